@@ -1,22 +1,23 @@
-//! Base64 for URLs without padding (RFC 4648, section 5), as tokens and JSON Web Signatures use it, and the standard one for answers.
+//! Base64url without padding (RFC 4648, section 5), for tokens and JSON Web Signatures, and standard base64 for
+//! answers.
 
 use base64::{
     Engine,
     prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
 };
 
-/// `bytes` as text.
+/// Encodes `bytes`.
 pub fn encode(bytes: &[u8]) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// `bytes` as text in the standard alphabet, with padding (RFC 4648, section 4).
+/// Encodes `bytes` in the standard alphabet, with padding (RFC 4648, section 4).
 pub fn standard(bytes: &[u8]) -> String {
     BASE64_STANDARD.encode(bytes)
 }
 
-/// The bytes that `text` stands for; `None` unless [`encode`] would write it just so. One spelling for one value: padding,
-/// other alphabets and stray bits at the end are refused.
+/// Decodes `text`; `None` unless it is exactly the output of [`encode`]. Padding, other alphabets and stray bits at the
+/// end are refused, so that each value has one spelling.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     BASE64_URL_SAFE_NO_PAD.decode(text).ok()
 }

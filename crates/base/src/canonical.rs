@@ -1,7 +1,7 @@
-//! One spelling for one value: canonical JSON, and the SHA-256 an approval and an audit record bind to.
+//! Canonical JSON, and the SHA-256 that approvals and audit records are bound to.
 //!
-//! Keys sorted by their UTF-8 bytes, no white space, numbers as serde_json prints them. Two argument objects that
-//! differ only in the order of their keys are the same arguments.
+//! Keys are sorted by their UTF-8 bytes, without white space, numbers as serde_json prints them. Objects that differ
+//! only in the order of keys have the same form.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -19,17 +19,17 @@ pub fn sha256_hex(value: &Value) -> String {
     Whole::of(value).sha256
 }
 
-/// What stands for arguments when they are not written down: how long they are and what they hash to.
+/// Length and hash of arguments, in place of arguments that are not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whole {
     /// SHA-256 of the canonical JSON, 64 lower-case hexadecimal digits.
     pub sha256: String,
-    /// Length of the canonical JSON.
+    /// Length of the canonical JSON in bytes.
     pub bytes: usize,
 }
 
 impl Whole {
-    /// Of `value`, spelled once.
+    /// Of `value`'s canonical form.
     pub fn of(value: &Value) -> Self {
         if value.as_object().is_some_and(serde_json::Map::is_empty) {
             // Most reads have no arguments.
@@ -40,7 +40,8 @@ impl Whole {
     }
 }
 
-/// About how many bytes of JSON `value` is: what work on it costs. Copies nothing, and looks into no string.
+/// Approximate size of `value` as JSON, in bytes, as a measure of the work on it. Copies nothing, and does not read
+/// strings.
 pub fn weight(value: &Value) -> usize {
     match value {
         Value::Object(map) => map.iter().map(|(key, item)| key.len() + 4 + weight(item)).sum::<usize>() + 2,
@@ -57,11 +58,11 @@ const OF_NOTHING: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    // Not through `write!`: this runs once a call, and formatting each byte costs more than hashing does.
+    // Not through `write!`: this runs once per call, and formatting each byte costs more than hashing.
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The bytes `text` spells in hexadecimal; `None` when it does not.
+/// Decodes hexadecimal digits; `None` for anything else.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

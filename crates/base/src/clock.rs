@@ -1,4 +1,4 @@
-//! Wall-clock time as the contract writes it: RFC 3339, UTC, milliseconds (docs/contract/README.md).
+//! Wall-clock time in the contract's form: RFC 3339, UTC, milliseconds (docs/contract/README.md).
 
 use std::{fmt, sync::Arc};
 use time::{
@@ -15,31 +15,31 @@ pub fn now() -> String {
     stamp(OffsetDateTime::now_utc())
 }
 
-/// Milliseconds since 1970 UTC, as the audit and the agent count.
+/// Milliseconds since 1970 UTC, as in the audit and the agent.
 pub fn millis(at: OffsetDateTime) -> i64 {
-    // Ten thousand years fit.
+    // Enough for ten thousand years.
     i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
 }
 
-/// `at` in the same form.
+/// Formats `at` the same way.
 pub fn stamp(at: OffsetDateTime) -> String {
     at.to_offset(time::UtcOffset::UTC).format(FORMAT).unwrap_or_else(|_| "1970-01-01T00:00:00.000Z".into())
 }
 
-/// `text` as RFC 3339 has it, with any offset.
+/// Parses RFC 3339, with any offset.
 ///
 /// # Errors
 /// A sentence with an example.
 pub fn parse(text: &str) -> Result<OffsetDateTime, String> {
     let bad = |why: String| format!("{text:?} is no RFC 3339 time like 2026-01-15T14:30:00Z: {why}");
-    // The `time` crate takes any letter there; the grammar of RFC 3339 takes only this one.
+    // The `time` crate accepts any letter here; RFC 3339 only this one.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
         return Err(bad("there is no T between date and time".into()));
     }
     OffsetDateTime::parse(text, &Rfc3339).map_err(|error| bad(error.to_string()))
 }
 
-/// The machine's clock for those who keep what they see with its time; a test hands in one that it sets.
+/// The machine's clock for stored times. Injectable for tests.
 #[derive(Clone)]
 pub struct Wall(Arc<dyn Fn() -> i64 + Send + Sync>);
 
@@ -47,7 +47,7 @@ impl Wall {
     pub fn system() -> Self {
         Self::of(|| millis(OffsetDateTime::now_utc()))
     }
-    /// A clock that says what `now` says, in milliseconds since 1970 UTC.
+    /// A clock that returns `now`, in milliseconds since 1970 UTC.
     pub fn of(now: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
@@ -63,15 +63,14 @@ impl fmt::Debug for Wall {
     }
 }
 
-/// Milliseconds since 1970 UTC that are written as [`stamp`] writes them, in a fraction of its time: a page of history
-/// holds ten thousand.
+/// Milliseconds since 1970 UTC, formatted like [`stamp`] but much faster: a page of history has ten thousand.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamp(pub i64);
 
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, ms) = (self.0.div_euclid(86_400_000), self.0.rem_euclid(86_400_000));
-        // From days to a date in the proleptic Gregorian calendar, with years that begin in March (H. Hinnant,
+        // Converts days to a date in the proleptic Gregorian calendar, with years that begin in March (H. Hinnant,
         // "chrono-Compatible Low-Level Date Algorithms", civil_from_days).
         let shifted = days + 719_468;
         let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));

@@ -1,7 +1,7 @@
-//! Every way a call can fail, in one table: the code for programs, the sentence for people.
+//! All kinds of failure in one table: a code for programs, a sentence for people.
 //!
-//! docs/contract/errors.md is this table: one symbolic code, the JSON-RPC code of a bare call, the code string, the number
-//! of the slash dialect and the HTTP status used before dispatch.
+//! docs/contract/errors.md shows this table: the symbolic code, the JSON-RPC code of a bare call, the code string, the
+//! number of the slash dialect and the HTTP status used before dispatch.
 
 mod wire;
 
@@ -34,33 +34,33 @@ macro_rules! error_table {
 }
 
 error_table! {
-    /// The arguments do not fit the schema, or do not fit each other.
+    /// The arguments do not match the schema, or contradict each other.
     InvalidArgument = "invalid_argument", -32602, "INVALID_REQUEST", 1003, 400;
-    /// No valid credentials came with the call.
+    /// The call has no valid credentials.
     Unauthenticated = "unauthenticated", -32002, "UNAUTHORIZED", 1002, 401;
     /// The caller is known and may not do this.
     PermissionDenied = "permission_denied", -32001, "FORBIDDEN", 1002, 403;
     /// The named thing does not exist.
     NotFound = "not_found", -32003, "NOT_FOUND", 1001, 404;
-    /// The machine is not in a state that allows this; `hint` says how to get there.
+    /// The machine's state does not allow this; `hint` says how to change it.
     FailedPrecondition = "failed_precondition", -32004, "FAILED_PRECONDITION", 1003, 409;
-    /// Somebody else changed it first (ETag, concurrent update).
+    /// Changed by another party first (ETag, concurrent update).
     Conflict = "conflict", -32007, "CONFLICT", 1005, 409;
     /// A rate, queue, space or count limit was reached.
     ResourceExhausted = "resource_exhausted", -32005, "QUEUE_OVERLOADED", 1004, 429;
     /// The request or the answer is larger than the limit.
     ContentTooLarge = "content_too_large", -32008, "CONTENT_TOO_LARGE", 1007, 413;
-    /// Something this call depends on does not answer (agent, bus, service).
+    /// Something that this call depends on does not answer (agent, bus, service).
     Unavailable = "unavailable", -32006, "UNAVAILABLE", 1006, 503;
     /// This machine does not have it (no camera, no such bus).
     CapabilityMissing = "capability_missing", -32009, "CAPABILITY_MISSING", 1006, 501;
-    /// The tool's time was up; `timeoutMs` says how long it had.
+    /// The tool's time limit is over; `timeoutMs` gives it.
     Timeout = "timeout", -32010, "TOOL_TIMEOUT", -32603, 504;
-    /// The caller withdrew the request.
+    /// The caller cancelled the request.
     Cancelled = "cancelled", -32011, "CANCELLED", -32603, 499;
     /// A signature or hash does not match.
     VerificationFailed = "verification_failed", -32012, "DOWNLOAD_VERIFY_FAILED", 1003, 422;
-    /// A bug here. The log has the cause under the call's id.
+    /// A bug in this program. The log has the cause under the call's id.
     Internal = "internal", -32099, "INTERNAL", -32603, 500;
 }
 
@@ -71,14 +71,14 @@ impl Serialize for ErrorCode {
 }
 
 impl ErrorCode {
-    /// The code whose symbolic name is `symbol`, if there is one.
+    /// The code with the symbolic name `symbol`, if there is one.
     pub fn from_symbol(symbol: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.symbol() == symbol)
     }
 }
 
-/// Where programs find the object of a failed `tools/call` in its `_meta`. It is not in `structuredContent`: that has to fit the tool's
-/// output schema, and clients that check it threw the message away.
+/// The key of a failed `tools/call`'s error object in `_meta`. It is not in `structuredContent`: that must match the
+/// tool's output schema, and clients that check it discarded the message.
 pub const ERROR_META: &str = "io.raspi-mcp/error";
 
 /// A failed call: what happened, where, and what to do next.
@@ -86,15 +86,16 @@ pub const ERROR_META: &str = "io.raspi-mcp/error";
 #[error("{}: {message}", code.symbol())]
 pub struct ToolError {
     pub code: ErrorCode,
-    /// One sentence for a person.
+    /// One sentence for people.
     pub message: String,
-    /// Names the parameter or resource, for programs.
+    /// For programs: names the parameter or resource.
     pub details: Map<String, Value>,
     /// What to do next.
     pub hint: Option<String>,
-    /// Only with [`ErrorCode::Timeout`]: how long the tool had, in milliseconds.
+    /// Only with [`ErrorCode::Timeout`]: the tool's time limit in milliseconds.
     pub timeout_ms: Option<u64>,
-    /// What `tools/call` of MCP answers in place of a result that says `isError`. One box, since every result has room for it.
+    /// The answer of MCP's `tools/call` in place of a result with `isError`. Boxed, because every result reserves the
+    /// space.
     pub instead: Option<Box<Instead>>,
 }
 
@@ -102,7 +103,7 @@ pub struct ToolError {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Instead {
     Protocol(Protocol),
-    /// A whole result of 2026-07-28.
+    /// A complete result of 2026-07-28.
     Input(Value),
 }
 
@@ -120,7 +121,8 @@ impl ToolError {
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, message)
     }
-    /// `parameter` would be ignored, since `why`. Accepted and ignored is forbidden (docs/contract/README.md).
+    /// The error for a `parameter` that would have no effect, because of `why`. Accepting and ignoring one is forbidden
+    /// (docs/contract/README.md).
     pub fn ignored(parameter: &str, why: &str) -> Self {
         Self::invalid(format!("{parameter} would be ignored: {why}"))
             .with("parameter", parameter)
@@ -148,7 +150,7 @@ impl ToolError {
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Internal, message)
     }
-    /// The tool had `limit` and needed longer.
+    /// The error of a tool that exceeded `limit`.
     pub fn timeout(tool: &str, limit: std::time::Duration) -> Self {
         let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let mut error = Self::new(ErrorCode::Timeout, format!("{tool} did not finish within {ms} ms and was stopped"));
@@ -160,7 +162,7 @@ impl ToolError {
         Self::new(ErrorCode::Cancelled, format!("{tool} was cancelled by its caller"))
     }
 
-    /// For an error after which it is not known whether the deed was done: says so, unless it says better already.
+    /// Marks an error after which it is unknown whether the operation was done, unless it is marked already.
     #[must_use]
     pub fn maybe_changed(mut self) -> Self {
         if matches!(self.code, ErrorCode::Unavailable | ErrorCode::Timeout | ErrorCode::Internal) {
@@ -169,7 +171,7 @@ impl ToolError {
         self
     }
 
-    /// Whether it came after something was changed, or may have been: `changed` in `details` is true or `"unknown"`.
+    /// Whether something was changed, or may have been: `changed` in `details` is true or `"unknown"`.
     pub fn may_have_changed(&self) -> bool {
         self.details.get("changed").is_some_and(|changed| *changed != Value::Bool(false))
     }
@@ -180,16 +182,16 @@ impl ToolError {
         self.details.insert(key.to_owned(), value.into());
         self
     }
-    /// Makes `tools/call` answer with this JSON-RPC error rather than with a result that says `isError`: the request itself
-    /// is at fault, in a way that MCP has a code for (-32021 for a capability the client lacks, say). For tools that
-    /// converse (`Meta::interactive` of the crate `contract`): rmcp gives the answer the HTTP status that belongs to it.
+    /// Makes `tools/call` answer with this JSON-RPC error rather than with a result that says `isError`: the request
+    /// itself is at fault, in a way that MCP has a code for (such as -32021 for a capability that the client lacks).
+    /// For interactive tools (`Meta::interactive` of the crate `contract`): rmcp sets the matching HTTP status.
     #[must_use]
     pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
         self.instead = Some(Box::new(Instead::Protocol(Protocol { code, data: data.into() })));
         self
     }
-    /// Number and `data` of that JSON-RPC error. MCP says what `data` of its own errors is; those of JSON-RPC have what
-    /// docs/contract/errors.md says as well.
+    /// Number and `data` of that JSON-RPC error. MCP defines `data` of its own errors; JSON-RPC's have the fields of
+    /// docs/contract/errors.md as well.
     pub fn as_protocol(&self) -> Option<(i32, Value)> {
         let Some(Instead::Protocol(Protocol { code, data })) = self.instead.as_deref() else { return None };
         let mut data = data.clone();
@@ -200,7 +202,7 @@ impl ToolError {
         }
         Some((*code, data))
     }
-    /// Answers clients of 2026-07-28 with this whole result, which asks for input, and everybody else with the error.
+    /// Answers clients of 2026-07-28 with this complete result, which asks for input, and other clients with the error.
     #[must_use]
     pub fn or_input(mut self, result: Value) -> Self {
         self.instead = Some(Box::new(Instead::Input(result)));
@@ -213,14 +215,14 @@ impl ToolError {
             Instead::Protocol(_) => None,
         }
     }
-    /// Says what to do next.
+    /// Sets what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// What happened and what to do next, in one sentence.
+    /// What happened and what to do next, in one text.
     pub fn advice(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}; {hint}", self.message),
@@ -240,14 +242,15 @@ impl ToolError {
         body
     }
 
-    /// The result of a `tools/call` that failed: its text, and the same object in `_meta`.
+    /// The result of a failed `tools/call`: its text, and the same object in `_meta`.
     pub fn result(&self) -> Value {
         let payload = self.payload();
         let text = payload.to_string();
         json!({ "content": [{ "type": "text", "text": text }], "isError": true, "_meta": { ERROR_META: payload } })
     }
 
-    /// The error object of a `tools/call` result that failed, by this server or one before it, which had it as `structuredContent`.
+    /// The error object of a failed `tools/call` result, of this server or an older one, which had it in
+    /// `structuredContent`.
     pub fn in_result(result: &Value) -> &Value {
         let now = &result["_meta"][ERROR_META];
         if now.is_null() { &result["structuredContent"] } else { now }

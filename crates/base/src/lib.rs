@@ -1,9 +1,9 @@
-//! What every other crate stands on: errors, clocks, text and hashes, and readers of the operating system.
+//! The foundation of all other crates: errors, clocks, text and hashes, and readers of the operating system.
 //!
-//! Knows no other crate of this workspace, and nothing of tools, updates or hardware.
+//! Depends on no other crate of this workspace, and knows no tools, updates or hardware.
 //!
-//! Readers take the root they read below, clocks are passed, every read is bounded: no global, so a test gives what a machine would. Codes
-//! and JSON-RPC numbers of errors are in one table ([`error`]).
+//! Readers take the root that they read below, clocks are passed in, and every read is bounded. There is no global
+//! state, so tests can supply the machine's data. All error codes and JSON-RPC numbers are in one table ([`error`]).
 
 pub mod base64url;
 pub mod canonical;

@@ -1,21 +1,21 @@
-//! Keeps secrets out of logs, errors and audit records: by the name a value stands under, and by its looks.
+//! Removes secrets from logs, errors and audit records, by the name of a value and by its form.
 //!
-//! Redaction also bounds what it copies, so that a record of a large call stays small.
+//! Also limits the copied amount, so that the record of a large call stays small.
 
 use serde_json::{Map, Value};
 
-/// What stands where a secret stood.
+/// Replaces a secret.
 pub const MASK: &str = "[redacted]";
-/// Longest string kept, in characters; enough for any path or reason, too short for a payload.
+/// Longest string kept, in characters: enough for any path or reason, too short for a payload.
 const MAX_STRING: usize = 256;
 /// Most entries kept of one array or object.
 const MAX_ENTRIES: usize = 64;
 /// Deepest nesting kept.
 const MAX_DEPTH: usize = 12;
-/// Most values kept of one document: width times depth would otherwise still be large.
+/// Most values kept of one document, because width times depth would still be large.
 const MAX_VALUES: usize = 1024;
 
-/// Parts that make a name secret wherever they stand in it.
+/// Parts that make a name secret at any position.
 const ANYWHERE: &[&str] = &[
     "password",
     "passwd",
@@ -28,10 +28,11 @@ const ANYWHERE: &[&str] = &[
     "credential",
     "authorization",
 ];
-/// Parts that make a name secret at its end only: `token_count` is none, `progress_token` is an identifier.
+/// Parts that make a name secret only at its end: `token_count` is not secret, `progress_token` is an identifier.
 const AT_END: &[&str] = &["token", "cookie", "cookies", "psk", "jwt"];
 
-/// Whether a value under this name is a secret. The last segment of a path or pointer counts; case and separators do not.
+/// Whether a value with this name is a secret. The last segment of a path or pointer counts; case and separators do
+/// not.
 pub fn is_secret_name(name: &str) -> bool {
     let last = name.rsplit(['/', '.', ':']).next().unwrap_or(name);
     let plain: String = last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
@@ -43,7 +44,7 @@ pub fn is_secret_name(name: &str) -> bool {
         || AT_END.iter().any(|part| plain.ends_with(part))
 }
 
-/// A copy of `value` that is safe to store: secrets masked, and bounded in every direction.
+/// A copy of `value` that is safe to store: secrets masked, and limited in size.
 pub fn redact(value: &Value) -> Value {
     copy(value, 0, &mut { MAX_VALUES })
 }
@@ -80,7 +81,7 @@ fn copy(value: &Value, depth: usize, budget: &mut usize) -> Value {
             }
             Value::Array(out)
         }
-        // Masked before it is cut, or the cut could hide the end of a pattern.
+        // Masked before it is cut, because the cut could hide the end of a pattern.
         Value::String(text) => Value::String(cut(&redact_text(text))),
         scalar => scalar.clone(),
     }
@@ -94,14 +95,14 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Masks what looks like a secret in free text: our own tokens, bearer and basic credentials, values assigned to
-/// secret names, the password of a URL, and private keys.
+/// Masks anything that looks like a secret in free text: our own tokens, bearer and basic credentials, values assigned
+/// to secret names, the password of a URL, and private keys.
 pub fn redact_text(text: &str) -> String {
     masked(text, false)
 }
 
-/// The same for a text of our own, in which `token:NAME` and `jwt:SUBJECT` are who called and no secret. A token that stands
-/// there is still masked.
+/// The same for our own texts, in which `token:NAME` and `jwt:SUBJECT` are callers and not secrets. A token in them is
+/// still masked.
 pub fn redact_own(text: &str) -> String {
     masked(text, true)
 }
@@ -133,7 +134,7 @@ fn masked(text: &str, own: bool) -> String {
     out
 }
 
-/// Writes `word`, and the mask in place of a secret that follows it; returns what comes after both.
+/// Writes `word`, and the mask in place of a secret that follows it; returns the rest.
 fn mask_after<'a>(word: &str, after: &'a str, own: bool, out: &mut String) -> &'a str {
     if word.len() > 5 && word.starts_with("rmcp_") {
         out.push_str("rmcp_");
@@ -182,7 +183,7 @@ fn mask_after<'a>(word: &str, after: &'a str, own: bool, out: &mut String) -> &'
     out.push_str(MASK);
     let tail = &value[len..];
     if is_scheme(&value[..len]) {
-        // `Authorization: Bearer x`: the scheme was the first word, the secret is the second.
+        // `Authorization: Bearer x`: the scheme is the first word, the secret the second.
         let spaces = spaces_len(tail);
         return &tail[spaces + value_len(&tail[spaces..])..];
     }
@@ -196,7 +197,8 @@ fn is_signed_token(word: &str) -> bool {
     object() && object() && parts.next().is_some()
 }
 
-/// Whether `word` and what follows are a caller's name, as `token:NAME`. A secret is written `token=`, `token: ` or `"token":"`.
+/// Whether `word` and the following text are a caller's name, such as `token:NAME`. A secret is written `token=`,
+/// `token: ` or `"token":"`.
 fn is_principal(word: &str, after: &str) -> bool {
     let named = |name: &str| name.starts_with(|c: char| !(c.is_whitespace() || matches!(c, '"' | '\'' | ':' | '=')));
     matches!(word, "token" | "jwt") && after.strip_prefix(':').is_some_and(named)
@@ -210,7 +212,7 @@ fn mask_userinfo<'a>(after: &'a str, out: &mut String) -> &'a str {
     let end =
         after.find(|c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '?' | '#')).unwrap_or(after.len());
     let Some(at) = after[..end].rfind('@') else { return after };
-    // A lone name before the @ may be a token: then that is hidden.
+    // A lone name before the @ may be a token, and is masked.
     if let Some((user, _)) = after[..at].split_once(':') {
         out.push_str(user);
         out.push(':');
@@ -219,7 +221,7 @@ fn mask_userinfo<'a>(after: &'a str, out: &mut String) -> &'a str {
     &after[at..]
 }
 
-/// Length of the private key block `text` begins with, if it is one.
+/// Length of the private key block at the start of `text`, if there is one.
 fn private_key_len(text: &str) -> Option<usize> {
     let line = text.lines().next()?;
     if !line.contains("PRIVATE KEY-----") {

@@ -1,5 +1,5 @@
-//! Something made from files, made again when they change. No watching: whoever wants it looks first, which is one `stat`
-//! a file and wakes nobody.
+//! A value built from files, and rebuilt when they change. Checked on access, with one `stat` per file: no watching, no
+//! wake-ups.
 
 use std::{
     fs,
@@ -8,11 +8,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// What tells one state of a file from another: modified (seconds, nanoseconds), size, inode. `None`: it is not there.
+/// Identifies the state of a file: modified (seconds, nanoseconds), size, inode. `None`: it does not exist.
 type Stamp = Vec<Option<(i64, i64, u64, u64)>>;
 type Make<T> = Box<dyn Fn(&[PathBuf]) -> Result<T, String> + Send + Sync>;
 
-/// A value and the files it comes from.
+/// A value and its files.
 pub struct ReloadOnChange<T> {
     files: Vec<PathBuf>,
     make: Make<T>,
@@ -22,26 +22,26 @@ pub struct ReloadOnChange<T> {
 struct Held<T> {
     stamp: Stamp,
     value: Arc<T>,
-    /// Why the files as they are now make no value.
+    /// Why the current files are invalid.
     fault: Option<String>,
 }
 
 impl<T> ReloadOnChange<T> {
-    /// Makes it for the first time.
+    /// Builds it for the first time.
     ///
     /// # Errors
-    /// What `make` says.
+    /// Those of `make`.
     pub fn new(
         files: Vec<PathBuf>,
         make: impl Fn(&[PathBuf]) -> Result<T, String> + Send + Sync + 'static,
     ) -> Result<Self, String> {
-        // Before reading: a change in between is then seen the next time.
+        // Taken before reading, so that a change meanwhile is noticed the next time.
         let stamp = stamp(&files);
         let value = Arc::new(make(&files)?);
         Ok(Self { files, make: Box::new(make), held: Mutex::new(Held { stamp, value, fault: None }) })
     }
 
-    /// Of files that always make a value, also when they are not there.
+    /// For files that always give a value, even when they do not exist.
     pub fn sure(files: Vec<PathBuf>, make: impl Fn(&[PathBuf]) -> T + Send + Sync + 'static) -> Self {
         let stamp = stamp(&files);
         let value = Arc::new(make(&files));
@@ -52,8 +52,8 @@ impl<T> ReloadOnChange<T> {
         }
     }
 
-    /// A value that was made already, and how it is made once one of the files differs from what is there now. It is made again at the
-    /// first look as well: a file may have changed since. No files: it stays what it is.
+    /// A value that exists already, with the function that rebuilds it when one of the files has changed. It is rebuilt
+    /// on first access as well, because a file may have changed since. Without files it stays as it is.
     pub fn after(
         value: T,
         files: Vec<PathBuf>,
@@ -63,12 +63,12 @@ impl<T> ReloadOnChange<T> {
         Self { files, make: Box::new(make), held: Mutex::new(held) }
     }
 
-    /// The value as it was at the last look.
+    /// The value as of the last access.
     pub fn held(&self) -> Arc<T> {
         Arc::clone(&self.lock().value)
     }
 
-    /// Why the files, at the last look, made no value.
+    /// Why the files were invalid at the last access.
     pub fn fault(&self) -> Option<String> {
         self.lock().fault.clone()
     }
@@ -77,8 +77,8 @@ impl<T> ReloadOnChange<T> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value of the files as they are now. Files that make no value (half written, perhaps) leave the last good one in
-    /// force, and are complained about once.
+    /// The value for the current files. If they are invalid (for example half written), the last good value stays, and
+    /// the error is logged once.
     pub fn get(&self) -> Arc<T> {
         let now = stamp(&self.files);
         let mut held = self.lock();

@@ -1,7 +1,7 @@
 //! Starts tasks whose future is boxed.
 //!
-//! Tokio compiles a task for every type of future that is spawned: a dozen functions with their unwind tables, 2 kB each time.
-//! Boxed futures with the same type of result share one copy, for one more allocation a task.
+//! Tokio compiles a task for every type of spawned future: a dozen functions with their unwind tables, 2 kB each time.
+//! Boxed futures with the same type of result share one copy, for one more allocation per task.
 
 use futures::future::BoxFuture;
 use tokio::task::JoinHandle;

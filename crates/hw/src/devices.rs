@@ -1,4 +1,4 @@
-//! The hardware interfaces that the kernel offers, by their files: `/dev` and, for PWM, sysfs.
+//! The kernel's hardware interfaces, by their files: `/dev` and, for PWM, sysfs.
 
 use base::os::Root;
 use serde::Serialize;
@@ -8,13 +8,13 @@ use serde::Serialize;
 pub struct Device {
     /// `/dev/i2c-1`, or `/sys/class/pwm/pwmchip0`.
     pub path: String,
-    /// What its driver calls it; absent where the kernel does not say.
+    /// The driver's name for it, where the kernel reports one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Device {
-    /// For a person: the path, with the name in brackets.
+    /// For people: the path, with the name in brackets.
     pub fn described(&self) -> String {
         match &self.name {
             Some(name) => format!("{} ({name})", self.path),
@@ -22,29 +22,29 @@ impl Device {
         }
     }
 
-    /// Whether it is a camera, and not one of the processor's own video parts.
+    /// Whether it is a camera, and not a video unit of the processor.
     pub fn is_camera(&self) -> bool {
         !self.name.as_ref().is_some_and(|name| NO_CAMERAS.iter().any(|part| name.starts_with(part)))
     }
 }
 
-/// Video devices that are parts of the processor and no camera (names of Raspberry Pi's kernel drivers).
+/// Video devices that are units of the processor and not cameras (names of Raspberry Pi's kernel drivers).
 const NO_CAMERAS: [&str; 5] = ["bcm2835-codec", "bcm2835-isp", "rpivid", "rpi-hevc-dec", "pispbe"];
 
-/// Everything there is, each kind in the order of its numbers.
+/// All devices, each kind sorted by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Devices {
     pub gpio: Vec<Device>,
-    /// Buses with the device file that programs open; the module i2c-dev makes it.
+    /// Buses with a device file, which the module i2c-dev creates.
     pub i2c: Vec<Device>,
     pub spi: Vec<Device>,
-    /// All of V4L2's, cameras or not.
+    /// All V4L2 devices, cameras or not.
     pub video: Vec<Device>,
     pub pwm: Vec<Device>,
 }
 
 impl Devices {
-    /// Looks for them under `root`. A folder that is not there holds none.
+    /// Lists them under `root`. A missing folder counts as empty.
     pub fn read(root: &Root) -> Self {
         let dev = root.list("dev").unwrap_or_default();
         let numbered = |prefix: &str| -> Vec<&String> { dev.iter().filter(|name| is_numbered(name, prefix)).collect() };
@@ -54,7 +54,7 @@ impl Devices {
             gpio: numbered("gpiochip").into_iter().map(|name| device(name, owner(root, name))).collect(),
             i2c: numbered("i2c-")
                 .into_iter()
-                // Not of the class i2c-adapter, which kernels without CONFIG_I2C_COMPAT lack, Debian's among them.
+                // Not from the class i2c-adapter, which kernels without CONFIG_I2C_COMPAT, such as Debian's, lack.
                 .map(|name| device(name, line(format!("sys/bus/i2c/devices/{name}/name"))))
                 .collect(),
             spi: dev
@@ -81,8 +81,8 @@ impl Devices {
     }
 }
 
-/// The device that a GPIO chip belongs to: the folder above it in sysfs (Documentation/ABI/testing/gpio-cdev). Its label
-/// would take an ioctl.
+/// The device of a GPIO chip: its parent folder in sysfs (Documentation/ABI/testing/gpio-cdev). Its label would require
+/// an ioctl.
 fn owner(root: &Root, chip: &str) -> Option<String> {
     let link = root.link(&format!("sys/bus/gpio/devices/{chip}")).ok()?;
     Some(link.parent()?.file_name()?.to_str()?.to_owned())

@@ -1,6 +1,6 @@
-//! What the Raspberry Pi firmware says about power and heat: the throttling word.
+//! The Raspberry Pi firmware's state of power and temperature: the throttling word.
 //!
-//! Three ways to ask, tried in this order: the kernel's `get_throttled` file, the mailbox `/dev/vcio`, the program
+//! Three sources, tried in this order: the kernel's `get_throttled` file, the mailbox `/dev/vcio`, the program
 //! `vcgencmd`. Kernels for the Raspberry Pi 5 have no such file.
 
 use super::{
@@ -15,16 +15,17 @@ use tokio::sync::OnceCell;
 
 const PLATFORM: &str = "sys/devices/platform";
 
-/// Asks the firmware through the mailbox for property 0x00030046. Only the privileged half may open `/dev/vcio` for
-/// itself ([`throttled_by_mailbox`]); the other half is given this, or nothing.
+/// Queries property 0x00030046 through the mailbox. Only the privileged half may open `/dev/vcio` itself
+/// ([`throttled_by_mailbox`]); the other half gets this function, or none.
 pub type Mailbox = Box<dyn Fn() -> BoxFuture<'static, io::Result<u32>> + Send + Sync>;
 
-/// Where Raspberry Pi's kernels have the mailbox.
+/// The mailbox on Raspberry Pi kernels.
 pub const VCIO: &str = "dev/vcio";
-/// `RPI_FIRMWARE_GET_THROTTLED` of include/soc/bcm2835/raspberrypi-firmware.h. The question's value are bits to forget, and so 0.
+/// `RPI_FIRMWARE_GET_THROTTLED` of include/soc/bcm2835/raspberrypi-firmware.h. The request's value is a mask of bits to
+/// clear, and so 0.
 const GET_THROTTLED: u32 = 0x0003_0046;
 
-/// The throttling word from the mailbox below `root`. Sleeps, so it is called where that is allowed.
+/// The throttling word from the mailbox below `root`. Blocks, so call it where that is allowed.
 ///
 /// # Errors
 /// Those of opening it (`NotFound` on kernels without it) and of the firmware.
@@ -33,8 +34,8 @@ pub fn throttled_by_mailbox(root: &Root) -> io::Result<u32> {
     ioctl::firmware_property(&vcio, GET_THROTTLED, 0)
 }
 
-/// The throttling word (Raspberry Pi documentation, `vcgencmd get_throttled`): bits 0-3 are so now, bits 16-19 have
-/// been so at some time since boot.
+/// The throttling word (Raspberry Pi documentation, `vcgencmd get_throttled`): bits 0-3 are current, bits 16-19 are
+/// since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throttled(pub u32);
 
@@ -52,7 +53,7 @@ impl Throttled {
     pub const fn throttled(self) -> bool {
         self.bit(2)
     }
-    /// Above the soft limit (60 degrees unless configured): a board with a heat spreader slows down a little.
+    /// Above the soft limit (60 degrees by default): a board with a heat spreader slows down a little.
     pub const fn soft_temperature_limit(self) -> bool {
         self.bit(3)
     }
@@ -70,7 +71,7 @@ impl Throttled {
     }
 }
 
-/// The ways to ask this board's firmware, looked up once.
+/// The sources of this board's firmware, determined once.
 pub struct Firmware {
     root: Root,
     simulated: Option<Arc<Simulated>>,
@@ -78,12 +79,12 @@ pub struct Firmware {
     file: Option<String>,
     mailbox: Option<Mailbox>,
     vcgencmd: Option<Vcgencmd>,
-    /// What PM_RSTS was at the start: asked once, since it stays so.
+    /// PM_RSTS at the start: read once, because it does not change.
     reset: OnceCell<Option<u32>>,
 }
 
 impl Firmware {
-    /// Boards that are no Raspberry Pi get one that knows no way to ask.
+    /// Boards other than Raspberry Pis get one without sources.
     pub fn new(root: &Root, board: &Board, mailbox: Option<Mailbox>) -> Self {
         let real = board.kind == Kind::RaspberryPi;
         Self {
@@ -96,7 +97,7 @@ impl Firmware {
         }
     }
 
-    /// The way that is tried first: `simulated`, `sysfs`, `mailbox`, `vcgencmd`; `None` where there is none.
+    /// The first source to try: `simulated`, `sysfs`, `mailbox`, `vcgencmd`; `None` without one.
     pub fn source(&self) -> Option<&'static str> {
         if self.simulated.is_some() {
             Some("simulated")
@@ -109,10 +110,10 @@ impl Firmware {
         }
     }
 
-    /// The throttling word from the first way that works; `None` where there is no way to ask.
+    /// The throttling word from the first source that works; `None` without sources.
     ///
     /// # Errors
-    /// What the first way said, when there are ways and none works.
+    /// The error of the first source, when none works.
     pub async fn throttled(&self) -> io::Result<Option<Throttled>> {
         let mut fault = None;
         let mut worked = |word: io::Result<u32>| match word {
@@ -142,17 +143,17 @@ impl Firmware {
         fault.map_or(Ok(None), Err)
     }
 
-    /// `vcgencmd get_rsts`: the register PM_RSTS as it was at the start; `None` where the program is missing, or the firmware
-    /// too old for the question.
+    /// `vcgencmd get_rsts`: the register PM_RSTS at the start; `None` when the program is missing, or the firmware too
+    /// old.
     ///
     /// # Errors
-    /// Those of asking it.
+    /// Those of running it.
     pub(super) async fn reset_word(&self) -> io::Result<Option<u32>> {
         let Some(program) = &self.vcgencmd else { return Ok(None) };
         let ask = || async {
             match program.ask("get_rsts", "get_rsts").await {
                 Ok(said) => hexadecimal("vcgencmd get_rsts", Ok(said)).map(Some),
-                // It answered, and with something else: so it will the next time.
+                // It gave another answer, and will do so again.
                 Err(fault) if fault.kind() == io::ErrorKind::Other => Ok(None),
                 Err(fault) => Err(fault),
             }

@@ -1,9 +1,10 @@
-//! The hardware: which board this is, what its firmware says, its pins, PWM, I2C buses and cameras.
+//! The hardware: the board, its firmware, its pins, PWM, I2C buses and cameras.
 //!
-//! Knows `base` and `contract`; neither tools nor the agent. What it needs of them (the firmware's mailbox, say) is passed in.
+//! Depends on `base` and `contract`, and on neither tools nor the agent. What it needs of them (such as the firmware's
+//! mailbox) is passed in.
 //!
-//! Each kind of hardware is a port with two ends, the kernel's and a simulated twin, and no caller sees which one it has. One holder for
-//! each line, with its safe state when it lets go. Every wait for a device is bounded.
+//! Each kind of hardware is a port with two implementations, the kernel's and a simulated one, which callers cannot
+//! distinguish. Each line has one holder, and a safe state when it is released. Every wait for a device is bounded.
 
 pub mod board;
 pub mod camera;

@@ -1,6 +1,6 @@
-//! What every GPIO backend keeps: lines can be looked at without touching them, and taken, by one holder at a time.
+//! The port to GPIO lines: state without requesting them, and requests by one holder at a time.
 //!
-//! The kernel's word for a numbered contact of a GPIO chip is *line*, for the name its holder gives itself *consumer*
+//! Terms are the kernel's: a *line* is a numbered contact of a GPIO chip, a *consumer* is the label of its holder
 //! (Documentation/userspace-api/gpio/chardev_v1.rst).
 
 pub use contract::values::{Level, Pull};
@@ -13,16 +13,16 @@ use std::{
     time::Duration,
 };
 
-/// A change of level, as the kernel saw it.
+/// A change of level, as the kernel reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The level after it: a rising edge ends high.
+    /// The level after it: high for a rising edge.
     pub to: Level,
-    /// When, by the monotonic clock (Linux 5.7 and later): time since the machine started, without sleep.
+    /// The time by the monotonic clock (Linux 5.7 and later): since the machine started, without suspend.
     pub at: Duration,
 }
 
-/// How a line is taken.
+/// How a line is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     /// Without a pull the resistors stay as they are.
@@ -34,45 +34,45 @@ pub enum Take {
     },
 }
 
-/// What a pin is now.
+/// The current function of a pin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Function {
     Input,
     Output,
-    /// Something else than GPIO, by the name of its data sheet where it is known: `PWM0`, `TXD1`, `i2c1`.
+    /// A function other than GPIO, by its name in the data sheet if known: `PWM0`, `TXD1`, `i2c1`.
     Alt(String),
     Unknown,
 }
 
-/// What is known of a line that was not touched for it.
+/// The state of a line, read without requesting it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     pub function: Function,
-    /// The kernel tells it to the holder of a line only; registers tell it to anybody.
+    /// Through the kernel only the holder can read it; through registers anyone.
     pub level: Option<Level>,
-    /// Whether somebody holds it, we or others.
+    /// Whether it is held, by us or by others.
     pub held: bool,
-    /// What the holder calls itself.
+    /// The holder's label.
     pub consumer: Option<String>,
 }
 
-/// Why a line did not do what it should.
+/// Why an access to a line failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Somebody else holds it: another process or a kernel driver.
+    /// Held by another process or a kernel driver.
     #[error("it is held by {}", .consumer.as_deref().unwrap_or("a consumer that gives no name"))]
     Busy { consumer: Option<String> },
-    /// This board has no GPIO chip that we could use.
+    /// This board has no usable GPIO chip.
     #[error("{0}")]
     NoChip(String),
     /// The chip has no line of that number.
     #[error("{0}")]
     NoLine(String),
-    /// It was let go while somebody waited for it.
+    /// It was released while a task waited for it.
     #[error("the line was let go")]
     Closed,
-    /// This chip cannot do that.
+    /// This chip does not support it.
     #[error("{0}")]
     Unsupported(String),
     #[error("{0}")]
@@ -81,37 +81,37 @@ pub enum Fault {
 
 /// The GPIO lines of a board.
 pub trait Port: Send + Sync {
-    /// What is behind it, for people: `/dev/gpiochip0 (pinctrl-bcm2711)`.
+    /// Its name for people: `/dev/gpiochip0 (pinctrl-bcm2711)`.
     fn name(&self) -> String;
 
-    /// Whether it reads the registers itself, so that nobody has to tell it what a pin is.
+    /// Whether it reads the registers itself, so that functions need not come from the agent.
     fn reads_registers(&self) -> bool {
         true
     }
 
-    /// What is known of a line, without touching it.
+    /// The state of a line, without requesting it.
     ///
     /// # Errors
-    /// When the chip cannot be asked.
+    /// When the chip cannot be queried.
     fn look(&self, pin: Pin) -> Result<Look, Fault>;
 
-    /// Takes a line. It is ours until the line is closed or dropped, or this process ends in whatever way: that the kernel
-    /// guarantees. `consumer` is what others are told; 31 bytes of it.
+    /// Requests a line. It is ours until it is closed or dropped, or this process ends in any way, which the kernel
+    /// guarantees. `consumer` is the label for others, of which 31 bytes are used.
     ///
     /// # Errors
-    /// [`Fault::Busy`] when it is held already, also by ourselves.
+    /// [`Fault::Busy`] when it is held already, also by this process.
     fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, Fault>;
 
-    /// The level of a line that nobody holds, which is left as it was found.
+    /// The level of an unused line, which is left unchanged.
     ///
     /// # Errors
-    /// As [`Port::take`]; [`Fault::Unsupported`] where a look would change the line.
+    /// As [`Port::take`]; [`Fault::Unsupported`] where reading would change the line.
     fn peek(&self, pin: Pin) -> Result<Level, Fault>;
 }
 
-/// A line that is held. Calls on the memory-mapped chips of these boards take microseconds and never wait.
+/// A held line. Calls on the memory-mapped chips of these boards take microseconds and never block.
 pub trait Line: Send + Sync {
-    /// What is on the line now, whoever drives it.
+    /// The current level, whatever drives it.
     ///
     /// # Errors
     /// [`Fault::Closed`], or the kernel's.
@@ -123,13 +123,13 @@ pub trait Line: Send + Sync {
     /// As [`Line::level`]; [`Fault::Unsupported`] for an input.
     fn set(&self, level: Level) -> Result<(), Fault>;
 
-    /// The next edge of an input that has not been told yet. One waits at a time; a line that is closed meanwhile answers
+    /// The next unread edge of an input. One task may wait at a time; if the line is closed meanwhile it gets
     /// [`Fault::Closed`].
     fn poll_edge(&self, cx: &mut task::Context<'_>) -> Poll<Result<Edge, Fault>>;
 
-    /// Forgets edges that nobody has asked for.
+    /// Discards unread edges.
     fn forget_edges(&self);
 
-    /// Lets go of it. Later calls answer [`Fault::Closed`].
+    /// Releases it. Later calls return [`Fault::Closed`].
     fn close(&self);
 }

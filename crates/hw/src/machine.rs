@@ -1,4 +1,4 @@
-//! This machine: where its files are, which board it is, and what is kept between two calls.
+//! This machine: its file system, its board, and state between calls.
 
 use crate::{
     board::Board,
@@ -10,23 +10,24 @@ use base::{
 };
 use std::io;
 
-/// Made once at start, shared by every tool that reads the machine.
+/// Created once at start, shared by every tool that reads the machine.
 pub struct Machine {
     pub root: Root,
     pub board: Board,
     pub firmware: Firmware,
     pub about: About,
     pub activity: Activity,
-    /// Processor time of each process, at earlier calls.
+    /// Processor time of each process at earlier calls.
     pub load: Load,
-    /// systemd, NetworkManager and others that are asked over D-Bus.
+    /// D-Bus, for systemd, NetworkManager and others.
     pub bus: Bus,
-    /// What is kept of systemd between calls.
+    /// State of systemd kept between calls.
     pub systemd: Systemd,
 }
 
 impl Machine {
-    /// The machine under `root` with that board and the system's own bus. `mailbox` asks the firmware where this process may not.
+    /// The machine under `root` with that board and the system bus. `mailbox` queries the firmware where this process
+    /// may not.
     pub fn new(root: Root, board: Board, mailbox: Option<Mailbox>) -> Self {
         let firmware = Firmware::new(&root, &board, mailbox);
         let (about, activity) = (About::new(root.clone()), Activity::default());
@@ -35,8 +36,8 @@ impl Machine {
     }
 }
 
-/// What a tool says when a source it cannot do without cannot be read: `capability_missing` where there is none,
-/// `unavailable` otherwise. `what` is what was wanted.
+/// The error when a required source cannot be read: `capability_missing` when it does not exist, `unavailable`
+/// otherwise. `what` is what was wanted.
 pub fn unreadable(what: &str, fault: &io::Error) -> ToolError {
     let message = format!("{what} cannot be read: {fault}");
     match fault.kind() {

@@ -1,4 +1,4 @@
-//! Why the machine started last: what the files say ([`base::os::reset`]), and on older firmware what `vcgencmd get_rsts` does.
+//! The cause of the last reset: from files ([`base::os::reset`]), or on older firmware from `vcgencmd get_rsts`.
 
 use super::firmware::Firmware;
 use base::os::{Root, reset};
@@ -6,13 +6,13 @@ use std::io;
 
 pub use reset::{Cause, Reset};
 
-/// Where the kernel keeps what it said when it crashed (`Documentation/admin-guide/ramoops.rst`).
+/// The kernel's stored crash messages (`Documentation/admin-guide/ramoops.rst`).
 const CRASHES: &str = "sys/fs/pstore";
 
-/// The cause of the last reset; `None` where nothing tells.
+/// The cause of the last reset; `None` when unknown.
 ///
 /// # Errors
-/// `InvalidData` when a source says what cannot be understood.
+/// `InvalidData` when a source cannot be parsed.
 pub async fn read(root: &Root, firmware: &Firmware) -> io::Result<Option<Reset>> {
     if let Some(told) = reset::read(root)? {
         return Ok(Some(told));
@@ -23,7 +23,7 @@ pub async fn read(root: &Root, firmware: &Firmware) -> io::Result<Option<Reset>>
     }
 }
 
-/// How many crashes of the kernel are kept; `None` where nobody keeps them, or not for this user to see.
+/// Number of stored kernel crashes; `None` when they are not stored or not readable.
 pub fn crash_records(root: &Root) -> Option<usize> {
     let names = root.list(CRASHES).ok()?;
     Some(names.iter().filter(|name| name.starts_with("dmesg-")).count())

@@ -1,10 +1,10 @@
-//! The processor's temperature, from the first of four sources that has it (docs/contract/system.md).
+//! The processor's temperature, from the first available of four sources (docs/contract/system.md).
 
 use super::{board::Board, firmware::Firmware};
 use base::os::{Root, hwmon, thermal, uptime};
 use std::io;
 
-/// A temperature and where it came from.
+/// A temperature with its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// Degrees Celsius.
@@ -12,10 +12,10 @@ pub struct Reading {
     pub source: Source,
 }
 
-/// In the order they are tried.
+/// In the order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The simulated board; nothing else is asked then.
+    /// The simulated board, which excludes the others.
     Simulated,
     /// `/sys/class/thermal/thermal_zone0`
     ThermalZone,
@@ -23,14 +23,14 @@ pub enum Source {
     Vcgencmd,
     /// `/sys/class/hwmon`
     Hwmon,
-    /// Whatever the sysinfo crate still finds: other thermal zones, other layouts of hwmon.
+    /// Other sensors that the sysinfo crate finds: other thermal zones, other layouts of hwmon.
     Sysinfo,
 }
 
 /// The temperature; `None` where the machine has no sensor.
 ///
 /// # Errors
-/// What the first source said, when there are sensors and none answers.
+/// The first source's error, when there are sensors and none works.
 pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result<Option<Reading>> {
     let mut fault: Option<io::Error> = None;
     let mut found = |source: Source, celsius: io::Result<f64>| match celsius {
@@ -62,7 +62,7 @@ pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result
     fault.map_or(Ok(None), Err)
 }
 
-/// The sensor that is about the processor; else the first.
+/// The processor's sensor, otherwise the first.
 fn processor(sensors: io::Result<Vec<hwmon::Sensor>>) -> io::Result<f64> {
     let sensors = sensors?;
     let about_cpu = |chip: &str| ["cpu", "coretemp", "k10temp", "soc"].iter().any(|name| chip.contains(name));
@@ -70,7 +70,7 @@ fn processor(sensors: io::Result<Vec<hwmon::Sensor>>) -> io::Result<f64> {
     chosen.map(|sensor| sensor.celsius).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// sysinfo reads this machine whatever the root is, so it is asked about this machine only.
+/// sysinfo always reads this machine, so it is used only when `root` is this machine's.
 fn from_sysinfo(root: &Root) -> Option<f64> {
     if !root.is_system() {
         return None;

@@ -1,7 +1,7 @@
-//! `vcgencmd`: the program that asks the Raspberry Pi firmware, where its kernel does not.
+//! `vcgencmd`: the program that queries the Raspberry Pi firmware, where the kernel does not.
 //!
-//! It needs `/dev/vcio`, which the group `video` may open. It answers in milliseconds or, when the firmware is stuck,
-//! never: hence the limits.
+//! It needs `/dev/vcio`, which the group `video` may open. It answers in milliseconds, or never when the firmware
+//! hangs: hence the limits.
 
 use base::os::Root;
 use std::{io, path::PathBuf, process::Stdio, time::Duration};
@@ -13,12 +13,12 @@ use tokio::{
 
 /// Raspberry Pi OS has it in `/usr/bin`; releases before 2022 and LibreELEC in `/opt/vc/bin`.
 const PLACES: [&str; 2] = ["usr/bin/vcgencmd", "opt/vc/bin/vcgencmd"];
-/// A hundred times what it takes on a Zero 2 W.
+/// Time limit: a hundred times what it takes on a Zero 2 W.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Its answers have one line.
+/// Limit of its answer in bytes; answers have one line.
 const LONGEST_ANSWER: u64 = 4096;
 
-/// The program, by its absolute path: what `PATH` holds does not matter.
+/// The program, by its absolute path, so that `PATH` does not matter.
 #[derive(Clone, Debug)]
 pub(super) struct Vcgencmd {
     program: PathBuf,
@@ -32,8 +32,8 @@ impl Vcgencmd {
     /// The answer to one command, without the name before its `=`.
     ///
     /// # Errors
-    /// Those of starting it; `TimedOut` after two seconds; `Other` when it fails or answers something else. It and
-    /// whatever it started are gone then.
+    /// Those of starting it; `TimedOut` after two seconds; `Other` when it fails or gives another answer. Its process
+    /// group has ended by then.
     pub(super) async fn ask(&self, command: &str, name: &str) -> io::Result<String> {
         let mut running = Running(
             Command::new(&self.program)
@@ -64,7 +64,7 @@ impl Vcgencmd {
     }
 }
 
-/// A started program. Dropped early (too slow, caller gone), its whole process group goes.
+/// A started program. Dropping it early (timeout, caller gone) kills its process group.
 struct Running(Child);
 
 impl Running {
@@ -73,7 +73,7 @@ impl Running {
         if let Some(output) = self.0.stdout.take() {
             output.take(LONGEST_ANSWER).read_to_end(&mut answer).await?;
         }
-        // Whatever its exit status: the answer itself tells a failure, and says more.
+        // The exit status is ignored: a failure shows in the answer, with more detail.
         self.0.wait().await?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
@@ -81,9 +81,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // There is an id only until the child has been waited for, so it cannot be another process's by now.
+        // The id exists only until the child is reaped, so it cannot be reused yet.
         if let Some(group) = self.0.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
-            // Nothing to do about a failure: the group is gone already.
+            // On failure the group has ended already.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }

@@ -1,4 +1,4 @@
-//! What is known of the slots and of an update: the words that the agent, the tools and the console share.
+//! The status of the slots and of an update, in types shared by the agent, the tools and the console.
 
 use super::{Slot, bundle::Digest};
 use schemars::JsonSchema;
@@ -78,7 +78,7 @@ pub enum RestartPlan {
 }
 
 impl RestartPlan {
-    /// Whether nothing is planned.
+    /// Whether no restart is planned.
     pub fn waits(&self) -> bool {
         *self == Self::Waits
     }
@@ -149,12 +149,12 @@ pub struct UpdateStatus {
 }
 
 impl UpdateStatus {
-    /// The release that is armed.
+    /// The armed release.
     pub fn armed(&self) -> Option<&Attempt> {
         self.last_attempt.as_ref().filter(|attempt| attempt.phase == Phase::Armed)
     }
 
-    /// Whether the release with that manifest is armed: then only a restart is left to do.
+    /// Whether the release with that manifest is armed, so that only a restart is missing.
     pub fn is_armed(&self, manifest: &Digest) -> bool {
         self.armed().is_some_and(|attempt| attempt.manifest_sha256 == manifest.to_string())
     }

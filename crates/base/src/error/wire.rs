@@ -1,4 +1,4 @@
-//! A failure between the halves: code, sentence, details and hint, as JSON.
+//! A failure as sent between the halves: code, sentence, details and hint, as JSON.
 
 use super::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};

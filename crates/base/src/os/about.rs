@@ -1,4 +1,4 @@
-//! What a machine says about itself: read once where it cannot change, kept open where it can.
+//! Static facts about a machine, read once, and variable ones from files that stay open.
 
 use super::{
     Root, cpuinfo,
@@ -8,7 +8,7 @@ use super::{
 };
 use std::{io, sync::OnceLock, time::Duration};
 
-/// What stays the same until the next boot.
+/// Facts that are constant until the next boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
     pub architecture: String,
@@ -16,11 +16,11 @@ pub struct Fixed {
     pub cores: u32,
     pub memory_total_bytes: u64,
     pub os_name: String,
-    /// "unversioned" where the distribution gives no version at all.
+    /// "unversioned" when the distribution gives no version.
     pub os_version: String,
 }
 
-/// Reads on first use. A source that fails is asked again the next time.
+/// Reads on first use. A failed source is read again the next time.
 #[derive(Debug)]
 pub struct About {
     root: Root,
@@ -66,7 +66,8 @@ impl Fixed {
     }
 }
 
-/// `OnceLock::get_or_try_init`, which is not stable yet. Two first callers may both make it; one is kept.
+/// `OnceLock::get_or_try_init`, which is not stable yet. Concurrent first callers may both compute it; one result is
+/// kept.
 fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> io::Result<T>) -> io::Result<&T> {
     match cell.get() {
         Some(made) => Ok(made),

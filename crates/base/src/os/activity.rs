@@ -1,7 +1,7 @@
-//! How busy the machine is: counters read now and some time ago.
+//! The machine's load, from counters read at two times.
 //!
-//! Readings of earlier calls are kept, so a caller that asks every few seconds gets the mean since it last asked and
-//! waits for nothing. Without a usable earlier reading, two are taken a quarter of a second apart.
+//! Readings of earlier calls are kept, so a caller that asks every few seconds gets the mean since its last call
+//! without a wait. Without a usable earlier reading, two are taken a quarter of a second apart.
 
 use super::{
     Root,
@@ -17,13 +17,13 @@ use std::{
 };
 use tokio::time::{Instant, sleep};
 
-/// Counters of less than this ago say little: at 100 ticks a second half a second is 50 ticks a core.
+/// Minimum age of the earlier reading: at 100 ticks a second half a second is only 50 ticks per core.
 const YOUNGEST: Duration = Duration::from_millis(500);
-/// Older than this is history, not the present.
+/// Maximum age of the earlier reading.
 const OLDEST: Duration = Duration::from_secs(60);
-/// How long a caller waits when there is nothing to compare with.
+/// The wait when there is no earlier reading.
 const SHORTEST: Duration = Duration::from_millis(250);
-/// The newest reading may be too young to compare with, so the one before it is kept too.
+/// The newest reading may be too recent to compare with, so the one before it is kept too.
 const KEPT: usize = 2;
 
 /// All counters at one moment.
@@ -37,7 +37,7 @@ pub struct Reading {
 
 impl Reading {
     /// # Errors
-    /// Those of [`cpu_stat::read`]: without it there is no activity to speak of.
+    /// Those of [`cpu_stat::read`], without which there is no result.
     pub fn take(root: &Root) -> io::Result<Self> {
         let cpu = cpu_stat::read(root)?;
         Ok(Self { at: Instant::now(), cpu, network: net_dev::read(root), disks: diskstats::read(root) })
@@ -56,12 +56,12 @@ impl Interval {
     pub fn seconds(&self) -> f64 {
         self.now.at.saturating_duration_since(self.earlier.at).max(Duration::from_millis(1)).as_secs_f64()
     }
-    /// The share of that time in which the processors worked, 0-100.
+    /// The share of that time in which the processors were busy, 0-100.
     pub fn cpu_percent(&self) -> f64 {
         self.now.cpu.percent_since(self.earlier.cpu)
     }
-    /// Bytes sent and received a second, by all interfaces that were there both times. `None` when the counters could not
-    /// be read both times.
+    /// Bytes sent and received per second, by all interfaces present both times. `None` when the counters could not be
+    /// read both times.
     pub fn network_bytes(&self) -> Option<(f64, f64)> {
         let (before, now) = (self.earlier.network.as_ref().ok()?, self.now.network.as_ref().ok()?);
         let pairs = now.iter().filter_map(|now| Some((before.iter().find(|old| old.name == now.name)?, now)));
@@ -70,7 +70,7 @@ impl Interval {
             (sent + rate(old.sent.bytes, now.sent.bytes), received + rate(old.received.bytes, now.received.bytes))
         }))
     }
-    /// Bytes read and written a second, by all disks that were there both times. `None` as for the network.
+    /// Bytes read and written per second, by all disks present both times. `None` as for the network.
     pub fn disk_bytes(&self) -> Option<(f64, f64)> {
         let (before, now) = (self.earlier.disks.as_ref().ok()?, self.now.disks.as_ref().ok()?);
         let pairs = now.iter().filter_map(|now| Some((before.iter().find(|old| old.name == now.name)?, now)));
@@ -79,7 +79,7 @@ impl Interval {
             (read + rate(old.read_bytes, now.read_bytes), written + rate(old.written_bytes, now.written_bytes))
         }))
     }
-    /// `now - before` of one counter, a second. A counter that was reset counts as still.
+    /// `now - before` of one counter, per second; 0 if the counter was reset.
     pub fn per_second(&self, before: u64, now: u64) -> f64 {
         now.saturating_sub(before) as f64 / self.seconds()
     }
@@ -92,8 +92,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// The time since an earlier reading of 0.5 to 60 seconds ago, else a quarter of a second from now. Dropping the
-    /// future ends the wait.
+    /// Measures since an earlier reading of 0.5 to 60 seconds ago, otherwise over the next quarter of a second.
+    /// Dropping the future ends the wait.
     ///
     /// # Errors
     /// Those of [`Reading::take`].
@@ -115,7 +115,7 @@ impl Activity {
         kept.iter().rfind(usable).cloned()
     }
 
-    /// Keeps `now` unless the newest one is so young that the next call could compare with neither.
+    /// Keeps `now`, unless the newest one is so recent that the next call could use neither.
     fn keep(&self, now: &Arc<Reading>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.back().is_none_or(|newest| now.at.saturating_duration_since(newest.at) >= YOUNGEST) {

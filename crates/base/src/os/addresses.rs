@@ -1,5 +1,5 @@
-//! Names and addresses under which this machine can be reached: `/proc/sys/kernel/hostname`, `/proc/net/fib_trie`
-//! and `/proc/net/if_inet6` (proc(5)).
+//! Names and addresses of this machine: `/proc/sys/kernel/hostname`, `/proc/net/fib_trie` and `/proc/net/if_inet6`
+//! (proc(5)).
 
 use super::Root;
 use std::{
@@ -7,8 +7,8 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// The host name, alone and in `.local` (multicast DNS), `localhost`, and every address, loopback first. What cannot be read
-/// is left out.
+/// The host name, alone and in `.local` (multicast DNS), `localhost`, and every address, loopback first. Unreadable
+/// sources are skipped.
 pub fn names(root: &Root) -> Vec<String> {
     let mut names = vec!["localhost".to_owned()];
     if let Ok(host) = root.line("proc/sys/kernel/hostname") {
@@ -23,7 +23,7 @@ pub fn names(root: &Root) -> Vec<String> {
     names
 }
 
-/// The addresses of this machine's interfaces, without those that name an interface (`fe80::/10`).
+/// The addresses of this machine's interfaces, without link-local ones (`fe80::/10`).
 pub fn addresses(root: &Root) -> Vec<IpAddr> {
     let mut all = BTreeSet::new();
     if let Ok(trie) = root.read("proc/net/fib_trie") {

@@ -1,8 +1,9 @@
-//! Files below a folder and nowhere else: the kernel resolves each path, and refuses to leave (openat2(2), Linux 5.6).
+//! File access restricted to a folder: the kernel resolves each path, and refuses to leave the folder (openat2(2),
+//! Linux 5.6).
 //!
-//! Whoever can write below a folder can put a symbolic link there, or swap a directory for one between two system calls.
-//! So no path is checked and then used: `RESOLVE_BENEATH` makes one step of it, and everything after that is done relative to
-//! the descriptors it gave.
+//! A user who can write below a folder can put a symbolic link there, or replace a directory between two system calls.
+//! So paths are never checked first and used later: `RESOLVE_BENEATH` does both in one step, and everything after that
+//! is relative to the resulting descriptors.
 
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
@@ -18,18 +19,17 @@ use std::{
 
 /// Leaving the folder, by `..`, by a link or by a mount, is `EXDEV`; what procfs calls links is refused as `ELOOP`.
 const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS).union(ResolveFlags::NO_XDEV);
-/// The kernel gives up (`EAGAIN`) when something is renamed while it looks at a `..` in a link: it asks to be asked again.
+/// The kernel returns `EAGAIN` when something is renamed while it resolves `..` in a link: retry.
 const ATTEMPTS: usize = 16;
 
-/// A folder that was opened, and what can be reached from it.
+/// An opened folder, the root of all accesses.
 #[derive(Debug)]
 pub struct Beneath {
     folder: OwnedFd,
 }
 
 impl Beneath {
-    /// The folder at `path`, a full path without symbolic links: one that has become a link since it was looked at is
-    /// refused.
+    /// Opens the folder at `path`, an absolute path without symbolic links; a link is refused.
     ///
     /// # Errors
     /// Those of openat2(2): `ELOOP` for a link, `ENOTDIR`, `ENOENT`, `EACCES`; `ENOSYS` before Linux 5.6.
@@ -39,15 +39,15 @@ impl Beneath {
         Ok(Self { folder: openat2(CWD, path, flags, Mode::empty(), resolve)? })
     }
 
-    /// A descriptor that was opened below one.
+    /// A folder from its descriptor.
     pub fn at(folder: OwnedFd) -> Self {
         Self { folder }
     }
 
-    /// Opens what is at `relative`, following links that stay inside. With `O_PATH` nothing is touched yet.
+    /// Opens `relative`, following links that stay inside. With `O_PATH` nothing is accessed yet.
     ///
     /// # Errors
-    /// Those of openat2(2); `EXDEV` when the way leads out.
+    /// Those of openat2(2); `EXDEV` when the path leads out.
     pub fn open(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         self.resolve(relative, flags, INSIDE)
     }
@@ -60,7 +60,7 @@ impl Beneath {
         self.resolve(relative, flags | OFlags::NOFOLLOW, INSIDE | ResolveFlags::NO_SYMLINKS)
     }
 
-    /// A directory at `relative`, to look through or to act in.
+    /// Opens the directory at `relative`.
     ///
     /// # Errors
     /// As [`Beneath::open`]; `ENOTDIR` for anything else.
@@ -68,15 +68,15 @@ impl Beneath {
         self.open(relative, DIRECTORY).map(Self::at)
     }
 
-    /// The directory called `name` right here; never a link to one.
+    /// Opens the directory `name` in this folder, and never a link to one.
     ///
     /// # Errors
-    /// As [`Beneath::open_plainly`]; `ENOTDIR` for anything else, a link too.
+    /// As [`Beneath::open_plainly`]; `ENOTDIR` for anything else, including a link.
     pub fn child(&self, name: &OsStr) -> Result<Self, Errno> {
         self.open_plainly(Path::new(name), DIRECTORY).map(Self::at)
     }
 
-    /// What `name` is, right here and without following it; `None` when there is nothing.
+    /// The status of `name` in this folder, without following links; `None` when it does not exist.
     ///
     /// # Errors
     /// Those of fstatat(2).
@@ -88,8 +88,8 @@ impl Beneath {
         }
     }
 
-    /// A regular file at `relative`, opened for reading, and what it is. Anything else is looked at, never opened: opening a
-    /// device can do something, opening a fifo can wait for ever.
+    /// Opens a regular file at `relative` for reading, with its status. Anything else is only examined: opening a
+    /// device can have effects, opening a fifo can block for ever.
     ///
     /// # Errors
     /// As [`Beneath::open`].
@@ -97,7 +97,7 @@ impl Beneath {
         Self::read(self.open(relative, OFlags::PATH)?)
     }
 
-    /// The same of a name right here that is no link.
+    /// The same for a name in this folder, without following links.
     ///
     /// # Errors
     /// As [`Beneath::open_plainly`].
@@ -134,7 +134,7 @@ impl AsFd for Beneath {
     }
 }
 
-/// What [`Beneath::regular`] found.
+/// The result of [`Beneath::regular`].
 #[derive(Debug)]
 pub enum Found {
     File(File),
@@ -143,7 +143,7 @@ pub enum Found {
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
-/// The path by which procfs reaches an open descriptor: no name of it is looked up again.
+/// The procfs path of an open descriptor, which needs no further lookup of names.
 pub fn descriptor(fd: &impl AsRawFd) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())
 }

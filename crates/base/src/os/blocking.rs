@@ -1,5 +1,4 @@
-//! Work that may sleep (disks, buses, cameras), off the one thread that serves everybody: it ends soon after nobody waits for
-//! it any more.
+//! Blocking work (disks, buses, cameras) off the runtime's thread. It ends soon after its caller is gone.
 
 use crate::error::ToolError;
 use futures::future::BoxFuture;
@@ -16,20 +15,20 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 tokio::task_local! {
-    /// What tells the call of this task to stop, where it is not dropped instead.
+    /// Cancels the call of this task, where the call is not dropped instead.
     static TOLD: CancellationToken;
 }
 
-/// Runs `work` so that everything below it can be told to stop by `told`: what blocks, what waits for a turn, and what is about to
-/// be handed to the agent.
+/// Runs `work` so that `told` can cancel everything below it: blocking work, waiting for a turn, and requests about to
+/// be sent to the agent.
 pub async fn told_by<T>(told: CancellationToken, work: impl Future<Output = T>) -> T {
     TOLD.scope(told, work).await
 }
 
-/// To be asked before something is begun that cannot be stopped.
+/// Checks for cancellation. Call it before anything that cannot be stopped.
 ///
 /// # Errors
-/// `cancelled`, once the call is told to stop.
+/// `cancelled`, once the call is cancelled.
 pub fn go_on(what: &str) -> Result<(), ToolError> {
     match TOLD.try_with(CancellationToken::is_cancelled) {
         Ok(true) => Err(ToolError::cancelled(what)),
@@ -37,10 +36,10 @@ pub fn go_on(what: &str) -> Result<(), ToolError> {
     }
 }
 
-/// Waits for a turn, or whatever else changes nothing.
+/// Waits for a turn, or anything else that changes nothing.
 ///
 /// # Errors
-/// `cancelled`, when the call is told to stop first.
+/// `cancelled`, when the call is cancelled first.
 pub async fn unless_told<T>(what: &str, wait: impl Future<Output = T>) -> Result<T, ToolError> {
     let Ok(told) = TOLD.try_with(Clone::clone) else { return Ok(wait.await) };
     tokio::select! {
@@ -50,7 +49,7 @@ pub async fn unless_told<T>(what: &str, wait: impl Future<Output = T>) -> Result
     }
 }
 
-/// Says that nobody waits any more.
+/// Says whether the caller is gone.
 #[derive(Clone)]
 pub struct Stop {
     gone: Arc<AtomicBool>,
@@ -59,22 +58,22 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// For work that `what` waits for: the name of a tool or of its namespace. It says so when it is told to end.
+    /// For work of `what`: the name of a tool or of its namespace, which the error contains.
     pub fn of(what: &'static str) -> Self {
         Self { gone: Arc::default(), told: TOLD.try_with(Clone::clone).ok(), what }
     }
 
-    /// To be asked between two steps.
+    /// Checks for cancellation. Call it between two steps.
     ///
     /// # Errors
-    /// `cancelled`, once nobody waits.
+    /// `cancelled`, once the caller is gone.
     pub fn check(&self) -> Result<(), ToolError> {
         let told = self.told.as_ref().is_some_and(CancellationToken::is_cancelled);
         if told || self.gone.load(Ordering::Relaxed) { Err(ToolError::cancelled(self.what)) } else { Ok(()) }
     }
 }
 
-/// Tells the work when the call is dropped.
+/// Cancels the work when the call is dropped.
 struct Waits(Stop);
 
 impl Drop for Waits {
@@ -83,9 +82,9 @@ impl Drop for Waits {
     }
 }
 
-/// The result of work on a blocking thread, for whoever awaits it. Dropping it tells the work to stop ([`Stop::check`]).
+/// The result of work on a blocking thread. Dropping it cancels the work ([`Stop::check`]).
 ///
-/// All work is one type inside, because tokio compiles a task for every type of work: 2 kB of code each.
+/// All work has one type internally, because tokio compiles a task for every type of work: 2 kB of code each.
 #[must_use = "the work begins when it is awaited"]
 pub struct Blocking<T> {
     erased: BoxFuture<'static, Result<Done, ToolError>>,
@@ -105,8 +104,8 @@ impl<T: 'static> Future for Blocking<T> {
     }
 }
 
-/// Runs `work` of `what` on a thread that may block. A system call that cannot be interrupted (an ioctl) continues after the
-/// caller has gone, so callers bound how much of such work there is.
+/// Runs `work` of `what` on a thread that may block. A system call that cannot be interrupted (an ioctl) continues
+/// after the caller is gone, so callers limit the amount of such work.
 ///
 /// # Errors
 /// Those of `work`; `unavailable` while the runtime is shutting down.
@@ -121,8 +120,8 @@ pub fn run<T: Send + 'static>(
 async fn run_erased(what: &'static str, work: Work) -> Result<Done, ToolError> {
     let stop = Stop::of(what);
     let waits = Waits(stop.clone());
-    // The store has its own thread for the audit; syncing a file to a card can take a second. These threads end ten seconds after
-    // their last use.
+    // The audit's store has its own thread, because syncing a file to a card can take a second. These threads end ten
+    // seconds after their last use.
     #[expect(clippy::disallowed_methods)]
     let ended = tokio::task::spawn_blocking(move || work(&stop)).await;
     drop(waits);

@@ -1,7 +1,7 @@
-//! The system bus: one connection, made when it is needed and made again when it was lost.
+//! The system bus: one connection, made on demand and again after it was lost.
 //!
-//! Methods and properties are called by name. zbus' proxies would keep a cache of every property and a match rule each;
-//! what is asked here is asked once.
+//! Methods and properties are called by name. zbus' proxies would keep a cache of every property and a match rule each,
+//! which single queries do not need.
 
 use crate::error::ToolError;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use zbus::{Connection, DynamicType, Message, connection::Builder, fdo};
 
-/// Longest wait for one answer. What takes longer on systemd's side is a job, and awaited by its signal.
+/// Longest wait for one answer. Longer work in systemd is a job, whose end is awaited by its signal.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// A bus and the connection to it.
@@ -19,7 +19,7 @@ pub struct Bus {
     connection: Mutex<Option<Connection>>,
 }
 
-/// Who is spoken to: bus name, object and interface.
+/// The addressee: bus name, object and interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'a> {
     pub service: &'a str,
@@ -28,7 +28,7 @@ pub struct Object<'a> {
 }
 
 impl Bus {
-    /// The system bus. Nothing is connected yet.
+    /// The system bus. Connects on first use.
     pub fn system() -> Self {
         Self { address: None, connection: Mutex::new(None) }
     }
@@ -88,9 +88,9 @@ fn no_bus(error: &zbus::Error) -> ToolError {
     error.with("resource", "system bus").hint("it needs dbus-daemon or dbus-broker; see `systemctl status dbus`")
 }
 
-/// What `service` said to `method`, as an error of the call that needed it: `capability_missing` when nobody has that name,
-/// `permission_denied`, `not_found`, `invalid_argument`, otherwise `unavailable` with its words. `details.dbus_error` has the
-/// error's name on the bus, like `org.freedesktop.systemd1.NoSuchUnit`.
+/// Converts the error of `service` for `method`: `capability_missing` when the name is not on the bus,
+/// `permission_denied`, `not_found`, `invalid_argument`, otherwise `unavailable` with its message. `details.dbus_error`
+/// has the error's D-Bus name, like `org.freedesktop.systemd1.NoSuchUnit`.
 pub fn refusal(service: &str, method: &str, error: &zbus::Error) -> ToolError {
     let said = format!("{service} did not do {method}: {error}");
     let (tool_error, name) = match error {

@@ -1,23 +1,23 @@
-//! SD and eMMC cards: what they are and how worn they say they are (`Documentation/driver-api/mmc/mmc-dev-attrs.rst`).
+//! SD and eMMC cards: their identity and the wear that they report (`Documentation/driver-api/mmc/mmc-dev-attrs.rst`).
 //!
-//! eMMC since 5.0 tells the device life time and the state of its spare blocks from its extended register (JEDEC JESD84-B51,
-//! 7.4.58-60); SD cards have no such register, and the kernel no such files for them.
+//! eMMC since 5.0 reports the device life time and the state of its spare blocks in its extended register (JEDEC
+//! JESD84-B51, 7.4.58-60). SD cards have no such register, and the kernel has no such files for them.
 
 use super::{Root, if_there, malformed};
 use std::io;
 
-/// What one card says of itself.
+/// What one card reports.
 #[derive(Debug)]
 pub struct Card {
-    /// `SD` or `MMC`, as the kernel writes it.
+    /// `SD` or `MMC`, as in the kernel.
     pub kind: io::Result<String>,
-    /// How much of its life is used, in percent: the upper end of the tenth that it reports, of its two kinds of memory the
-    /// more worn. 110: it has outlived its estimate. `None`: it does not say.
+    /// Share of its life used, in percent: the upper end of the reported tenth, of the more worn of its two kinds of
+    /// memory. 110: beyond its estimated life. `None`: not reported.
     pub life_used_percent: io::Result<Option<u8>>,
     pub spare: io::Result<Option<Spare>>,
 }
 
-/// The spare blocks, by how many are used.
+/// The share of spare blocks used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spare {
     /// Less than 80 %.

@@ -1,36 +1,36 @@
-//! The configured time zone, whether the clock is set from the network, and the clock that nobody sets.
+//! The configured time zone, whether the clock is set from the network, and the monotonic clock.
 
 use super::{Root, malformed};
 use std::{io, time::Duration};
 
 const LOCALTIME: &str = "etc/localtime";
-/// systemd-timesyncd makes the folder when it starts and the file when the clock is right
+/// systemd-timesyncd creates the folder when it starts and the file when the clock is synchronized
 /// (systemd-timesyncd.service(8)).
 const TIMESYNC: &str = "run/systemd/timesync";
 
-/// The monotonic clock: the time since the machine started, without sleep. The kernel stamps edges of GPIO lines with it, systemd
-/// its `...TimestampMonotonic`.
+/// The monotonic clock: time since the machine started, without suspend. The kernel uses it for edges of GPIO lines,
+/// systemd for `...TimestampMonotonic`.
 pub fn monotonic() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The zone the machine shows its time in.
+/// The machine's time zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
-    /// `Europe/London`, or `UTC` where nothing is configured (localtime(5)).
+    /// `Europe/London`, or `UTC` when nothing is configured (localtime(5)).
     pub name: String,
-    /// The rules. `None` means UTC.
+    /// The rules; `None` for UTC.
     rules: Option<tz::TimeZone>,
 }
 
 impl Zone {
-    /// What holds where nothing is configured.
+    /// The default when nothing is configured.
     pub fn utc() -> Self {
         Self { name: "UTC".into(), rules: None }
     }
 
-    /// Seconds to add to UTC at `unix_seconds`, summer time included, and what that time is called (`BST`).
+    /// The offset from UTC in seconds at `unix_seconds`, with summer time, and its name (`BST`).
     ///
     /// # Errors
     /// `InvalidData` when the rules do not cover that time.
@@ -43,10 +43,11 @@ impl Zone {
     }
 }
 
-/// `/etc/localtime` as localtime(5) has it: a link into the zone database, or a file beside a name in `/etc/timezone`.
+/// `/etc/localtime` as in localtime(5): a link into the zone database, or a file together with a name in
+/// `/etc/timezone`.
 ///
 /// # Errors
-/// `InvalidData` when the rules are no TZif file (RFC 9636), `NotFound` when the link leads nowhere.
+/// `InvalidData` when the rules are not a TZif file (RFC 9636), `NotFound` when the link leads nowhere.
 pub fn zone(root: &Root) -> io::Result<Zone> {
     let linked = root.link(LOCALTIME).ok();
     let name = linked
@@ -57,7 +58,7 @@ pub fn zone(root: &Root) -> io::Result<Zone> {
     let Some(name) = name else {
         return match root.read_bytes(LOCALTIME) {
             Ok(bytes) => Ok(Zone { name: "unnamed".into(), rules: Some(rules(LOCALTIME, &bytes)?) }),
-            // Nothing is configured, and that means UTC.
+            // No configuration means UTC.
             Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(Zone { name: "UTC".into(), rules: None }),
             Err(fault) => Err(fault),
         };
@@ -65,7 +66,7 @@ pub fn zone(root: &Root) -> io::Result<Zone> {
     if matches!(name.as_str(), "UTC" | "Etc/UTC" | "Etc/UCT" | "Zulu") {
         return Ok(Zone { name, rules: None });
     }
-    // Under the root, since the link is written for a machine whose root is "/".
+    // Resolved below `root`, because the link is written for a machine whose root is "/".
     let file = if linked.is_some() { format!("usr/share/zoneinfo/{name}") } else { LOCALTIME.into() };
     let bytes = root.read_bytes(&file)?;
     Ok(Zone { rules: Some(rules(&file, &bytes)?), name })
@@ -75,8 +76,8 @@ fn rules(file: &str, bytes: &[u8]) -> io::Result<tz::TimeZone> {
     tz::TimeZone::from_tz_data(bytes).map_err(|fault| malformed(file, &format!("it is no TZif file: {fault}")))
 }
 
-/// Whether the clock has been set from the network since boot. `None` where systemd-timesyncd does not run: chrony and
-/// ntpd keep that to themselves, and the kernel's own flag needs a system call that safe Rust cannot make.
+/// Whether the clock has been set from the network since boot. `None` without systemd-timesyncd: chrony and ntpd do not
+/// publish it, and reading the kernel's flag needs a system call that is unavailable in safe Rust.
 pub fn synchronized(root: &Root) -> Option<bool> {
     root.has(TIMESYNC).then(|| root.has(&format!("{TIMESYNC}/synchronized")))
 }

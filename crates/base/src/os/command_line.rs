@@ -2,7 +2,7 @@
 
 use super::Root;
 
-/// The value of the last `name=` there.
+/// The value of the last `name=` argument.
 pub fn argument(root: &Root, name: &str) -> Option<String> {
     let line = root.read("proc/cmdline").ok()?;
     let mut words = line.split_whitespace().rev();

@@ -1,11 +1,11 @@
-//! How busy the processors are: the first line of `/proc/stat`, compared with an earlier one.
+//! The processors' load: the first line of `/proc/stat`, compared with an earlier one.
 
 use super::{Root, malformed};
 use std::io;
 
 const FILE: &str = "proc/stat";
 
-/// Ticks since boot, all cores together.
+/// Ticks since boot, summed over all cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
     pub busy: u64,
@@ -13,13 +13,13 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// The share of the time since `earlier` in which the cores worked, 0-100. 0 when the counters have not moved.
+    /// The share of the time since `earlier` in which the cores were busy, 0-100. 0 when the counters have not changed.
     pub fn percent_since(self, earlier: Ticks) -> f64 {
         let total = self.total.saturating_sub(earlier.total);
         if total == 0 {
             return 0.0;
         }
-        // The kernel lets iowait fall now and then, so either difference can be odd for one reading.
+        // iowait can decrease, so either difference can be wrong for one reading.
         (self.busy.saturating_sub(earlier.busy) as f64 * 100.0 / total as f64).clamp(0.0, 100.0)
     }
 }
@@ -34,7 +34,7 @@ fn parse(text: &str) -> io::Result<Ticks> {
     let wrong = || malformed(FILE, "the first line is not 'cpu' and at least five numbers");
     let line = text.lines().next().and_then(|line| line.strip_prefix("cpu ")).ok_or_else(wrong)?;
     let ticks: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().map_err(|_| wrong())?;
-    // user nice system idle iowait irq softirq steal; guest times, which follow, are in user and nice already.
+    // user nice system idle iowait irq softirq steal; the guest times that follow are included in user and nice.
     let [_, _, _, idle, iowait, ..] = ticks[..] else { return Err(wrong()) };
     let total = ticks.iter().take(8).fold(0_u64, |sum, part| sum.wrapping_add(*part));
     Ok(Ticks { busy: total.saturating_sub(idle).saturating_sub(iowait), total })

@@ -5,10 +5,10 @@ use std::io;
 
 const FILE: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq";
 
-/// What the governor asks of core 0 now, in hertz. All cores of a Raspberry Pi run at one clock.
+/// The frequency that the governor requests for core 0, in hertz. All cores of a Raspberry Pi share one clock.
 ///
 /// # Errors
-/// `NotFound` without frequency scaling (most virtual machines), `InvalidData` when it is no positive number.
+/// `NotFound` without frequency scaling (most virtual machines), `InvalidData` when it is not a positive number.
 pub fn hertz(root: &Root) -> io::Result<u64> {
     let kilohertz = root.number(FILE)?;
     u64::try_from(kilohertz)

@@ -5,12 +5,12 @@ use std::io;
 
 const FILE: &str = "proc/cpuinfo";
 
-/// What `/proc/cpuinfo` says. The last three fields are the Raspberry Pi kernel's addition.
+/// The content of `/proc/cpuinfo`. The last three fields are the Raspberry Pi kernel's addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
     /// At least 1.
     pub cores: u32,
-    /// `model name`: x86 and 32-bit Arm kernels write it.
+    /// `model name`, on x86 and 32-bit Arm kernels.
     pub model_name: Option<String>,
     /// Revision code, hexadecimal.
     pub revision: Option<String>,
@@ -29,11 +29,11 @@ fn parse(text: &str) -> io::Result<CpuInfo> {
     let mut info = CpuInfo::default();
     for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
         let value = value.trim();
-        // Old 32-bit kernels have a capital "Processor", which is the model's name and no core.
+        // Old 32-bit kernels have "Processor" with a capital letter, which is the model's name and not a core.
         match key.trim() {
             "processor" if value.parse::<u32>().is_ok() => info.cores += 1,
             "model name" if info.model_name.is_none() => info.model_name = Some(value.to_owned()),
-            // Anything else than a number of 32 bits is some other architecture's idea of a revision.
+            // Anything but a 32-bit number is another architecture's revision.
             "Revision" if u32::from_str_radix(value, 16).is_ok() => info.revision = Some(value.to_ascii_lowercase()),
             "Serial" => info.serial = Some(value.to_owned()),
             "Model" => info.board = Some(value.to_owned()),

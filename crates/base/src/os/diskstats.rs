@@ -4,7 +4,7 @@ use super::{Root, malformed};
 use std::io;
 
 const FILE: &str = "proc/diskstats";
-/// The unit of the sector columns, whatever the disk's own sector size is.
+/// The unit of the sector columns, whatever the disk's own sector size.
 const SECTOR: u64 = 512;
 
 /// Counters of one whole disk since boot.
@@ -15,14 +15,14 @@ pub struct Disk {
     pub read_bytes: u64,
     pub writes: u64,
     pub written_bytes: u64,
-    /// Requests on their way now.
+    /// Requests in flight.
     pub in_flight: u64,
-    /// Milliseconds in which at least one request was on its way.
+    /// Milliseconds with at least one request in flight.
     pub busy_ms: u64,
 }
 
-/// Whole disks: SD and eMMC cards, SATA, USB, NVMe and virtual disks. No partitions, loops, RAM disks or mappings, which
-/// would count the same bytes twice.
+/// Whole disks: SD and eMMC cards, SATA, USB, NVMe and virtual disks. Without partitions, loops, RAM disks and
+/// mappings, which would count the same bytes twice.
 ///
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when a disk's line is not two numbers, a name and eleven numbers.

@@ -1,8 +1,8 @@
-//! The file systems that hold what people and programs keep, each once: `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+//! The file systems with stored data, each once: `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 //!
-//! Counted are those on devices of this machine. Left out are those of the kernel and of memory, overlays, which are
-//! made of others, and read-only images beside `/` (a snap, an ISO file). Network and FUSE file systems are named
-//! and not asked: statvfs(2) of one whose server is gone does not return.
+//! Includes those on devices of this machine. Excludes those of the kernel and in memory, overlays, which combine
+//! others, and read-only images other than `/` (a snap, an ISO file). Network and FUSE file systems are listed but not
+//! queried: statvfs(2) blocks when their server is gone.
 
 use super::{
     Root, malformed,
@@ -11,14 +11,14 @@ use super::{
 use std::io;
 
 const FILE: &str = "proc/self/mountinfo";
-/// A board has two to five; an answer has this many at most.
+/// Limit of entries in an answer; a board has two to five.
 const MOST: usize = 32;
-/// Kinds without a block device that keep something all the same.
+/// Kinds that store data without a block device.
 const WITHOUT_DEVICE: [&str; 4] = ["zfs", "bcachefs", "ubifs", "jffs2"];
-/// Kinds that another machine, or a program, answers for.
+/// Kinds that depend on another machine or a program.
 const REMOTE: [&str; 10] = ["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs", "glusterfs", "fuseblk"];
 
-/// One file system, where the most of it is mounted.
+/// One file system, at the mount point that shows most of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystem {
     /// Unescaped.
@@ -27,23 +27,23 @@ pub struct FileSystem {
     pub device: String,
     /// ext4, vfat, ...
     pub kind: String,
-    /// The file system itself; a directory of it that is bound read-only elsewhere does not count.
+    /// Read-only as a whole; a read-only bind mount does not count.
     pub read_only: bool,
-    /// It may be asked how full it is.
+    /// Its usage may be queried.
     pub is_local: bool,
 }
 
-/// The file systems, and how full each is.
+/// The file systems with their usage.
 #[derive(Debug)]
 pub struct Found {
-    /// In the order they were mounted; `None` for those that are not asked.
+    /// In mount order; `None` for those that are not queried.
     pub file_systems: Vec<(FileSystem, Option<io::Result<Space>>)>,
-    /// How many more there are than an answer holds.
+    /// Number of further ones, beyond the limit.
     pub left_out: usize,
 }
 
 /// # Errors
-/// `NotFound` without procfs, `InvalidData` when a line is not of the kernel's form.
+/// `NotFound` without procfs, `InvalidData` when a line does not have the kernel's format.
 pub fn read(root: &Root) -> io::Result<Found> {
     let mut all = parse(&root.read(FILE)?, |numbers| device_name(root, numbers))?;
     let left_out = all.len().saturating_sub(MOST);
@@ -55,7 +55,7 @@ pub fn read(root: &Root) -> io::Result<Found> {
     Ok(Found { file_systems: all.into_iter().map(asked).collect(), left_out })
 }
 
-/// What the kernel calls the block device of these numbers (`179:2`), where the mount says `/dev/root`.
+/// The kernel's name of the block device with these numbers (`179:2`), where the mount says `/dev/root`.
 fn device_name(root: &Root, numbers: &str) -> Option<String> {
     let link = root.link(&format!("sys/dev/block/{numbers}")).ok()?;
     Some(format!("/dev/{}", link.file_name()?.to_str()?))
@@ -64,7 +64,7 @@ fn device_name(root: &Root, numbers: &str) -> Option<String> {
 /// One line.
 struct Line<'a> {
     numbers: &'a str,
-    /// Which directory of the file system is mounted there.
+    /// The directory of the file system that is mounted there.
     part: &'a str,
     mount_point: &'a str,
     kind: &'a str,
@@ -73,7 +73,8 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// `36 35 98:0 /part /mount rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue`: before the dash optional fields.
+    /// `36 35 98:0 /part /mount rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue`: optional fields before the
+    /// dash.
     fn parse(line: &'a str) -> Option<Self> {
         let (mount, file_system) = line.split_once(" - ")?;
         let mut mount = mount.split(' ').skip(2);
@@ -107,14 +108,14 @@ fn parse(text: &str, name: impl Fn(&str) -> Option<String>) -> io::Result<Vec<Fi
     let mut lines: Vec<Line<'_>> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         let line = Line::parse(line).ok_or_else(|| malformed(FILE, "a line has not the form of a mount"))?;
-        // What is mounted on the same directory later covers this one: a question there is answered by the other.
+        // A later mount on the same directory covers this one.
         lines.retain(|earlier| earlier.mount_point != line.mount_point);
         lines.push(line);
     }
     lines.retain(Line::counts);
     let mut once: Vec<Line<'_>> = Vec::new();
     for line in lines {
-        // A directory that is bound elsewhere shows the same file system again.
+        // A bind mount shows the same file system again.
         match once.iter_mut().find(|known| known.numbers == line.numbers && known.source == line.source) {
             Some(known) if known.part != "/" && line.part == "/" => *known = line,
             Some(_) => {}

@@ -1,4 +1,4 @@
-//! Folders that somebody waits for a change in (inotify(7)), also before they are there. Nothing polls.
+//! Waits for changes in folders (inotify(7)), including folders that do not exist yet. No polling.
 
 use super::readable;
 use rustix::{
@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::io::unix::AsyncFd;
 
-/// Files that come, go or have been written, and the folder itself.
+/// Files created, removed or written, and the folder itself.
 const CHANGES: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MOVED_TO)
     .union(WatchFlags::MOVED_FROM)
@@ -23,11 +23,11 @@ const CHANGES: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// A folder that comes, where one is not there yet; beside what is watched already.
+/// Creation of a folder that does not exist yet; added to an existing watch.
 const COMING: WatchFlags =
     WatchFlags::CREATE.union(WatchFlags::MOVED_TO).union(WatchFlags::ONLYDIR).union(WatchFlags::MASK_ADD);
 
-/// Folders that are watched.
+/// The watched folders.
 #[derive(Debug)]
 pub struct Folders {
     events: AsyncFd<OwnedFd>,
@@ -35,10 +35,10 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// From now on. Needs the runtime.
+    /// Watches from now on. Needs the runtime.
     ///
     /// # Errors
-    /// What the kernel says, such as that this user watches too much.
+    /// The kernel's, such as the limit of watches per user.
     pub fn watch(folders: Vec<PathBuf>) -> io::Result<Self> {
         let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let watching = Self { events: readable::listen(events)?, folders };
@@ -46,10 +46,10 @@ impl Folders {
         Ok(watching)
     }
 
-    /// Watches each folder, and where it is not there the nearest one above it that is. A folder that is watched already stays so.
+    /// Watches each folder, or its nearest existing parent. Existing watches stay.
     fn again(&self) -> io::Result<()> {
         for folder in &self.folders {
-            // Until two looks agree: the next folder may come between looking for it and watching the one above it.
+            // Until two checks agree: the folder may be created between the check and the watch of its parent.
             let mut nearest = self.settle(folder)?;
             while nearest.is_some_and(|at| at != folder) {
                 let now = self.settle(folder)?;
@@ -62,7 +62,7 @@ impl Folders {
         Ok(())
     }
 
-    /// Watches `folder` or the nearest one above it that is there: which one that is.
+    /// Watches `folder` or its nearest existing parent, and returns which.
     fn settle<'a>(&self, folder: &'a Path) -> io::Result<Option<&'a Path>> {
         for at in folder.ancestors().filter(|at| !at.as_os_str().is_empty()) {
             let flags = if at == folder { CHANGES } else { COMING };
@@ -75,7 +75,7 @@ impl Folders {
         Ok(None)
     }
 
-    /// Whether anything has changed since it was asked last. One system call where nothing has.
+    /// Whether anything has changed since the last call. A single system call if not.
     pub fn changed(&self) -> bool {
         let mut bytes = [0; 4096];
         let mut any = false;
@@ -83,7 +83,7 @@ impl Folders {
             match read(self.events.get_ref(), &mut bytes) {
                 Ok(length) if length > 0 => any = true,
                 Err(Errno::INTR) => {}
-                // Nothing more; what else the kernel may say, it says to `ready` as well.
+                // No more events; other errors are reported by `ready` too.
                 Ok(_) | Err(_) => break,
             }
         }
@@ -96,7 +96,7 @@ impl Folders {
     /// Returns when something may have changed.
     ///
     /// # Errors
-    /// When the kernel cannot be listened to any more.
+    /// When the kernel's events cannot be read any more.
     pub async fn ready(&self) -> io::Result<()> {
         self.events.readable().await?.clear_ready();
         Ok(())

@@ -1,60 +1,60 @@
-//! Patterns for names and paths, in the three forms that allow-lists and filters write.
+//! Patterns for names and paths, in the three forms of allow-lists and filters.
 //!
-//! All positions in the pattern that can be right are followed at once: no pattern takes longer than its length times
-//! that of the text.
+//! All possible positions in the pattern are tracked in parallel, so the time is bounded by the product of the two
+//! lengths.
 
 /// Longest pattern of a path that callers may give, in characters.
 pub const LONGEST: usize = 256;
 
 /// One step of a pattern.
 enum Token {
-    /// This letter.
+    /// This character.
     One(char),
-    /// `?`: one letter.
+    /// `?`: one character.
     Any,
-    /// `[...]`: whether it is a "none of these", and the ranges.
+    /// `[...]`: whether it is negated, and the ranges.
     Class(bool, Vec<(char, char)>),
-    /// `*` within a name: any number of letters, no `/`.
+    /// `*` within a name: any characters except `/`.
     Star,
-    /// Any number of letters.
+    /// Any characters.
     Everything,
-    /// `**/`: nothing, or whole folders.
+    /// `**/`: zero or more whole folders.
     Folders,
 }
 
-/// What a text is made of, and what of it is compared.
+/// The unit of comparison, and the part compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Bytes,
     Letters,
-    /// A pattern without a `/`: the last name of a path.
+    /// A pattern without a `/`: the last component of a path.
     Name,
     /// A pattern with one: the whole path.
     Path,
 }
 
-/// A pattern that was understood.
+/// A parsed pattern.
 pub struct Glob {
     tokens: Vec<Token>,
     form: Form,
 }
 
 impl Glob {
-    /// For allow-lists of units and cameras: `*` stands for any run, `?` for one byte, everything else for itself.
+    /// For allow-lists of units and cameras: `*` matches any sequence, `?` one byte.
     pub fn of_bytes(pattern: &str) -> Self {
         Self { tokens: stars(pattern.bytes().map(char::from)), form: Form::Bytes }
     }
 
-    /// The same, and `?` stands for one letter.
+    /// The same, but `?` matches one character.
     pub fn of_letters(pattern: &str) -> Self {
         Self { tokens: stars(pattern.chars()), form: Form::Letters }
     }
 
-    /// For paths, as shells have it: `*` and `?` without `/`, `[a-z]`, `[!a-z]`, and `**` across folders. A backslash takes the next
-    /// letter as it is. Without a `/` it is compared with the last name of a path.
+    /// For paths, as in shells: `*` and `?` without `/`, `[a-z]`, `[!a-z]`, and `**` across folders. A backslash
+    /// escapes the next character. A pattern without `/` is matched against the last component of a path.
     ///
     /// # Errors
-    /// What is wrong with the pattern, after "the pattern": a class that is never closed, a backslash at the end.
+    /// What is wrong, to follow "the pattern": an unclosed class, a backslash at the end.
     pub fn of_paths(pattern: &str) -> Result<Self, &'static str> {
         let mut rest = pattern.chars().peekable();
         let mut tokens = Vec::new();
@@ -75,7 +75,7 @@ impl Glob {
                     let mut ranges = Vec::new();
                     loop {
                         let first = rest.next().ok_or("has a [ without its ]")?;
-                        // A ] right after the [ is one of the letters.
+                        // A ] right after the [ is a member of the class.
                         if first == ']' && !ranges.is_empty() {
                             break;
                         }
@@ -97,7 +97,7 @@ impl Glob {
         Ok(Self { tokens, form: if pattern.contains('/') { Form::Path } else { Form::Name } })
     }
 
-    /// Whether all of `text` fits; of a path, relative to where the pattern begins.
+    /// Whether all of `text` matches; a path must be relative to the pattern's folder.
     pub fn fits(&self, text: &str) -> bool {
         match self.form {
             Form::Bytes => self.fits_letters(text.bytes().map(char::from)),
@@ -135,7 +135,7 @@ impl Glob {
         at[self.tokens.len()]
     }
 
-    /// What may stand for nothing is left behind. `folder_begins`: a name begins here.
+    /// Skips tokens that may match nothing. `folder_begins`: a component begins here.
     fn skip(&self, at: &mut [bool], folder_begins: bool) {
         for (index, token) in self.tokens.iter().enumerate() {
             let may_end = match token {

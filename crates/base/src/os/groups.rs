@@ -1,4 +1,5 @@
-//! Group membership from `/etc/passwd` and `/etc/group`: enough for an appliance, and no NSS library in the process.
+//! Group membership from `/etc/passwd` and `/etc/group`: sufficient for an appliance, without NSS libraries in the
+//! process.
 
 use crate::os::Root;
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ pub fn user_name(root: &Root, uid: u32) -> Option<String> {
     })
 }
 
-/// The number of the user `name`.
+/// The id of the user `name`.
 pub fn user_id(root: &Root, name: &str) -> Option<u32> {
     let users = root.read("etc/passwd").ok()?;
     users.lines().find_map(|line| {
@@ -32,7 +33,7 @@ pub fn user_id(root: &Root, name: &str) -> Option<u32> {
     })
 }
 
-/// The numbers of the user `name` and of its primary group.
+/// The ids of the user `name` and of its primary group.
 pub fn user_ids(root: &Root, name: &str) -> Option<(u32, u32)> {
     let users = root.read("etc/passwd").ok()?;
     users.lines().find_map(|line| {
@@ -50,7 +51,7 @@ pub fn is_group(root: &Root, name: &str) -> bool {
     members(root, name).is_some()
 }
 
-/// The numbers of the groups that the user `name` is in, the primary one too.
+/// The ids of the groups of the user `name`, including the primary one.
 pub fn of_user(root: &Root, name: &str) -> BTreeSet<u32> {
     let (users, groups) = (root.read("etc/passwd").unwrap_or_default(), root.read("etc/group").unwrap_or_default());
     let primary = users
@@ -61,7 +62,7 @@ pub fn of_user(root: &Root, name: &str) -> BTreeSet<u32> {
     others.map(|line| line.gid).chain(primary).collect()
 }
 
-/// Who is listed in `group`; `None` when there is no such group.
+/// The listed members of `group`; `None` when there is no such group.
 pub fn members(root: &Root, group: &str) -> Option<Vec<String>> {
     let groups = root.read("etc/group").ok()?;
     let line = groups.lines().filter_map(parse).find(|line| line.name == group)?;

@@ -1,4 +1,4 @@
-//! The name a machine keeps over its starts: `/etc/hostname` (hostname(5)).
+//! The static host name: `/etc/hostname` (hostname(5)).
 
 use super::Root;
 use std::{
@@ -8,18 +8,20 @@ use std::{
 };
 
 const KEPT: &str = "etc/hostname";
-/// The longest name (`HOST_NAME_MAX`, sysconf(3)) with the end of its line is shorter. All of it lies in one sector of a disk.
+/// The longest name (`HOST_NAME_MAX`, sysconf(3)) with its line feed. Fits into one sector of a disk.
 const WHOLE: usize = 65;
 
-/// The first line that is neither empty nor a comment, as systemd reads it: a line may end with a NUL as well. `None` where there is none.
+/// The first line that is neither empty nor a comment, as in systemd: a NUL ends a line as well. `None` when there is
+/// none.
 pub fn kept(root: &Root) -> Option<String> {
     let text = root.read(KEPT).ok()?;
     let mut lines = text.split(['\n', '\r', '\0']).map(str::trim);
     lines.find(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned)
 }
 
-/// Writes `name`, at most 64 bytes, into the file that is there, and returns when it is on the disk. In place: where the file is mounted
-/// (dist/initramfs/shared) nothing can be renamed over it. A cut leaves a file that [`kept`] reads as the name before or as this one.
+/// Writes `name`, at most 64 bytes, into the existing file, and returns when it is on the disk. In place, because a
+/// file that is a mount point (dist/initramfs/shared) cannot be replaced by rename. After a power cut [`kept`] reads
+/// the old or the new name.
 ///
 /// # Errors
 /// Those of opening, writing and syncing; `InvalidInput` for a longer name.
@@ -32,7 +34,7 @@ pub fn keep(root: &Root, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// What is on the disk before the next one begins.
+/// A step that reaches the disk before the next one begins.
 #[derive(Clone, Copy)]
 enum Step {
     Size(u64),
@@ -49,8 +51,8 @@ impl Step {
     }
 }
 
-/// First there is room, so that size and content never change in one step; then a sector is written, old or new after a cut; then what
-/// is too much goes.
+/// The file is extended first, so that size and content never change together; then one sector is written, old or new
+/// after a cut; then the rest is truncated.
 fn steps(size: u64, name: &str) -> io::Result<Vec<Step>> {
     let mut line = [b'\n'; WHOLE];
     let place = line[..WHOLE - 1].get_mut(..name.len()).ok_or(io::ErrorKind::InvalidInput)?;

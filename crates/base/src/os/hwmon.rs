@@ -13,10 +13,10 @@ pub struct Sensor {
     pub celsius: f64,
 }
 
-/// Every input that can be read, in the kernel's order. Inputs that answer with an error (a disk asleep) are left out.
+/// Every readable input, in the kernel's order. Inputs that return an error (a sleeping disk) are skipped.
 ///
 /// # Errors
-/// `NotFound` without `/sys/class/hwmon`; the first fault when there are inputs and none can be read.
+/// `NotFound` without `/sys/class/hwmon`; the first fault when there are inputs but none can be read.
 pub fn temperatures(root: &Root) -> io::Result<Vec<Sensor>> {
     let mut sensors = Vec::new();
     let mut fault = None;

@@ -1,10 +1,10 @@
-//! Which machine and which boot this is: machine-id(5) and the kernel's boot id.
+//! The identity of machine and boot: machine-id(5) and the kernel's boot id.
 
 use super::{Root, malformed};
 use std::io;
 
-/// `/etc/machine-id`: stays for the life of an installation. machine-id(5) calls it confidential, so it is never part
-/// of an answer; what leaves the machine is derived from it.
+/// `/etc/machine-id`: constant for the life of an installation. Confidential by machine-id(5), so it is never part of
+/// an answer; only derived values leave the machine.
 ///
 /// # Errors
 /// `NotFound` before first boot, `InvalidData` when it is not 32 hexadecimal digits ("uninitialized" included).
@@ -18,7 +18,7 @@ pub fn machine(root: &Root) -> io::Result<String> {
     }
 }
 
-/// `/proc/sys/kernel/random/boot_id`: another one after every boot.
+/// `/proc/sys/kernel/random/boot_id`: different after every boot.
 ///
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when it is not a UUID.

@@ -1,7 +1,7 @@
-//! The few ioctls that no crate offers safely, and one call of the C library: the one file that may say `unsafe`
-//! (`tests/it/layout/mod.rs` keeps it so).
+//! Ioctls that no crate offers safely, and one call of the C library. The only file that may contain `unsafe`
+//! (`tests/it/layout/mod.rs` enforces it).
 //!
-//! Each ioctl is a safe function over an open file, typed as the kernel's header says.
+//! Each ioctl is a safe function on an open file, typed as in the kernel's header.
 #![allow(unsafe_code)]
 
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
@@ -11,51 +11,52 @@ use std::{
     os::fd::AsFd,
 };
 
-/// `I2C_FUNCS` of `linux/i2c-dev.h`. The crate i2cdev keeps its own to itself.
+/// `I2C_FUNCS` of `linux/i2c-dev.h`. The crate i2cdev does not export it.
 const I2C_FUNCS: u32 = 0x0705;
 
-/// What the adapter behind a `/dev/i2c-N` can do: the `I2C_FUNC_…` bits of `linux/i2c.h`. Asks the driver only, nothing on
-/// the bus; does not sleep.
+/// The functionality of the adapter behind a `/dev/i2c-N`: the `I2C_FUNC_…` bits of `linux/i2c.h`. Queries the driver
+/// only, without bus traffic; does not block.
 ///
 /// # Errors
-/// `ENOTTY` or `EINVAL` for a file that is no I2C adapter.
+/// `ENOTTY` or `EINVAL` for a file that is not an I2C adapter.
 pub fn i2c_functions(bus: &impl AsFd) -> io::Result<u32> {
-    // SAFETY: the kernel's i2cdev_ioctl answers I2C_FUNCS with put_user of an unsigned long (Documentation/i2c/dev-interface.rst),
-    // which is c_ulong here and for 32-bit programs on a 64-bit kernel (compat_i2cdev_ioctl). No other driver in the kernel
-    // has this number with a larger argument: type 7 is i2c-dev's (Documentation/userspace-api/ioctl/ioctl-number.rst).
+    // SAFETY: the kernel's i2cdev_ioctl answers I2C_FUNCS with put_user of an unsigned long
+    // (Documentation/i2c/dev-interface.rst), which is c_ulong here and for 32-bit programs on a 64-bit kernel
+    // (compat_i2cdev_ioctl). No other kernel driver uses this number with a larger argument: type 7 is i2c-dev's
+    // (Documentation/userspace-api/ioctl/ioctl-number.rst).
     let functions: c_ulong = unsafe { ioctl(bus, Getter::<I2C_FUNCS, c_ulong>::new()) }?;
-    // The bits of linux/i2c.h are 32; the upper half of a 64-bit word is not used.
+    // linux/i2c.h defines 32 bits; the upper half of a 64-bit word is unused.
     #[expect(clippy::cast_possible_truncation)]
     Ok(functions as u32)
 }
 
-/// `_IOWR(100, 0, char *)` of Raspberry Pi's drivers/char/broadcom/vcio.c: the size in it is that of a pointer.
+/// `_IOWR(100, 0, char *)` of Raspberry Pi's drivers/char/broadcom/vcio.c: its size is that of a pointer.
 const IOCTL_MBOX_PROPERTY: Opcode = opcode::read_write::<*mut c_char>(100, 0);
 /// Words of a message with one tag of one value: its size in bytes, a code, the tag, the value's size, a code, the value, the end.
 const WORDS: usize = 7;
-/// The value follows; in an answer with the highest bit, and what the firmware filled in (github.com/raspberrypi/firmware,
-/// wiki "Mailbox property interface").
+/// A value follows; in an answer the highest bit is set, with the length that the firmware filled in
+/// (github.com/raspberrypi/firmware, wiki "Mailbox property interface").
 const VALUE_BYTES: u32 = 4;
 const SUCCESS: u32 = 0x8000_0000;
 
-/// Asks the firmware for the property `tag`, with `value` as the question, and returns the word it answers with. `vcio` is
-/// an open `/dev/vcio`, which only Raspberry Pi's kernels have. Sleeps until the firmware has answered, some 0.1 ms.
+/// Reads the firmware's property `tag`, with `value` as argument, and returns the answered word. `vcio` is an open
+/// `/dev/vcio`, which only Raspberry Pi's kernels have. Blocks until the firmware has answered, about 0.1 ms.
 ///
 /// # Errors
 /// Those of the driver; `Unsupported` when the firmware does not know the tag.
 pub fn firmware_property(vcio: &impl AsFd, tag: u32, value: u32) -> io::Result<u32> {
     let mut message = question(tag, value);
-    // SAFETY: vcio_user_property_list copies as many bytes in and out as the first word says, which is the size of this array,
-    // borrowed for as long as the call. A file that is no vcio: no other driver of the kernel takes the type 100 (`d`) with
-    // number 0 and the size of a pointer for anything longer (Documentation/userspace-api/ioctl/ioctl-number.rst).
+    // SAFETY: vcio_user_property_list copies as many bytes in and out as the first word says, which is the size of this
+    // array, borrowed for the duration of the call. For a file that is not a vcio: no other kernel driver uses type 100
+    // (`d`) with number 0 and the size of a pointer for a longer argument
+    // (Documentation/userspace-api/ioctl/ioctl-number.rst).
     unsafe { ioctl(vcio, Updater::<IOCTL_MBOX_PROPERTY, [u32; WORDS]>::new(&mut message)) }?;
     answer(&message).ok_or_else(|| {
         io::Error::new(io::ErrorKind::Unsupported, format!("this firmware does not answer property {tag:#010x}"))
     })
 }
 
-/// Sets the firmware's property `tag` to `value`. As [`firmware_property`], but for what comes back: of what is only set, firmware may
-/// answer no value at all.
+/// Sets the firmware's property `tag` to `value`. As [`firmware_property`], but the answer may have no value.
 ///
 /// # Errors
 /// Those of the driver; `Unsupported` when the firmware does not know the tag.
@@ -79,26 +80,27 @@ fn answer(message: &[u32; WORDS]) -> Option<u32> {
     (code == SUCCESS && length == SUCCESS | VALUE_BYTES).then_some(value)
 }
 
-/// Has the allocator give large buffers (a camera's frame, a picture, a file) back to the kernel when they are freed. Left to
-/// itself, glibc learns from the first of them to keep such sizes at hand: 5 MB after one picture of 1920x1080, for good.
+/// Makes the allocator return large buffers (a camera's frame, a picture, a file) to the kernel when they are freed. By
+/// default glibc raises its threshold after the first of them and keeps such sizes: 5 MB after one picture of
+/// 1920x1080, permanently.
 pub fn give_large_buffers_back() {
     #[cfg(target_env = "gnu")]
     {
         use std::ffi::c_int;
         /// `M_MMAP_THRESHOLD` of `malloc.h`.
         const MMAP_THRESHOLD: c_int = -3;
-        /// glibc's own first value: naming it is what keeps it from growing (mallopt(3)).
+        /// glibc's initial value: setting it explicitly disables the adjustment (mallopt(3)).
         const FROM: c_int = 128 * 1024;
         unsafe extern "C" {
             fn mallopt(parameter: c_int, value: c_int) -> c_int;
         }
-        // SAFETY: mallopt(3) takes two numbers and keeps no pointer; it may be called at any time, from any thread.
+        // SAFETY: mallopt(3) takes two numbers and stores no pointer; it may be called at any time, from any thread.
         let taken = unsafe { mallopt(MMAP_THRESHOLD, FROM) };
         debug_assert_eq!(taken, 1, "glibc takes this value on every machine");
     }
 }
 
-/// The highest bit of a tag's length says that it was answered.
+/// The highest bit of a tag's length marks an answer.
 fn taken(message: &[u32; WORDS]) -> bool {
     let [_, code, _, _, length, _, _] = *message;
     code == SUCCESS && length & SUCCESS != 0

@@ -1,5 +1,6 @@
-//! The journal, read with `journalctl`: the format of its files is systemd's own, and its library would be C in the half that
-//! talks to the network. Values are passed as `--option=value`, so none of them can be an option; nothing passes a shell.
+//! The journal, read through `journalctl`: the file format is private to systemd, and its library would be C code in
+//! the half that talks to the network. Values are passed as `--option=value`, so none of them can be taken for an
+//! option; no shell is involved.
 //!
 //! journalctl(1), systemd.journal-fields(7), and "Journal JSON Format" of systemd's documentation.
 
@@ -13,14 +14,14 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Longest line of JSON that is parsed; a longer one is counted and passed over. Messages have 48 KiB at most unless they
+/// Longest line of JSON that is parsed; longer ones are counted and skipped. Messages have 48 KiB at most unless they
 /// come over the native protocol.
 const LONGEST_LINE: usize = 256 * 1024;
-/// What is kept of its complaints.
+/// Bytes kept of its error output.
 const LONGEST_COMPLAINT: u64 = 4096;
 const FIELDS: &str = "MESSAGE,PRIORITY,_SYSTEMD_UNIT,UNIT,SYSLOG_IDENTIFIER,_COMM,_PID";
 
-/// How names of units end; one without gets the first (systemd.unit(5)).
+/// Suffixes of unit names; a name without one gets the first (systemd.unit(5)).
 const TYPES: [&str; 11] = [
     ".service",
     ".socket",
@@ -38,21 +39,21 @@ const TYPES: [&str; 11] = [
 /// Which lines, and in which order.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// A unit's name; whether it is one, the caller has seen to.
+    /// A unit's name, validated by the caller.
     pub unit: Option<String>,
     /// Microseconds since 1970, both inclusive.
     pub since: Option<u64>,
     pub until: Option<u64>,
-    /// The least severe that counts: 0 (emerg) to 7 (debug).
+    /// The lowest severity included: 0 (emerg) to 7 (debug).
     pub priority: Option<u8>,
     /// A regular expression of PCRE2.
     pub grep: Option<String>,
-    /// Goes on after the line with this cursor.
+    /// Continues after the line with this cursor.
     pub after: Option<String>,
     pub newest_first: bool,
-    /// Only what was said since the machine started.
+    /// Only lines of this boot.
     pub this_boot: bool,
-    /// Waits for more when there are no more.
+    /// Waits for new lines at the end.
     pub follow: bool,
 }
 
@@ -61,14 +62,14 @@ impl Query {
         let mut all: Vec<String> = ["--no-pager", "--output=json", "--all"].map(String::from).to_vec();
         all.push(format!("--output-fields={FIELDS}"));
         let mut add = |name: &str, value: Option<String>| all.extend(value.map(|value| format!("--{name}={value}")));
-        // Following goes on after any line, not one of this unit: beside a cursor, journalctl (252) passes over the first line
-        // that fits. So it tells of all, and [`Query::wants`] looks.
+        // Following must continue after any line, not only one of this unit: with a cursor and a filter, journalctl
+        // (252) skips the first line that matches. So it reads all lines, and [`Query::wants`] filters.
         add("unit", self.unit.clone().filter(|_| !self.follow));
         add("priority", self.priority.filter(|_| !self.follow).map(|level| level.to_string()));
         add("grep", self.grep.clone());
         add("after-cursor", self.after.clone());
         let moment = |micros: u64| format!("@{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-        // It takes one beginning only; beside a cursor, [`Query::ends`] and the reader see to this one.
+        // It accepts one start only; with a cursor, [`Query::ends`] and the reader apply this one.
         add("since", self.since.filter(|_| self.after.is_none()).map(moment));
         add("until", self.until.map(moment));
         if self.this_boot {
@@ -78,13 +79,13 @@ impl Query {
             all.push("--reverse".into());
         }
         if self.follow {
-            // It follows one boot only, unless it merges journals; and in a container's sandbox the boot's identifier is hidden.
+            // It follows one boot only, unless it merges journals; and in a container's sandbox the boot id is hidden.
             all.extend(["--follow", "--no-tail", "--merge"].map(String::from));
         }
         all
     }
 
-    /// Whether the line is of the unit and severity that are asked for.
+    /// Whether the line has the requested unit and severity.
     fn wants(&self, line: &Line) -> bool {
         let of_unit = self.unit.as_ref().is_none_or(|unit| {
             let full =
@@ -94,7 +95,7 @@ impl Query {
         of_unit && self.priority.is_none_or(|least| line.priority.is_some_and(|priority| priority <= least))
     }
 
-    /// Whether a line from then lies before the time that is asked for, or after it.
+    /// Whether a line of that time lies before the requested range, or after it.
     fn misses(&self, micros: u64) -> (bool, bool) {
         (self.since.is_some_and(|since| micros < since), self.until.is_some_and(|until| micros > until))
     }
@@ -113,35 +114,35 @@ pub struct Line {
     pub writer: Option<String>,
     pub identifier: Option<String>,
     pub pid: Option<u32>,
-    /// Bytes that are no UTF-8 are replaced.
+    /// Invalid UTF-8 is replaced.
     pub message: String,
 }
 
-/// A reading of the journal. Dropped, it ends its process.
+/// A running query. Dropping it ends its process.
 pub struct Reading {
     query: Query,
     child: Child,
     out: BufReader<ChildStdout>,
-    /// The line so far; reading can be given up between two pieces of it.
+    /// The incomplete line; a read can be cancelled between two pieces.
     partial: Vec<u8>,
     overlong: bool,
-    /// A line came that lies beyond the time asked for: none of the later ones is wanted.
+    /// A line beyond the requested range was read, so no later one is needed.
     pub is_beyond: bool,
-    /// Lines that were longer than `LONGEST_LINE`, or no JSON that is understood.
+    /// Lines longer than `LONGEST_LINE`, or with unknown content.
     pub left_out: u64,
     complaint: JoinHandle<String>,
 }
 
-/// How a reading ended.
+/// How a query ended.
 #[derive(Debug)]
 pub struct Ended {
     pub success: bool,
-    /// What it said on standard error, shortened.
+    /// Its error output, shortened.
     pub said: String,
 }
 
 impl Reading {
-    /// Starts one; `None` where there is no `journalctl`.
+    /// Starts a query; `None` when there is no `journalctl`.
     ///
     /// # Errors
     /// Those of starting a process.
@@ -165,7 +166,7 @@ impl Reading {
         let complaint = crate::task::spawn(async move {
             let mut kept = Vec::new();
             let mut said = said.take(LONGEST_COMPLAINT);
-            // What cannot be read was not said; the exit code counts.
+            // Read errors are ignored; the exit code counts.
             let _ = said.read_to_end(&mut kept).await;
             let mut rest = said.into_inner();
             let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
@@ -184,7 +185,7 @@ impl Reading {
         }))
     }
 
-    /// The next line; `None` when there are no more. May be given up while it waits, and called again.
+    /// The next line; `None` at the end. Cancel safe.
     ///
     /// # Errors
     /// Those of reading.
@@ -199,7 +200,7 @@ impl Reading {
             }
             match (self.query.misses(line.micros), self.query.newest_first) {
                 ((false, false), _) => return Ok(Some(line)),
-                // Beyond the end of what was asked for.
+                // Beyond the end of the requested range.
                 ((true, _), true) | ((_, true), false) => {
                     self.is_beyond = true;
                     return Ok(None);
@@ -238,7 +239,7 @@ impl Reading {
         }
     }
 
-    /// Ends the process, if it has not ended by itself, and waits until it is gone.
+    /// Ends the process, if it is still running, and waits for it.
     ///
     /// # Errors
     /// Those of waiting.
@@ -246,7 +247,7 @@ impl Reading {
         self.child.kill().await
     }
 
-    /// Waits for the end of a process that has no more lines, and hears what it said.
+    /// Waits for the end of a process without further lines, and reads its error output.
     ///
     /// # Errors
     /// Those of waiting.
@@ -295,7 +296,7 @@ impl Line {
     }
 }
 
-/// A field as text: a string; a list of numbers, which are its bytes; or a list of either, where it was given many times.
+/// A field as text: a string; a list of numbers, which are its bytes; or a list of either, for a repeated field.
 fn text(field: &Value) -> Option<String> {
     match field {
         Value::String(text) => Some(text.clone()),

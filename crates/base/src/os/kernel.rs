@@ -1,11 +1,11 @@
-//! The kernel's name for itself: `/proc/sys/kernel`.
+//! The kernel's identity: `/proc/sys/kernel`.
 
 use super::{Root, live::Live, malformed};
 use std::io;
 
 const HOSTNAME: &str = "proc/sys/kernel/hostname";
 
-/// What does not change while the machine is up.
+/// Constant while the machine is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// `6.6.20+rpt-rpi-v8`
@@ -18,7 +18,7 @@ pub struct Kernel {
 /// `NotFound` without procfs, `InvalidData` when a file is empty.
 pub fn read(root: &Root) -> io::Result<Kernel> {
     let release = root.line("proc/sys/kernel/osrelease")?;
-    // The file is there since Linux 6.1; the running kernel knows its own architecture on any.
+    // The file exists since Linux 6.1; uname(2) gives the running kernel's architecture on any version.
     let architecture = root.line("proc/sys/kernel/arch").or_else(|fault| match fault.kind() {
         io::ErrorKind::NotFound => Ok(rustix::system::uname().machine().to_string_lossy().into_owned()),
         _ => Err(fault),
@@ -34,7 +34,8 @@ pub fn hostname(root: &Root) -> io::Result<String> {
     root.line(HOSTNAME)
 }
 
-/// [`hostname`] for callers that ask often. On the machine itself by uname(2); of a captured tree the file stays open.
+/// [`hostname`] for callers that ask often. On the machine itself through uname(2); for a captured tree the file stays
+/// open.
 #[derive(Debug)]
 pub enum Hostname {
     Uname,

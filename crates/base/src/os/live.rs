@@ -1,6 +1,6 @@
-//! One small procfs file that is read again and again: kept open, read from its start into the caller's buffer.
+//! A small procfs file that is read repeatedly: kept open, and read from its start into the caller's buffer.
 //!
-//! Opening costs more than reading; a call that answers with the uptime must not pay for it every time.
+//! Opening costs more than reading, so frequent calls, such as for the uptime, avoid it.
 
 use super::{Root, root::named};
 use std::{fs::File, io, os::unix::fs::FileExt};
@@ -18,10 +18,10 @@ impl Live {
         File::open(root.path(relative)).map(|file| Self { file }).map_err(|fault| named(relative, &fault))
     }
 
-    /// What the file says now, as far as `buffer` reaches.
+    /// The current content, up to the length of `buffer`.
     ///
     /// # Errors
-    /// Those of reading; `InvalidData` when it is no UTF-8.
+    /// Those of reading; `InvalidData` for invalid UTF-8.
     pub fn read<'a>(&self, buffer: &'a mut [u8]) -> io::Result<&'a str> {
         let length = self.file.read_at(buffer, 0)?;
         std::str::from_utf8(&buffer[..length]).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))

@@ -1,4 +1,4 @@
-//! How many tasks run or wait: `/proc/loadavg`.
+//! The load average: `/proc/loadavg`.
 
 use super::{Root, malformed};
 use std::io;

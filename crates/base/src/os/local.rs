@@ -1,4 +1,4 @@
-//! One request to a server over its unix socket, one answer: JSON, a message a line.
+//! One request to a server over its unix socket, one answer: JSON, one message per line.
 
 use crate::error::ToolError;
 use serde_json::Value;
@@ -8,15 +8,15 @@ use tokio::{
     net::UnixStream,
 };
 
-/// Longer than any tool may run, with an approval before it.
+/// Longer than any tool may run, including its approval.
 pub const PATIENCE: Duration = Duration::from_secs(600);
-/// The server's own limit, and some room for the envelope.
+/// The server's own limit in bytes, plus room for the envelope.
 const LONGEST: u64 = 70 * 1024 * 1024;
 
-/// Asks a server over its unix socket.
+/// Sends a request to a server over its unix socket.
 ///
 /// # Errors
-/// `unavailable` when nobody answers there.
+/// `unavailable` when there is no answer.
 pub async fn request(path: &Path, request: &Value) -> Result<Value, ToolError> {
     let shown = path.display();
     let offline = |error: std::io::Error| {

@@ -1,7 +1,7 @@
 //! A lock on a whole file, for one holder at a time (`flock(2)`).
 //!
-//! It is given back by an explicit unlock, and not by closing the file alone: a child that another thread is just starting has a copy of
-//! every descriptor until its `exec`, and would hold the lock a moment longer than its owner.
+//! It is released by an explicit unlock, not only by closing the file: a child that another thread is just starting has
+//! a copy of every descriptor until its `exec`, and would hold the lock longer than its owner.
 
 use rustix::{
     fs::{FlockOperation, flock},
@@ -9,15 +9,15 @@ use rustix::{
 };
 use std::{fs::File, io, ops::Deref};
 
-/// The file, locked until this is dropped; the kernel gives the lock back as well when the process ends, however it ends.
+/// The file, locked until this is dropped. The kernel also releases the lock when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock(File);
 
 impl Lock {
-    /// Takes it without waiting; `None` while somebody else has it, be that in this process.
+    /// Takes it without waiting; `None` while it is held elsewhere, including in this process.
     ///
     /// # Errors
-    /// What `flock(2)` says, on a file system without locks for example.
+    /// Those of `flock(2)`, for example on a file system without locks.
     pub fn take(file: File) -> io::Result<Option<Self>> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self(file))),
@@ -37,7 +37,7 @@ impl Deref for Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Fails for a descriptor that is none only; the file is closed right after.
+        // Fails only for an invalid descriptor; the file is closed right after.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }

@@ -8,24 +8,25 @@ const FILE: &str = "proc/meminfo";
 /// Memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What the kernel has to give (less than the board has: the firmware and the GPU keep their part).
+    /// Memory managed by the kernel (less than the board has: the firmware and the GPU keep their part).
     pub total: u64,
-    /// What programs could still get without swapping: `MemAvailable`, or, before Linux 3.14, free + buffers + cache.
+    /// Memory that programs could still get without swapping: `MemAvailable` or, before Linux 3.14, free + buffers +
+    /// cache.
     pub available: u64,
-    /// Swap space and how much of it is free; both 0 without swap.
+    /// Swap space and its free part; both 0 without swap.
     pub swap_total: u64,
     pub swap_free: u64,
 }
 
 impl Memory {
-    /// What is taken and cannot be given back at will.
+    /// Memory in use that cannot be reclaimed on demand.
     pub fn used(&self) -> u64 {
         self.total.saturating_sub(self.available)
     }
 }
 
 /// # Errors
-/// `NotFound` without procfs, `InvalidData` when `MemTotal` or everything that tells what is available is missing.
+/// `NotFound` without procfs, `InvalidData` when `MemTotal` or every source for the available memory is missing.
 pub fn read(root: &Root) -> io::Result<Memory> {
     parse(&root.read(FILE)?)
 }

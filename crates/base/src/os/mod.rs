@@ -1,8 +1,8 @@
 //! Readers of the running system: procfs, sysfs and `/etc`, one small file each.
 //!
-//! Every reader takes the [`Root`] it reads under, so a test hands it a directory of captured files. A reader answers
-//! `Err(NotFound)` when its source is missing and `Err(InvalidData)`, naming the file, when it does not understand it;
-//! nothing is ever made up. Formats: the kernel's `Documentation/filesystems/proc.rst` unless a reader says otherwise.
+//! Every reader takes the [`Root`] that it reads under, so that tests can use captured files. A reader returns
+//! `Err(NotFound)` when its source is missing and `Err(InvalidData)`, naming the file, when it cannot parse it; values
+//! are never invented. Formats: the kernel's `Documentation/filesystems/proc.rst` unless a reader says otherwise.
 
 pub mod about;
 pub mod activity;

@@ -1,14 +1,15 @@
-//! What is mounted where, and how full it is: `/proc/mounts` and `statvfs`.
+//! Mount points and their usage: `/proc/mounts` and `statvfs`.
 
 use super::{Root, malformed};
 use std::io;
 
 const FILE: &str = "proc/mounts";
-/// File systems of images that are always full and never fill up.
+/// File systems of images, which are always full.
 pub(super) const IMMUTABLE: [&str; 4] = ["squashfs", "erofs", "cramfs", "iso9660"];
-/// The root of a slot, as the initramfs names it: ext4, but read-only behind dm-verity, and just as full (dist/initramfs/init).
+/// The root of a slot, as the initramfs names it: ext4, but read-only behind dm-verity, and so always full too
+/// (dist/initramfs/init).
 const SLOT_ROOT: &str = "/dev/mapper/root";
-/// Where what can fill up may be when the root cannot, in the order of looking.
+/// Candidates for a writable file system when the root is read-only, in order of preference.
 const WRITABLE_PLACES: [&str; 3] = ["/data", "/var", "/mnt/data"];
 
 /// One mounted file system.
@@ -21,18 +22,18 @@ pub struct Mount {
     pub read_only: bool,
 }
 
-/// How large a file system is, in bytes.
+/// Size and usage of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     pub total: u64,
-    /// As `df` counts: everything but the free blocks, root's reserve included.
+    /// As in `df`: everything except the free blocks, including root's reserve.
     pub used: u64,
-    /// What others than root may still use.
+    /// Available to users other than root.
     pub free: u64,
 }
 
 impl Space {
-    /// As `df` counts it: of what is used and free, in percent. `None` for one without a size.
+    /// As in `df`: used in percent of used and free. `None` for one without a size.
     pub fn used_percent(&self) -> Option<f64> {
         let whole = self.used.saturating_add(self.free);
         (whole > 0).then(|| self.used as f64 * 100.0 / whole as f64)
@@ -45,8 +46,8 @@ pub fn read(root: &Root) -> io::Result<Vec<Mount>> {
     parse(&root.read(FILE)?)
 }
 
-/// The directory whose file system is worth watching: `/`, or where the root is an immutable image the first writable
-/// place that is mounted.
+/// The directory whose file system should be monitored: `/` or, if the root is an immutable image, the first writable
+/// mount of the candidates.
 pub fn watched(mounts: &[Mount]) -> &str {
     // A later mount covers an earlier one on the same directory.
     let at = |target: &str| mounts.iter().rfind(|mount| mount.target == target);
@@ -60,7 +61,7 @@ pub fn watched(mounts: &[Mount]) -> &str {
     }
 }
 
-/// How full the file system is that holds `directory`, which is absolute on the machine `root` stands for.
+/// The usage of the file system with `directory`, an absolute path on the machine of `root`.
 ///
 /// # Errors
 /// Those of `statvfs`.
@@ -89,7 +90,7 @@ fn parse(text: &str) -> io::Result<Vec<Mount>> {
         .collect()
 }
 
-/// The kernel writes space, tab, newline and backslash as three octal digits.
+/// The kernel escapes space, tab, newline and backslash as three octal digits.
 pub(super) fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()

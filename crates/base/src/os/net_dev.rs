@@ -22,7 +22,7 @@ pub struct Counters {
     pub drops: u64,
 }
 
-/// Every interface but the loopback, in the kernel's order.
+/// Every interface except the loopback, in the kernel's order.
 ///
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when a line is not a name and sixteen numbers.
@@ -30,14 +30,14 @@ pub fn read(root: &Root) -> io::Result<Vec<Interface>> {
     parse(&root.read(FILE)?)
 }
 
-/// Bits per second the link can carry each way; `None` where the driver does not say (Wi-Fi, bridges, no cable).
+/// Bits per second of the link in each direction; `None` when the driver does not report it (Wi-Fi, bridges, no cable).
 pub fn link_bits_per_second(root: &Root, interface: &str) -> Option<u64> {
     let megabits = root.number(&format!("sys/class/net/{interface}/speed")).ok()?;
     u64::try_from(megabits).ok().filter(|megabits| *megabits > 0).map(|megabits| megabits * 1_000_000)
 }
 
 fn parse(text: &str) -> io::Result<Vec<Interface>> {
-    // Two lines of headings, recognised by their bar: an interface's name cannot hold one.
+    // Skips the two heading lines, recognised by their bar, which an interface's name cannot contain.
     text.lines()
         .filter(|line| !line.contains('|') && !line.trim().is_empty())
         .map(interface)

@@ -1,7 +1,7 @@
-//! What this process tells the service manager that started it: that it is ready, what it does, that it lives.
+//! Notifications to the service manager: ready, status, watchdog.
 //!
-//! The protocol of sd_notify(3): datagrams of `NAME=value` lines to the socket in `NOTIFY_SOCKET`. Sixty lines over the
-//! standard library, where a crate for it would be one more to follow; nothing here is called twice a minute.
+//! The protocol of sd_notify(3): datagrams of `NAME=value` lines to the socket in `NOTIFY_SOCKET`. Sixty lines with the
+//! standard library, instead of another dependency; calls are rare.
 
 use std::{
     ffi::OsString,
@@ -16,20 +16,20 @@ use std::{
     time::Duration,
 };
 
-/// A status line is for one line of `systemctl status`.
+/// Longest status in bytes; `systemctl status` shows one line.
 const LONGEST_STATUS: usize = 512;
 
-/// The service manager, or nobody: then every word is lost, at no cost. Cheap while nothing is said.
+/// The service manager. Without one, notifications are discarded at no cost.
 #[derive(Debug, Default)]
 pub struct Manager {
     socket: Option<UnixDatagram>,
-    /// How long the manager waits for a sign of life.
+    /// The watchdog's timeout.
     watchdog: Option<Duration>,
 }
 
 impl Manager {
-    /// The manager that this process's environment names. One that cannot be reached is logged and then nobody: without
-    /// `READY=1` systemd itself ends the start with its reason, and a shell that inherited the variable is no service.
+    /// The manager in this process's environment. An unreachable one is logged and ignored: without `READY=1` systemd
+    /// itself ends the start with a reason, and in a shell with an inherited variable there is no service.
     pub fn of_process() -> Self {
         Self::named(|name| std::env::var_os(name), std::process::id()).unwrap_or_else(|error| {
             tracing::error!(%error, "the service manager cannot be told anything");
@@ -37,32 +37,32 @@ impl Manager {
         })
     }
 
-    /// [`Manager::of_process`] with the environment and the process's number passed in.
+    /// [`Manager::of_process`] with the environment and the process id passed in.
     ///
     /// # Errors
-    /// When `NOTIFY_SOCKET` is neither a full path nor an abstract name, or nobody listens there; when `WATCHDOG_USEC`
-    /// is no number above zero.
+    /// When `NOTIFY_SOCKET` is neither an absolute path nor an abstract name, or has no listener; when `WATCHDOG_USEC`
+    /// is not a number above zero.
     pub fn named(variable: impl Fn(&str) -> Option<OsString>, pid: u32) -> io::Result<Self> {
         let Some(name) = variable("NOTIFY_SOCKET").filter(|name| !name.is_empty()) else { return Ok(Self::default()) };
         let socket = UnixDatagram::unbound()?;
         socket.connect_addr(&address(&name)?)?;
-        // A full queue must not stop the server: it is the manager's to empty.
+        // Non-blocking: a queue that the manager does not empty must not stop the server.
         socket.set_nonblocking(true)?;
         Ok(Self { socket: Some(socket), watchdog: watchdog(variable, pid)? })
     }
 
-    /// The doors are open.
+    /// Connections are accepted from now on.
     pub fn ready(&self, status: &str) {
         self.say(&format!("READY=1\nSTATUS={}", one_line(status)));
     }
 
-    /// The process is about to end; what follows is its own doing.
+    /// The process is about to end by itself.
     pub fn stopping(&self, status: &str) {
         self.say(&format!("STOPPING=1\nSTATUS={}", one_line(status)));
     }
 
-    /// Gives a sign of life twice in the time the manager waits for one, for as long as it is polled: poll it on the
-    /// thread whose life is in question. Without a watchdog it sleeps for good and wakes nobody up.
+    /// Notifies the watchdog twice per timeout, as long as it is polled: poll it on the thread to be monitored. Without
+    /// a watchdog it sleeps for ever, without wake-ups.
     pub async fn watchdog(&self) -> std::convert::Infallible {
         let Some(limit) = self.watchdog else { return std::future::pending().await };
         let mut beat = tokio::time::interval(limit / 2);
@@ -89,7 +89,7 @@ fn address(name: &OsString) -> io::Result<SocketAddr> {
     }
 }
 
-/// sd_watchdog_enabled(3): the limit, where it is meant for this process.
+/// sd_watchdog_enabled(3): the timeout, if it is meant for this process.
 fn watchdog(variable: impl Fn(&str) -> Option<OsString>, pid: u32) -> io::Result<Option<Duration>> {
     let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
     let Some(limit) = text("WATCHDOG_USEC") else { return Ok(None) };

@@ -1,24 +1,24 @@
-//! Which distribution runs: `/etc/os-release`, else `/usr/lib/os-release` (the format is os-release(5)).
+//! The distribution: `/etc/os-release`, otherwise `/usr/lib/os-release` (format: os-release(5)).
 
 use super::Root;
 use std::{collections::BTreeMap, io};
 
 const FILES: [&str; 2] = ["etc/os-release", "usr/lib/os-release"];
 
-/// The distribution's own words about itself.
+/// The distribution's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OsRelease {
-    /// `NAME`, by os-release(5) "Linux" where it is missing.
+    /// `NAME`; "Linux" when it is missing (os-release(5)).
     pub name: String,
-    /// `VERSION`, else the most telling of the optional fields; `None` on a rolling release that has none.
+    /// `VERSION`, otherwise the most informative optional field; `None` for a rolling release without any.
     pub version: Option<String>,
     /// `ID`: `debian`, `raspbian`.
     pub id: String,
 }
 
 /// # Errors
-/// `NotFound` when neither file is there; `InvalidData` when the file is no text. Lines that are no assignment are
-/// skipped, as os-release(5) asks of readers.
+/// `NotFound` without either file; `InvalidData` for invalid UTF-8. Lines that are not assignments are skipped, as
+/// os-release(5) requires.
 pub fn read(root: &Root) -> io::Result<OsRelease> {
     let text = root.read(FILES[0]).or_else(|fault| match fault.kind() {
         io::ErrorKind::NotFound => root.read(FILES[1]),
@@ -44,7 +44,7 @@ fn parse(text: &str) -> OsRelease {
     }
 }
 
-/// Shell quoting as far as os-release(5) allows it: one pair of quotes, a backslash before `$`, `"`, `\` and a backtick.
+/// The shell quoting of os-release(5): one pair of quotes, a backslash before `$`, `"`, `\` and a backtick.
 fn unquoted(value: &str) -> String {
     let value = value.trim();
     let inner = |quote: char| value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));

@@ -1,4 +1,4 @@
-//! This process: what it takes of the machine, from `/proc/self`.
+//! Resources used by this process, from `/proc/self`.
 
 use super::Root;
 use std::{io, time::Duration};

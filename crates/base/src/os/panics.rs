@@ -1,4 +1,4 @@
-//! Where a panic happened: what the caught payload does not say.
+//! The location of a panic, which the caught payload does not contain.
 
 use std::{
     panic::{self, PanicHookInfo},
@@ -8,7 +8,7 @@ use std::{
 
 /// Longest message kept, in characters.
 const LONGEST: usize = 200;
-/// Folders of a source file's path that are kept: the rest is of the machine it was built on.
+/// Path components kept of a source file: the others depend on the build machine.
 const FOLDERS: usize = 4;
 
 /// One panic.
@@ -18,13 +18,13 @@ pub struct Panic {
     pub place: String,
     /// The thread's name.
     pub thread: String,
-    /// What it said, shortened and on one line.
+    /// Its message, shortened to one line.
     pub said: String,
 }
 
 static NEWEST: Mutex<Option<Panic>> = Mutex::new(None);
 
-/// Remembers the newest panic of this process from now on, beside what is done about panics anyway. Once is enough.
+/// Records the newest panic of this process from now on, in addition to the existing hook. Idempotent.
 pub fn watch() {
     static WATCHED: Once = Once::new();
     WATCHED.call_once(|| {
@@ -36,7 +36,7 @@ pub fn watch() {
     });
 }
 
-/// The newest panic, for whoever has caught it. Panics are rare and caught at once: it is theirs.
+/// Takes the newest panic, for the code that caught it. Panics are rare and caught at once, so it is the right one.
 pub fn take() -> Option<Panic> {
     NEWEST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

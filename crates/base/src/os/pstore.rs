@@ -1,5 +1,5 @@
-//! What the kernel said before the machine restarted, where a piece of memory keeps it: a crash as `dmesg-ramoops-0`, all that went to the
-//! console as `console-ramoops-0`.
+//! Kernel messages from before a restart, kept in reserved memory: a crash as `dmesg-ramoops-0`, the console's output
+//! as `console-ramoops-0`.
 //!
 //! `Documentation/admin-guide/ramoops.rst` and `Documentation/ABI/testing/pstore` of Linux; systemd-pstore.service(8), which moves the files.
 
@@ -11,16 +11,16 @@ use std::{
     path::Path,
 };
 
-/// Where the kernel shows them, and where systemd moves them.
+/// The kernel's folder, and the one that systemd moves the files to.
 const PLACES: [&str; 2] = ["sys/fs/pstore", "var/lib/systemd/pstore"];
 const CRASH: &str = "dmesg-ramoops-";
-/// Of the boot that ended last, always: its memory is handed out anew at each start.
+/// Always of the last boot: its memory is reused at each start.
 const CONSOLE: &str = "console-ramoops-0";
-/// Crashes of one place that are looked at.
+/// Limit of crashes read per folder.
 const MOST_CRASHES: usize = 4;
 
-/// The last whole lines of each, of its last `longest` bytes, with secrets masked: crashes before consoles, and of one boot's crashes the last one first. Which boot they are of,
-/// none of them says. What cannot be read was not said.
+/// The last whole lines of each message, from its last `longest` bytes, with secrets masked: crashes before consoles,
+/// and of one boot's crashes the last one first. None of them says which boot it is from. Unreadable ones are skipped.
 pub fn last_words(root: &Root, longest: usize) -> Vec<String> {
     let mut files = Vec::new();
     for place in PLACES {
@@ -34,12 +34,12 @@ pub fn last_words(root: &Root, longest: usize) -> Vec<String> {
     words.map(|(bytes, cut)| redact_text(&readable(&bytes, cut))).filter(|words| !words.is_empty()).collect()
 }
 
-/// Not `dmesg-ramoops-0.enc.z`, which the kernel could not unpack.
+/// Excludes `dmesg-ramoops-0.enc.z`, which the kernel could not unpack.
 fn is_crash(name: &str) -> bool {
     name.strip_prefix(CRASH).is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The end of a file, and whether something came before it.
+/// The end of a file, and whether it was cut.
 fn tail(path: &Path, longest: usize) -> io::Result<(Vec<u8>, bool)> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -52,7 +52,7 @@ fn tail(path: &Path, longest: usize) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, before > 0))
 }
 
-/// As text: memory that a restart damaged is no reason to have none, and consoles are told colours.
+/// As text: memory damaged by a restart is decoded lossily, and colour sequences of consoles are removed.
 fn readable(bytes: &[u8], cut: bool) -> String {
     let first = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let whole = if cut && first < bytes.len() { first } else { 0 };

@@ -1,10 +1,10 @@
-//! Descriptors that the runtime waits on until they can be read: lines with edges, watched folders.
+//! Descriptors whose readability the runtime awaits: lines with edges, watched folders.
 
 use rustix::io::{Errno, read};
 use std::{io, os::fd::OwnedFd};
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// Registers a descriptor with the runtime until what comes back is dropped.
+/// Registers a descriptor with the runtime until the result is dropped.
 ///
 /// # Errors
 /// When the kernel cannot wait on it (epoll_ctl(2)).
@@ -16,11 +16,11 @@ pub fn listen(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
-/// Reads all that there is to read, of descriptors that tell of changes: what happened does not matter where everything is looked at again.
-/// More of it than the kernel keeps is one change, too.
+/// Reads and discards all pending events, for callers that then check everything again. An overflow of the kernel's
+/// queue counts as a change, too.
 ///
 /// # Errors
-/// When the kernel cannot be listened to any more.
+/// When the kernel's events cannot be read any more.
 pub fn drain(source: &OwnedFd) -> io::Result<()> {
     let mut bytes = [0; 8192];
     loop {

@@ -1,8 +1,8 @@
-//! Where a path leads once its symbolic links are followed.
+//! Resolves the symbolic links of a path.
 
 use std::path::{Component, Path, PathBuf};
 
-/// `path` without symbolic links, as far as it is there; what is not there yet stands as it is written.
+/// `path` without symbolic links, as far as it exists; the rest is kept as written.
 pub fn resolved(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     for there in path.ancestors() {

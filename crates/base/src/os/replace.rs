@@ -1,7 +1,7 @@
-//! A file that is there whole or not at all: written aside, synced, then put in its place in one step.
+//! Atomic creation and replacement of a file: written separately, synced, then put in place in one step.
 //!
-//! It has no name while it is written (`O_TMPFILE`, open(2)), so that nothing of it is left when the machine stops; a file
-//! system without that gets a hidden name. A full disk or a crash leaves what was there before.
+//! It has no name while it is written (`O_TMPFILE`, open(2)), so that a crash leaves nothing of it; a file system
+//! without that gets a hidden name. After a full disk or a crash the old file remains.
 
 use super::beneath::{Beneath, descriptor};
 use rustix::{
@@ -14,26 +14,27 @@ use rustix::{
 };
 use std::{ffi::OsStr, fmt::Write};
 
-/// What a file in the making is to find at its place.
+/// What the new file may replace.
 pub enum Over<'a> {
     /// Nothing: `EEXIST` otherwise.
     Nothing,
-    /// Whatever is there is replaced.
+    /// Anything.
     Anything,
-    /// Only what this accepts, looked at under the given name once nobody else can put another there: `ESTALE` otherwise.
+    /// Only a file that this accepts, examined under the given name when nothing can replace it any more: `ESTALE`
+    /// otherwise.
     Only(&'a mut dyn FnMut(&OsStr) -> Result<bool, Errno>),
 }
 
-/// A file in the making. Dropped before it is in its place, it is gone.
+/// A file that is not in place yet. Dropping it removes it.
 pub struct Draft<'a> {
     folder: &'a Beneath,
     file: OwnedFd,
-    /// Its name while it has one that nobody asks for.
+    /// Its hidden name, if it has one.
     name: Option<String>,
 }
 
 impl<'a> Draft<'a> {
-    /// An empty file that only its owner may read, in `folder`.
+    /// An empty file in `folder`, readable only by its owner.
     ///
     /// # Errors
     /// Those of open(2).
@@ -41,7 +42,7 @@ impl<'a> Draft<'a> {
         let mode = Mode::RUSR | Mode::WUSR;
         match openat(folder, ".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, mode) {
             Ok(file) => Ok(Self { folder, file, name: None }),
-            // What file systems without it answer, and kernels that have never heard of it.
+            // The errors of file systems and kernels without support for it.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
                 let name = hidden()?;
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -64,19 +65,19 @@ impl<'a> Draft<'a> {
         fchmod(&self.file, Mode::from_raw_mode(mode & 0o777))
     }
 
-    /// Gives it to that user and group, where it is not theirs and this process may. Whether each of the two is right then.
+    /// Sets user and group, where they differ and this process may. Returns whether each of the two is right then.
     ///
     /// # Errors
     /// Those of fstat(2).
     pub fn set_owner(&self, uid: u32, gid: u32) -> Result<(bool, bool), Errno> {
         let is = fstat(&self.file)?;
-        // The unit's sandbox allows no fchown(2) at all: only where there is something to change is it tried.
+        // Only called when needed: the unit's sandbox allows no fchown(2) at all.
         let group = is.st_gid == gid || fchown(&self.file, None, Some(Gid::from_raw(gid))).is_ok();
         let user = is.st_uid == uid || fchown(&self.file, Some(Uid::from_raw(uid)), None).is_ok();
         Ok((user, group))
     }
 
-    /// Puts it at `name` in its folder, and both on the disk.
+    /// Moves it to `name` in its folder, and syncs both to the disk.
     ///
     /// # Errors
     /// Those of fsync(2), linkat(2) and rename(2); see [`Over`].
@@ -103,14 +104,14 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Swaps the two and looks at what was there; if it is the wrong thing, swaps them back.
+    /// Swaps the two names and examines the old file; if it is not accepted, swaps them back.
     fn exchange(&mut self, name: &OsStr, accepts: &mut dyn FnMut(&OsStr) -> Result<bool, Errno>) -> Result<(), Errno> {
         let temporary = self.named()?;
         let aside = OsStr::new(&temporary);
         let swap = || renameat_with(self.folder, aside, self.folder, name, RenameFlags::EXCHANGE);
         match swap() {
             Ok(()) => {}
-            // A file system that cannot swap: what is there is looked at, then replaced. Others may come between.
+            // The file system cannot swap: the old file is examined, then replaced, which is not atomic.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {
                 if !accepts(name)? {
                     return Err(Errno::STALE);
@@ -123,11 +124,11 @@ impl<'a> Draft<'a> {
         }
         let right = accepts(aside);
         if matches!(right, Ok(true)) {
-            // The old file goes with its temporary name, when this is dropped.
+            // The old file, under the temporary name, is removed when this is dropped.
             return Ok(());
         }
         swap()?;
-        // Somebody has put a newer one there in the meantime: then that one stays, and the one before it goes.
+        // Another process has replaced it meanwhile: the newer file stays, and the older one is removed.
         if !self.is_mine(aside)? {
             swap()?;
         }
@@ -139,7 +140,7 @@ impl<'a> Draft<'a> {
         Ok(there.is_some_and(|there| (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino)))
     }
 
-    /// Its temporary name, given to it now if it has none.
+    /// Its temporary name, created if it has none.
     fn named(&mut self) -> Result<String, Errno> {
         if let Some(name) = &self.name {
             return Ok(name.clone());
@@ -161,7 +162,7 @@ impl Drop for Draft<'_> {
     }
 }
 
-/// All of `bytes`.
+/// Writes all of `bytes`.
 ///
 /// # Errors
 /// Those of write(2).
@@ -177,10 +178,10 @@ pub fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// What changed in a folder is on the disk.
+/// Syncs a folder's entries to the disk.
 ///
 /// # Errors
-/// Those of fsync(2), but not of file systems that know no such thing for folders.
+/// Those of fsync(2), except on file systems that do not support it for folders.
 pub fn sync_folder(folder: &Beneath) -> Result<(), Errno> {
     match fsync(folder) {
         Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
@@ -188,10 +189,10 @@ pub fn sync_folder(folder: &Beneath) -> Result<(), Errno> {
     }
 }
 
-/// What temporary names begin with.
+/// Prefix of temporary names.
 pub const HIDDEN: &str = ".raspi-mcp-";
 
-/// A name that nobody guesses and `ls` does not show.
+/// A random name that `ls` does not show.
 ///
 /// # Errors
 /// `EIO` when the kernel gives no random numbers.

@@ -1,9 +1,10 @@
-//! Why the machine started last, as the files say it: PM_RSTS in the device tree, the Raspberry Pi 5's power controller, a watchdog.
+//! The cause of the last reset, from files: PM_RSTS in the device tree, the Raspberry Pi 5's power controller, a
+//! watchdog.
 //!
-//! A Raspberry Pi's firmware hands the reset register PM_RSTS to the kernel in the device tree, as `rsts` or `pm_rsts`
+//! A Raspberry Pi's firmware passes the reset register PM_RSTS to the kernel in the device tree, as `rsts` or `pm_rsts`
 //! (Raspberry Pi documentation, `config.txt`, "The boot partition", and "Device trees, overlays and parameters"), the
-//! Raspberry Pi 5 also what its power controller noticed. Linux restarts these boards by their watchdog, so that a reboot and a hang
-//! look the same there: "restart" means either.
+//! Raspberry Pi 5 also the power controller's record. Linux restarts these boards through their watchdog, so a reboot
+//! and a hang look the same there: "restart" means either.
 
 use super::Root;
 use std::io;
@@ -34,7 +35,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// As it is written in JSON.
+    /// Its name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PowerOn => "power_on",
@@ -50,7 +51,7 @@ impl Cause {
     }
 }
 
-/// The last reset, and who says so.
+/// The last reset, with the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
     pub cause: Cause,
@@ -58,10 +59,10 @@ pub struct Reset {
     pub source: &'static str,
 }
 
-/// The cause of the last reset; `None` where no file tells.
+/// The cause of the last reset; `None` when no file has it.
 ///
 /// # Errors
-/// `InvalidData` when a source says what cannot be understood.
+/// `InvalidData` when a source cannot be parsed.
 pub fn read(root: &Root) -> io::Result<Option<Reset>> {
     if let Some(cause) = by_watchdog(root)? {
         return Ok(Some(Reset { cause, source: "watchdog" }));
@@ -72,10 +73,10 @@ pub fn read(root: &Root) -> io::Result<Option<Reset>> {
     }
 }
 
-/// What PM_RSTS, of which `source` said that it was `word`, means on this machine.
+/// The meaning of PM_RSTS on this machine, read as `word` from `source`.
 ///
 /// # Errors
-/// `InvalidData` when the power controller says what cannot be understood.
+/// `InvalidData` when the power controller's record cannot be parsed.
 pub fn of_register(root: &Root, word: u32, source: &'static str) -> io::Result<Option<Reset>> {
     let cause = by_register(word);
     if cause == Some(Cause::PowerOn)
@@ -104,7 +105,7 @@ fn by_power_controller(root: &Root) -> io::Result<Option<Cause>> {
     Ok(bits.into_iter().find(|(bit, _)| word >> bit & 1 == 1).map(|(_, cause)| cause))
 }
 
-/// WDIOF_* of `include/uapi/linux/watchdog.h`. The Raspberry Pi's own watchdog remembers nothing: 0.
+/// WDIOF_* of `include/uapi/linux/watchdog.h`. The Raspberry Pi's own watchdog does not report it: 0.
 fn by_watchdog(root: &Root) -> io::Result<Option<Cause>> {
     let bits = [(5, Cause::Watchdog), (0, Cause::OverTemperature), (4, Cause::UnderVoltage), (6, Cause::OverVoltage)];
     for name in root.list(WATCHDOGS).unwrap_or_default() {

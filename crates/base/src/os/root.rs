@@ -1,4 +1,4 @@
-//! The directory that stands for `/`: the real one on a machine, a captured tree in a test.
+//! The directory used as `/`: the real one on a machine, a captured tree in a test.
 
 use std::{
     fs::{self, File},
@@ -6,12 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// No file a reader wants is larger: `/proc/cpuinfo` of 64 cores has 80 kB, `/proc/mounts` of a container host 200 kB.
+/// Largest file that is read, in bytes: `/proc/cpuinfo` of 64 cores has 80 kB, `/proc/mounts` of a container host 200
+/// kB.
 const LARGEST_FILE: u64 = 512 * 1024;
-/// No directory a reader lists is longer; what comes after is not looked at.
+/// Most entries read of a directory; further ones are ignored.
 const LONGEST_LIST: usize = 1024;
 
-/// A directory that stands for `/`.
+/// A directory used as `/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
@@ -26,11 +27,11 @@ impl Root {
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
-    /// Whether this is the machine itself, so that sources which are no files (a system call, a program) apply too.
+    /// Whether this is the machine itself, so that sources other than files (a system call, a program) apply too.
     pub fn is_system(&self) -> bool {
         self.path == Path::new("/")
     }
-    /// Where `relative` is. `relative` is a constant of this crate or a name that [`Root::list`] gave.
+    /// The full path of `relative`, which must be a constant of this crate or a name from [`Root::list`].
     pub fn path(&self, relative: &str) -> PathBuf {
         self.path.join(relative.trim_start_matches('/'))
     }
@@ -38,7 +39,7 @@ impl Root {
     /// The whole file as text.
     ///
     /// # Errors
-    /// Those of opening and reading; `InvalidData` when the file is no UTF-8 or larger than 512 KiB.
+    /// Those of opening and reading; `InvalidData` for invalid UTF-8 or more than 512 KiB.
     pub fn read(&self, relative: &str) -> io::Result<String> {
         String::from_utf8(self.read_bytes(relative)?).map_err(|_| malformed(relative, "it is not UTF-8 text"))
     }
@@ -48,7 +49,7 @@ impl Root {
     /// # Errors
     /// Those of opening and reading; `InvalidData` when the file is larger than 512 KiB.
     pub fn read_bytes(&self, relative: &str) -> io::Result<Vec<u8>> {
-        // procfs makes a file anew for every read: not in pieces of 32 bytes.
+        // procfs generates a file again for every read, so small reads are avoided.
         let mut bytes = Vec::with_capacity(4096);
         File::open(self.path(relative))
             .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
@@ -59,10 +60,10 @@ impl Root {
         Ok(bytes)
     }
 
-    /// A file of one line, without the white space and the NUL that device tree strings end with.
+    /// A file of one line, without surrounding white space and the NUL that ends device tree strings.
     ///
     /// # Errors
-    /// Those of [`Root::read`]; `InvalidData` when nothing is left.
+    /// Those of [`Root::read`]; `InvalidData` when the line is empty.
     pub fn line(&self, relative: &str) -> io::Result<String> {
         let text = self.read(relative)?;
         let line = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -72,19 +73,19 @@ impl Root {
         Ok(line.to_owned())
     }
 
-    /// A file that holds one whole number.
+    /// A file that contains one integer.
     ///
     /// # Errors
-    /// Those of [`Root::line`]; `InvalidData` when it is no whole number.
+    /// Those of [`Root::line`]; `InvalidData` when it is not an integer.
     pub fn number(&self, relative: &str) -> io::Result<i64> {
         let line = self.line(relative)?;
         line.parse().map_err(|_| malformed(relative, "it does not hold a whole number"))
     }
 
-    /// One cell of a device tree: 32 bits, the highest byte first. `None` without the file.
+    /// One cell of a device tree: 32 bits, big endian. `None` without the file.
     ///
     /// # Errors
-    /// Those of [`Root::read_bytes`]; `InvalidData` when the file has not 4 bytes.
+    /// Those of [`Root::read_bytes`]; `InvalidData` when the file does not have 4 bytes.
     pub fn cell(&self, relative: &str) -> io::Result<Option<u32>> {
         let Some(bytes) = if_there(self.read_bytes(relative))? else { return Ok(None) };
         match <[u8; 4]>::try_from(bytes.as_slice()) {
@@ -107,7 +108,7 @@ impl Root {
         Ok(names)
     }
 
-    /// Where a symbolic link points, as written.
+    /// The target of a symbolic link, as written.
     ///
     /// # Errors
     /// Those of `readlink`.
@@ -115,7 +116,7 @@ impl Root {
         fs::read_link(self.path(relative))
     }
 
-    /// Whether something is there.
+    /// Whether `relative` exists.
     pub fn has(&self, relative: &str) -> bool {
         self.path(relative).exists()
     }
@@ -127,10 +128,10 @@ fn split_number(name: &str) -> (&str, u64, &str) {
     (stem, name[stem.len()..].parse().unwrap_or(0), name)
 }
 
-/// `None` for what is not there.
+/// Turns `NotFound` into `None`.
 ///
 /// # Errors
-/// All of `read` but `NotFound`.
+/// All of `read` except `NotFound`.
 pub fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -138,12 +139,12 @@ pub fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// The same fault, saying which file: the system's own words do not.
+/// The same error with the file's name, which the system's message lacks.
 pub(super) fn named(relative: &str, fault: &io::Error) -> io::Error {
     io::Error::new(fault.kind(), format!("/{}: {fault}", relative.trim_start_matches('/')))
 }
 
-/// The file is there and a reader does not understand it.
+/// The error for a file that cannot be parsed.
 pub fn malformed(relative: &str, why: &str) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,

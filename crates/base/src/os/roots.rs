@@ -1,4 +1,4 @@
-//! The folders that `files.*` may reach, as the configuration names them, and the way into each.
+//! The folders that `files.*` may access, from the configuration.
 
 use super::beneath::Beneath;
 use rustix::io::Errno;
@@ -9,27 +9,28 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 #[derive(Default)]
 pub struct Roots {
     roots: Vec<Arc<FolderRoot>>,
-    /// Held by whoever changes files: two calls never meet between a check and the change that relies on it.
+    /// Held while files are changed, so that a check and the change that relies on it are not interleaved with another
+    /// call.
     writing: Arc<Mutex<()>>,
 }
 
 /// One folder.
 #[derive(Debug)]
 pub struct FolderRoot {
-    /// What callers call it: of a granted folder, its path.
+    /// Its name for callers; a granted folder's is its path.
     pub name: String,
-    /// Its full path, as the configuration has it.
+    /// Its absolute path, as in the configuration.
     pub path: PathBuf,
     /// Whether files may be written and deleted there.
     pub writable: bool,
-    /// The largest file that is read or written there, in bytes.
+    /// The largest file that may be read or written there, in bytes.
     pub max_bytes: u64,
-    /// Its path without symbolic links, as it was when the server started; a grant's is its path.
+    /// Its path with links resolved when the server started; a grant's is its path.
     pub resolved: PathBuf,
 }
 
 impl FolderRoot {
-    /// Opens the folder. Once for each call: what is mounted or made there later counts.
+    /// Opens the folder, once per call, so that later mounts and folders are seen.
     ///
     /// # Errors
     /// Those of [`Beneath::folder`].
@@ -49,7 +50,7 @@ impl Roots {
         self.roots.iter()
     }
 
-    /// The turn to change files; one at a time.
+    /// Waits for the lock for changes.
     pub async fn turn(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.writing).lock_owned().await
     }

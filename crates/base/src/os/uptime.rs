@@ -1,20 +1,20 @@
-//! How long the machine has been up: `/proc/uptime`.
+//! The uptime: `/proc/uptime`.
 
 use super::{Root, live::Live, malformed};
 use std::{io, time::Duration};
 
 const FILE: &str = "proc/uptime";
 
-/// Time since boot, as the kernel counts it (suspend included).
+/// Time since boot, including suspend.
 ///
 /// # Errors
-/// `NotFound` without procfs, `InvalidData` when the first number is none.
+/// `NotFound` without procfs, `InvalidData` when the first value is not a number.
 pub fn read(root: &Root) -> io::Result<Duration> {
     parse(&root.read(FILE)?)
 }
 
-/// [`read`] for callers that ask often. On the machine itself the kernel's clock says it without formatting text, which
-/// costs more than the rest of such a call; of a captured tree the file stays open.
+/// [`read`] for callers that ask often. On the machine itself it uses the kernel's clock, which avoids formatting text,
+/// the largest cost of such a call; for a captured tree the file stays open.
 #[derive(Debug)]
 pub enum Uptime {
     Clock,

@@ -1,5 +1,5 @@
-//! Replacing a small file of our own, so that a power cut leaves the old content or the new, and removing one. For files that others may
-//! have links to, hold open or fight over there is [`super::replace`].
+//! Atomic replacement of a small file of our own, so that a power cut leaves the old or the new content, and removal.
+//! For files that other programs may link to, hold open or change concurrently, use [`super::replace`].
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -8,8 +8,8 @@ use std::{
     path::Path,
 };
 
-/// Puts what `fill` writes in the place of `path`, and returns when it is on the card under that name. Written beside it first, with the
-/// ending `new` and `mode` (less the umask); nothing of that is left when it fails. One writer at a time.
+/// Replaces `path` with what `fill` writes, and returns when it is on the card under that name. It is first written
+/// beside it, with the suffix `new` and `mode` (less the umask), and removed on failure. One writer at a time.
 ///
 /// # Errors
 /// Those of the file system and of `fill`; `NotFound` without the folder.
@@ -22,14 +22,14 @@ pub fn replace(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Resul
         fs::rename(&new, path)
     };
     put().inspect_err(|_| drop(fs::remove_file(&new)))?;
-    // The name is on the card with its folder.
+    // Sync the folder too, which has the name.
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
-/// Removes the file `path`, if it is there.
+/// Removes the file `path`, if it exists.
 ///
 /// # Errors
-/// Those of the file system, but for `NotFound`.
+/// Those of the file system, except `NotFound`.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,4 +1,4 @@
-//! From the configured choice and the device tree to a board.
+//! Detects the board from the configuration and the device tree.
 
 use super::{Board, Simulated};
 use crate::model::{Kind, Profile, profile};
@@ -6,17 +6,18 @@ use base::os::{Root, command_line, cpuinfo};
 use contract::config::BoardChoice as Choice;
 use std::sync::Arc;
 
-/// The two names of the live device tree (`Documentation/ABI/testing/sysfs-firmware-ofw`).
+/// The two paths of the live device tree (`Documentation/ABI/testing/sysfs-firmware-ofw`).
 const DEVICE_TREES: [&str; 2] = ["proc/device-tree", "sys/firmware/devicetree/base"];
 const VENDOR: &str = "raspberrypi,";
-/// Each tells of an image with slots: what its initramfs verifies the root by, and which slot U-Boot has chosen (docs/boot.md).
+/// Each marks an image with slots: the root's verification data for the initramfs, and the slot chosen by U-Boot
+/// (docs/boot.md).
 const APPLIANCE: [&str; 2] = ["raspi_mcp.verity", "raspi_mcp.slot"];
 
-/// The configuration says one thing and the machine another.
+/// The configuration and the machine disagree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("board = \"raspberry-pi\", but {found}; set board = \"auto\", \"linux\" or \"simulated\"")]
 pub struct Conflict {
-    /// What the machine says.
+    /// What was detected.
     pub found: String,
 }
 
@@ -83,7 +84,7 @@ fn simulated(reason: String) -> Board {
     }
 }
 
-/// The names the board answers to, most specific first. Empty without a device tree.
+/// The board's compatible names, most specific first. Empty without a device tree.
 fn compatible(root: &Root) -> Vec<String> {
     let bytes = DEVICE_TREES.iter().find_map(|tree| root.read_bytes(&format!("{tree}/compatible")).ok());
     bytes
@@ -100,14 +101,14 @@ fn tree_line(root: &Root, property: &str) -> Option<String> {
     DEVICE_TREES.iter().find_map(|tree| root.line(&format!("{tree}/{property}")).ok())
 }
 
-/// `/proc/device-tree/system/linux,revision`: the revision code as a big-endian number, for kernels that leave it out
-/// of `/proc/cpuinfo`.
+/// `/proc/device-tree/system/linux,revision`: the revision code as a big-endian number, for kernels that omit it from
+/// `/proc/cpuinfo`.
 fn tree_revision(root: &Root) -> Option<String> {
     let bytes = DEVICE_TREES.iter().find_map(|tree| root.read_bytes(&format!("{tree}/system/linux,revision")).ok())?;
     Some(format!("{:04x}", u32::from_be_bytes(bytes.try_into().ok()?)))
 }
 
-/// Whether it serves a card with slots. Its identity and its updates are real, whatever hardware is there, or not yet.
+/// Whether the card has slots. Its identity and updates are real, even when the hardware is simulated or missing.
 fn is_appliance(root: &Root) -> bool {
     APPLIANCE.iter().any(|name| command_line::argument(root, name).is_some())
 }

@@ -1,6 +1,6 @@
-//! Which board this is: asked of the configuration and the device tree, once, at start.
+//! The board, determined once at start from the configuration and the device tree.
 //!
-//! The board decides about `hw/` and firmware only. Memory, uptime, disks and network are always this machine's own.
+//! The board determines `hw/` and firmware only. Memory, uptime, disks and network are always this machine's own.
 
 mod detect;
 mod simulated;
@@ -18,26 +18,27 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Board {
     pub kind: Kind,
-    /// Why it is of that kind, for `system.get_capabilities`.
+    /// Why this kind was chosen, for `system.get_capabilities`.
     pub reason: String,
     /// The board's name: `Raspberry Pi 4 Model B Rev 1.4`.
     pub model: String,
-    /// The board's serial number, where there is one that ordinary users may read.
+    /// The board's serial number, if ordinary users may read it.
     pub serial: Option<String>,
-    /// The revision code as the kernel writes it, on Raspberry Pis.
+    /// The revision code as the kernel prints it, on Raspberry Pis.
     pub revision: Option<String>,
-    /// What is known about this model; `None` for boards that are no Raspberry Pi and for models newer than this table.
+    /// The model's data; `None` for boards other than Raspberry Pis and for models newer than this table.
     pub profile: Option<&'static Profile>,
-    /// The state of a simulated board; a test holds another handle to it.
+    /// The state of a simulated board; tests hold another handle to it.
     pub simulated: Option<Arc<Simulated>>,
 }
 
 impl Board {
-    /// The board that `choice` and the machine under `root` make. With `auto`: a Raspberry Pi where the device tree says
-    /// so; a Linux board where there is another device tree and a GPIO chip, or an image with slots was started; else simulated.
+    /// Determines the board from `choice` and the machine under `root`. With `auto`: a Raspberry Pi if the device tree
+    /// says so; a Linux board if there is another device tree and a GPIO chip, or the image has slots; otherwise
+    /// simulated.
     ///
     /// # Errors
-    /// [`Conflict`] when the configuration names a Raspberry Pi and the device tree says otherwise.
+    /// [`Conflict`] when the configuration names a Raspberry Pi and the device tree disagrees.
     pub fn detect(choice: Choice, root: &Root) -> Result<Self, Conflict> {
         detect::detect(choice, root)
     }

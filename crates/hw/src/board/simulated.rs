@@ -1,4 +1,4 @@
-//! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
+//! A simulated Raspberry Pi in memory: it has state, changes over time, and supports fault injection.
 
 use crate::{
     camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm,
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// A part of the board that can be told to fail.
+/// A part of the board in which faults can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Temperature,
@@ -39,22 +39,22 @@ struct State {
     failing: BTreeMap<Part, String>,
 }
 
-/// A board on a desk: about this warm, a few degrees up and down every ten minutes.
+/// A board on a desk: about this warm, varying a few degrees every ten minutes.
 const MEAN_CELSIUS: f64 = 47.0;
 const SWING_CELSIUS: f64 = 3.0;
 const SWING_PERIOD: Duration = Duration::from_secs(600);
 
 impl Simulated {
-    /// The processor's temperature when the machine has been up for `uptime`: the same for the same moment.
+    /// The processor's temperature at `uptime`; deterministic.
     ///
     /// # Errors
-    /// When told to [`Simulated::fail`].
+    /// After [`Simulated::fail`].
     pub fn celsius(&self, uptime: Duration) -> io::Result<f64> {
         let state = self.working(Part::Temperature)?;
         let phase = (uptime.as_secs_f64() / SWING_PERIOD.as_secs_f64() + 0.25).fract();
-        // A triangle: a sine would be the only thing in the binary that loads libm (0.6 MB of resident memory).
+        // A triangle: a sine would be the only use of libm in the binary (0.6 MB of resident memory).
         let wave = if phase < 0.5 { 4.0 * phase - 1.0 } else { 3.0 - 4.0 * phase };
-        // Millidegrees, as a thermal zone counts.
+        // Millidegrees, as of a thermal zone.
         let alive = MEAN_CELSIUS + SWING_CELSIUS * wave;
         Ok(state.celsius.unwrap_or((alive * 1000.0).round() / 1000.0))
     }
@@ -62,7 +62,7 @@ impl Simulated {
     /// The firmware's throttling word, 0 until set.
     ///
     /// # Errors
-    /// When told to [`Simulated::fail`].
+    /// After [`Simulated::fail`].
     pub fn throttled(&self) -> io::Result<u32> {
         Ok(self.working(Part::Throttling)?.throttled)
     }
@@ -72,14 +72,14 @@ impl Simulated {
         self.state().celsius = Some(celsius);
     }
 
-    /// Sets what is so now (bits 0-3); as on the firmware, what has been so since boot (bits 16-19) stays.
+    /// Sets the current bits (0-3). Their bits since boot (16-19) stay set, as in the firmware.
     pub fn set_throttled_now(&self, now: u32) {
         let mut state = self.state();
         let now = now & 0xf;
         state.throttled = (state.throttled & 0xf_0000) | now << 16 | now;
     }
 
-    /// From now on `part` answers with `why`.
+    /// From now on `part` fails with `why`.
     pub fn fail(&self, part: Part, why: &str) {
         self.state().failing.insert(part, why.to_owned());
     }
@@ -97,7 +97,7 @@ impl Simulated {
         }
     }
 
-    /// Every change is one assignment, so a panic elsewhere cannot have left it half done.
+    /// Every change is a single assignment, so a poisoned lock is safe to use.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! A test card: what the simulated cameras see.
+//! The test card of the simulated cameras.
 
 use super::port::Size;
 
@@ -13,11 +13,11 @@ const BARS: [[u8; 3]; 8] = [
     [35, 212, 114],
     [16, 128, 128],
 ];
-/// How many frames the bar of light takes from left to right.
+/// Frames in which the bar of light moves from left to right.
 const SWEEP: u64 = 64;
 
-/// Frame number `n` as YUYV: bars above, a ramp from black to white below, and a light that wanders over the ramp, so that no
-/// two frames in a row are the same.
+/// Frame number `n` as YUYV: bars above, a ramp from black to white below, and a light that moves over the ramp, so
+/// that consecutive frames differ.
 pub fn yuyv(size: Size, n: u64) -> Vec<u8> {
     let (width, height) = (size.width as usize, size.height as usize);
     let pairs = width.div_ceil(2);

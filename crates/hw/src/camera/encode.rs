@@ -1,6 +1,6 @@
-//! Frames into pictures: passed through where the camera has compressed them already, else encoded here, line by line.
+//! Turns frames into pictures: passed through if the camera compressed them, otherwise encoded here, line by line.
 //!
-//! It takes tens of milliseconds of processor time, and is called where the camera is waited for: off the runtime.
+//! It takes tens of milliseconds of processor time, and runs on the thread that waits for the camera, off the runtime.
 
 use super::{
     jpeg,
@@ -13,14 +13,14 @@ use zune_jpeg::{
     zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions},
 };
 
-/// The largest picture that is decoded, in pixels: what the largest sensors of Raspberry Pi's give (4608 times 3456). It takes
-/// three bytes each.
+/// The largest picture that is decoded, in pixels: the largest sensors of Raspberry Pi (4608 times 3456). Takes three
+/// bytes per pixel.
 pub const LARGEST: u64 = 4608 * 3456;
 
-/// The picture that `wish` wants of this frame.
+/// Encodes this frame as `wish` requests.
 ///
 /// # Errors
-/// [`Fault::Torn`] when the frame is not whole, [`Fault::TooLarge`], [`Fault::Failed`] by an encoder.
+/// [`Fault::Torn`] when the frame is incomplete, [`Fault::TooLarge`], [`Fault::Failed`] by an encoder.
 pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
     let (bytes, size, passed_through) = match (raw.pixels, wish.format) {
         (Pixels::Mjpeg, Format::Jpeg) => {
@@ -63,7 +63,7 @@ fn decode(bytes: &[u8]) -> Result<(Vec<u8>, Size), Fault> {
     Ok((pixels, size))
 }
 
-/// A JPEG of lines.
+/// Encodes lines as a JPEG.
 fn to_jpeg(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, Fault> {
     let side = |side: u32| {
         u16::try_from(side).map_err(|_| Fault::Unfit(format!("a JPEG is never {side} pixels wide or high")))
@@ -74,7 +74,7 @@ fn to_jpeg(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, Fault> {
     sink.end(made)
 }
 
-/// A frame as the encoder asks for it.
+/// A frame in the form that the encoder reads.
 struct Lines<'a> {
     raw: &'a Raw<'a>,
     width: u16,
@@ -104,7 +104,7 @@ impl ImageBuffer for Lines<'_> {
     }
 }
 
-/// A PNG of lines.
+/// Encodes lines as a PNG.
 fn png(raw: &Raw<'_>, max_bytes: usize) -> Result<Vec<u8>, Fault> {
     let mut sink = Sink::new(max_bytes);
     let made = write_png(raw, &mut sink);
@@ -115,7 +115,7 @@ fn write_png(raw: &Raw<'_>, sink: &mut Sink) -> Result<(), png::EncodingError> {
     let mut encoder = png::Encoder::new(sink, raw.size.width, raw.size.height);
     encoder.set_color(if raw.is_grey() { png::ColorType::Grayscale } else { png::ColorType::Rgb });
     encoder.set_depth(png::BitDepth::Eight);
-    // What a camera sees is noise in its last bits: more work saves a few percent and takes ten times as long.
+    // The lowest bits of a camera's pixels are noise: more effort saves a few percent and takes ten times as long.
     encoder.set_compression(png::Compression::Fast);
     let mut writer = encoder.write_header()?;
     let mut stream = writer.stream_writer()?;
@@ -128,7 +128,7 @@ fn write_png(raw: &Raw<'_>, sink: &mut Sink) -> Result<(), png::EncodingError> {
     writer.finish()
 }
 
-/// Takes what an encoder writes, and refuses more than is of use.
+/// Collects an encoder's output, up to a limit.
 struct Sink {
     bytes: Vec<u8>,
     limit: usize,

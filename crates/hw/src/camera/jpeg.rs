@@ -1,7 +1,7 @@
-//! JPEG as cameras give it: where a picture ends, how large it is, and the Huffman tables that some leave out.
+//! JPEG from cameras: the end of a picture, its size, and missing Huffman tables.
 //!
-//! A driver's buffer is as long as the longest frame may be, and what lies behind the end of this one is the rest of another.
-//! So the end is found by walking the markers (ITU-T T.81, B.1), not by looking for its two bytes from behind.
+//! A driver's buffer is as long as the longest frame may be, and contains the rest of another frame behind this one. So
+//! the end is found by parsing the markers (ITU-T T.81, B.1), not by searching backwards for its two bytes.
 
 use super::port::{Fault, Size};
 
@@ -10,21 +10,21 @@ const EOI: u8 = 0xd9;
 const SOS: u8 = 0xda;
 const DHT: u8 = 0xc4;
 
-/// What the markers of one picture say.
+/// The result of parsing one picture's markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walked {
     /// Bytes from the first marker to the end of the last.
     pub length: usize,
     pub size: Size,
-    /// Where the first scan begins; Huffman tables go before it.
+    /// Where the first scan begins; Huffman tables are inserted before it.
     first_scan: usize,
     has_tables: bool,
 }
 
-/// Walks one picture from its start to its end.
+/// Parses one picture from its start to its end.
 ///
 /// # Errors
-/// [`Fault::Torn`] saying where it stops being one.
+/// [`Fault::Torn`] with the position of the error.
 pub fn walk(bytes: &[u8]) -> Result<Walked, Fault> {
     let torn = |at: usize, why: &str| Fault::Torn(format!("byte {at} of {}: {why}", bytes.len()));
     if bytes.get(..2) != Some(&[0xff, SOI]) {
@@ -40,7 +40,7 @@ pub fn walk(bytes: &[u8]) -> Result<Walked, Fault> {
                 };
                 return Ok(Walked { length: at, size, first_scan, has_tables });
             }
-            // Alone, without a length: restarts (which scans hold) and TEM.
+            // Markers without a length: restarts (which scans contain) and TEM.
             0x01 | 0xd0..=0xd7 => continue,
             SOI => return Err(torn(at, "another one begins inside")),
             _ => {}
@@ -53,7 +53,7 @@ pub fn walk(bytes: &[u8]) -> Result<Walked, Fault> {
         at += length;
         match marker {
             DHT => has_tables = true,
-            // Start of frame, all kinds but DHT, JPG and DAC, which lie in between.
+            // Start of frame; DHT, JPG and DAC, which have numbers in this range, are excluded.
             0xc0..=0xcf if !matches!(marker, 0xc8 | 0xcc) => {
                 let number =
                     |at: usize| body.get(at..at + 2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
@@ -72,7 +72,7 @@ pub fn walk(bytes: &[u8]) -> Result<Walked, Fault> {
     }
 }
 
-/// The marker at `at`, which moves behind it. Any number of `ff` may fill the space before one.
+/// The marker at `at`, which is advanced past it. Any number of `ff` may precede a marker.
 fn next_marker(bytes: &[u8], at: &mut usize) -> Option<u8> {
     if *bytes.get(*at)? != 0xff {
         return None;
@@ -85,7 +85,7 @@ fn next_marker(bytes: &[u8], at: &mut usize) -> Option<u8> {
     (marker != 0).then_some(marker)
 }
 
-/// Where the compressed data that begins at `at` ends: at a marker that is no restart. `ff 00` is the byte ff.
+/// Where the compressed data from `at` ends: at a marker other than a restart. `ff 00` is an escaped ff.
 fn scan_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(found) = bytes[at..].iter().position(|byte| *byte == 0xff) {
         at += found;
@@ -98,7 +98,7 @@ fn scan_end(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// The picture in a driver's buffer, whole and readable by everybody: cut at its end, with Huffman tables.
+/// The picture in a driver's buffer, cut at its end and with Huffman tables, so that every reader can decode it.
 ///
 /// # Errors
 /// As [`walk`].
@@ -116,11 +116,11 @@ pub fn whole(bytes: &[u8]) -> Result<(Vec<u8>, Size), Fault> {
     Ok((whole, walked.size))
 }
 
-/// 4 of marker and length, and for each table its class, 16 counts and the symbols.
+/// 4 bytes of marker and length, and for each table its class, 16 counts and the symbols.
 const TABLES_BYTES: usize = 4 + 2 * (17 + 12) + 2 * (17 + 162);
 
-/// The tables of T.81, annex K.3, which Motion-JPEG without tables of its own means (USB Device Class Definition for Video
-/// Devices: Motion-JPEG Payload, 3.3).
+/// The tables of T.81, annex K.3, which Motion-JPEG implies (USB Device Class Definition for Video Devices: Motion-JPEG
+/// Payload, 3.3).
 fn write_tables(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0xff, DHT]);
     out.extend_from_slice(&(TABLES_BYTES as u16 - 2).to_be_bytes());
@@ -164,7 +164,7 @@ const AC_CHROMA_SYMBOLS: [u8; 162] = [
     0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0xfa,
 ];
 
-/// The same picture as a camera without tables gives it: what the simulated one does, and tests.
+/// Removes the tables, for the simulated camera and tests.
 pub fn without_tables(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (bytes[..2.min(bytes.len())].to_vec(), 2);
     while let (Some([0xff, marker]), Some(length)) = (bytes.get(at..at + 2), bytes.get(at + 2..at + 4)) {

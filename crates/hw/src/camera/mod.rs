@@ -1,7 +1,8 @@
-//! Cameras: those the kernel drives ([`v4l`]), those on the ribbon ([`rpicam`]), and a simulated board's ([`simulated`]).
+//! Cameras: those driven by the kernel ([`v4l`]), those on the ribbon cable ([`rpicam`]), and a simulated board's
+//! ([`simulated`]).
 //!
-//! Nothing is kept between two pictures: a camera is opened for one and let go of. One picture is made at a time, which bounds
-//! the memory for all of them, on a thread where it may wait; it ends soon after nobody waits any more.
+//! No state is kept between two pictures: a camera is opened for one and closed. One picture is taken at a time, which
+//! bounds the total memory, on a thread that may block; it ends soon after its caller is gone.
 
 mod card;
 pub mod encode;
@@ -34,18 +35,18 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// Every way to cameras on this board.
+/// All camera backends of this board.
 pub struct Cameras {
     ports: Vec<Arc<dyn Port>>,
-    /// Names, paths and places of cameras that may be used, with `*` and `?`.
+    /// Names, paths and locations of allowed cameras, with `*` and `?`.
     allow: Vec<String>,
-    /// Held by whoever takes a picture.
+    /// Held while a picture is taken.
     turn: Arc<Mutex<()>>,
-    /// The photos that were kept.
+    /// The stored photos.
     pub photos: Arc<PhotoStore>,
 }
 
-/// Why the board's cameras cannot be had: a fault, or an error that says all there is to say.
+/// Why the board's cameras are unavailable: a fault, or a complete error.
 #[derive(Debug)]
 pub enum Trouble {
     Fault(Fault),
@@ -53,51 +54,51 @@ pub enum Trouble {
 }
 
 impl Cameras {
-    /// The cameras of the machine under `root`, or those of a simulated board, as `settings` let them be used.
+    /// The cameras of the machine under `root`, or of a simulated board, with `settings` applied.
     pub fn of(settings: &CameraSettings, simulated: Option<&Arc<simulated::Simulated>>, root: &Root) -> Self {
         let ports: Vec<Arc<dyn Port>> = match simulated {
             Some(cameras) => vec![Arc::new(Arc::clone(cameras))],
             None => {
                 let on_the_ribbon = rpicam::Rpicam::find(root).map(|port| Arc::new(port) as Arc<dyn Port>);
-                // First those on the ribbon: who has one means it.
+                // Cameras on the ribbon cable come first: they are the more likely choice.
                 on_the_ribbon.into_iter().chain([Arc::new(v4l::V4l { root: root.clone() }) as Arc<dyn Port>]).collect()
             }
         };
         Self::with(ports, settings, simulated.is_some())
     }
 
-    /// Those of these ports.
+    /// The cameras of these ports.
     pub fn with(ports: Vec<Arc<dyn Port>>, settings: &CameraSettings, simulated: bool) -> Self {
         let CameraSettings { max_photos, max_bytes, max_age_days, .. } = *settings;
         let photos = PhotoStore::new(resolved(&settings.dir), max_photos as usize, max_bytes, max_age_days);
         Self { ports, allow: settings.allowed(simulated), turn: Arc::default(), photos: Arc::new(photos) }
     }
 
-    /// Whether the configuration lets this one be used.
+    /// Whether the configuration allows this camera.
     pub fn allows(&self, camera: &Camera) -> bool {
         camera.is_among(&self.allow)
     }
 
-    /// The cameras that the configuration lets be used, with `*` and `?`.
+    /// The allowed cameras, with `*` and `?`.
     pub fn allowed(&self) -> &[String] {
         &self.allow
     }
 
-    /// Whether the configuration lets any be used.
+    /// Whether the configuration allows any.
     pub fn allows_any(&self) -> bool {
         !self.allow.is_empty()
     }
 
-    /// All there are, allowed or not.
+    /// All cameras, allowed or not.
     ///
     /// # Errors
-    /// When no way to cameras can be gone.
+    /// When no backend works.
     pub async fn list(&self, limit: Duration) -> Result<Vec<Camera>, Trouble> {
         let ports = self.ports.clone();
         self.run(limit, move |until| list(&ports, until)).await
     }
 
-    /// The one called so by its id or name, allowed or not.
+    /// The camera with this id or name, allowed or not.
     ///
     /// # Errors
     /// As [`Cameras::list`].
@@ -109,7 +110,7 @@ impl Cameras {
                     Ok(None) => {}
                     Ok(found) => return Ok(found),
                     Err(Fault::Cancelled) => return Err(Fault::Cancelled),
-                    // Another may know it; if none does, the list that follows says what is wrong.
+                    // Another backend may find it; otherwise the listing below reports the fault.
                     Err(fault) => tracing::debug!(target: "camera", backend = ?port.backend(), ?fault, "cannot look"),
                 }
             }
@@ -118,14 +119,14 @@ impl Cameras {
         .await
     }
 
-    /// A picture of `camera`, within `limit`. Waits for whoever takes one now.
+    /// Takes a picture with `camera`, within `limit`. Waits for a picture in progress.
     ///
     /// # Errors
     /// See [`Fault`].
     pub async fn take(&self, camera: Camera, wish: Wish, limit: Duration) -> Result<Shot, Trouble> {
         let port = self.ports.iter().find(|port| port.backend() == camera.backend).cloned();
         let port = port.ok_or(Trouble::Fault(Fault::Absent))?;
-        // The turn ends with the work, which may outlive the call by the time it takes to notice.
+        // Released when the work ends, which may be shortly after the call ends.
         let turn =
             blocking::unless_told("camera", Arc::clone(&self.turn).lock_owned()).await.map_err(Trouble::Error)?;
         self.run(limit, move |until| {
@@ -146,7 +147,7 @@ impl Cameras {
     }
 }
 
-/// What every port lists. One that fails is passed over while another has something.
+/// Lists the cameras of all ports. A failing port is skipped if another one has cameras.
 fn list(ports: &[Arc<dyn Port>], until: &Until) -> Result<Vec<Camera>, Fault> {
     let (mut cameras, mut failed) = (Vec::new(), None);
     for port in ports {

@@ -1,9 +1,9 @@
-//! Which of a camera's formats and sizes comes closest to a wish.
+//! Selects the format and size of a camera that are closest to a wish.
 
 use super::port::{Format, Mode, Pixels, Size, Sizes, Wish};
 use std::cmp::Reverse;
 
-/// The code of the format, what it is, and the size to ask the driver for.
+/// The format's code and kind, and the size to request from the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice<'a> {
     pub code: &'a str,
@@ -11,20 +11,20 @@ pub struct Choice<'a> {
     pub size: Size,
 }
 
-/// Size before format: the wished size, else the smallest that covers it, else the largest there is. Of formats, the one that
-/// costs least to get from there to the picture.
+/// Size comes before format: the wished size, otherwise the smallest that covers it, otherwise the largest. Among
+/// formats, the cheapest to convert.
 pub fn choose<'a>(modes: &'a [Mode], wish: &Wish) -> Option<Choice<'a>> {
     let readable = modes.iter().filter_map(|mode| Some((mode, Pixels::of(&mode.code)?)));
     let choices = readable.flat_map(|(mode, pixels)| {
         let nearest = mode.sizes.iter().map(|sizes| nearest(*sizes, wish.size));
-        // A driver that does not tell its sizes is asked for the wished one, and says what it made of it.
+        // A driver that does not report its sizes is asked for the wished one, and returns the one it set.
         let untold = mode.sizes.is_empty().then_some(wish.size);
         nearest.chain(untold).map(move |size| Choice { code: &mode.code, pixels, size })
     });
     choices.min_by_key(|choice| (misfit(choice.size, wish.size), cost(choice.pixels, wish.format)))
 }
 
-/// Smaller is better; [`Reverse`] since among those that are too small the largest is.
+/// Smaller is better; [`Reverse`], because among sizes that are too small the largest is best.
 fn misfit(size: Size, wished: Size) -> (u8, u64, Reverse<u64>) {
     if size == wished {
         (0, 0, Reverse(0))
@@ -35,7 +35,7 @@ fn misfit(size: Size, wished: Size) -> (u8, u64, Reverse<u64>) {
     }
 }
 
-/// A JPEG is best taken as it comes; a PNG loses nothing when it is made of what was never compressed.
+/// For a JPEG a compressed frame is used as it is; for a PNG an uncompressed frame avoids losses.
 fn cost(pixels: Pixels, format: Format) -> u8 {
     match (format, pixels) {
         (Format::Jpeg, Pixels::Mjpeg) => 0,
@@ -62,7 +62,7 @@ fn nearest(sizes: Sizes, wished: Size) -> Size {
     }
 }
 
-/// The first step that is not below `wished`, or the last there is.
+/// The first step that is not below `wished`, or the last one.
 fn step_to(wished: u32, min: u32, max: u32, step: u32) -> u32 {
     let (step, wanted) = (step.max(1), wished.clamp(min, max.max(min)));
     let stepped = min + (wanted - min).div_ceil(step) * step;

@@ -1,8 +1,8 @@
-//! Photos on disk: written whole under names that are made here, found again by them, and removed when they are too many, too
-//! large together or too old.
+//! Stored photos: written atomically under generated names, found by name, and removed when there are too many, they
+//! are too large in total, or too old.
 //!
-//! Only regular files whose names are of this form are ever counted, read or removed: what else lies in the folder is
-//! somebody else's. All of it is done relative to the opened folder, so nothing put there leads out of it.
+//! Only regular files with generated names are counted, read or removed; other files in the folder are left alone. All
+//! accesses are relative to the opened folder, so no link in it leads out.
 
 use super::port::Format;
 use base::{
@@ -28,15 +28,15 @@ use std::{
 };
 use time::{Date, Duration, Month, OffsetDateTime, Time};
 
-/// The form of names, for schemas: when it was taken, UTC, to the millisecond; eight random digits; the format.
+/// The pattern of names, for schemas: time in UTC, to the millisecond; eight random digits; the format.
 pub const NAMES: &str = r"^[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}\.(jpg|png)$";
 
-/// The name of a photo: `20261122T081600123Z-1f9a03c7.jpg`. In the order of their letters they are in the order of time.
+/// The name of a photo: `20261122T081600123Z-1f9a03c7.jpg`. Alphabetical order is order of time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PhotoName(String);
 
 impl PhotoName {
-    /// A new one. Random, so that two photos of one millisecond are two, and nobody guesses them.
+    /// Generates a name. Random, so that photos of one millisecond differ and names cannot be guessed.
     fn new(now: OffsetDateTime, format: Format) -> Result<Self, ToolError> {
         let mut random = [0u8; 4];
         ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random)
@@ -45,7 +45,7 @@ impl PhotoName {
         Ok(Self(format!("{stamp}-{:08x}.{}", u32::from_be_bytes(random), format.extension())))
     }
 
-    /// `text`, if it is such a name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let digits = |range: std::ops::Range<usize>| bytes[range].iter().all(u8::is_ascii_digit);
@@ -67,7 +67,7 @@ impl PhotoName {
         if self.0.ends_with(".png") { Format::Png } else { Format::Jpeg }
     }
 
-    /// When it was taken; `None` for digits that are no date.
+    /// When it was taken; `None` for digits that are not a date.
     pub fn taken(&self) -> Option<OffsetDateTime> {
         let number = |range: std::ops::Range<usize>| self.0[range].parse::<u16>().ok();
         let small = |at: usize| self.0[at..at + 2].parse::<u8>().ok();
@@ -78,25 +78,25 @@ impl PhotoName {
     }
 }
 
-/// A photo that was kept.
+/// A stored photo.
 #[derive(Debug)]
 pub struct Kept {
     pub name: PhotoName,
     pub path: PathBuf,
     pub taken: OffsetDateTime,
-    /// How many older ones went to make room.
+    /// Number of older ones that were removed for it.
     pub removed: usize,
 }
 
-/// The folder and its bounds.
+/// The folder and its limits.
 #[derive(Debug)]
 pub struct PhotoStore {
-    /// Without symbolic links, as it was when the server started.
+    /// Resolved when the server started.
     pub dir: PathBuf,
     pub max_photos: usize,
     pub max_bytes: u64,
     pub max_age: Duration,
-    /// Held by whoever writes or removes: two never count at once.
+    /// Held during a write or removal, so that counts stay correct.
     changing: Mutex<()>,
 }
 
@@ -105,10 +105,10 @@ impl PhotoStore {
         Self { dir, max_photos, max_bytes, max_age: Duration::days(max_age_days.into()), changing: Mutex::new(()) }
     }
 
-    /// Removes what is beyond the bounds. Returns how many photos went; there is nothing to do before the first photo.
+    /// Removes photos beyond the limits. Returns their number; without a folder there is nothing to do.
     ///
     /// # Errors
-    /// When the folder cannot be used, or something in it not be removed.
+    /// When the folder cannot be used, or a file in it cannot be removed.
     pub fn tidy(&self, now: OffsetDateTime, stop: &Stop) -> Result<usize, ToolError> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         match self.open() {
@@ -118,10 +118,11 @@ impl PhotoStore {
         }
     }
 
-    /// Keeps a photo: room is made for it first, so the bounds hold at any time.
+    /// Stores a photo. Older ones are removed first, so the limits hold at any time.
     ///
     /// # Errors
-    /// As [`PhotoStore::tidy`]; `resource_exhausted` on a full disk; `content_too_large` when it alone is more than all may be.
+    /// Those of [`PhotoStore::tidy`]; `resource_exhausted` on a full disk; `content_too_large` when it alone exceeds
+    /// the total.
     pub fn keep(&self, bytes: &[u8], format: Format, now: OffsetDateTime, stop: &Stop) -> Result<Kept, ToolError> {
         let size = bytes.len() as u64;
         if size > self.max_bytes {
@@ -134,7 +135,7 @@ impl PhotoStore {
         }
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let fault = |fault| self.fault(fault);
-        // Where photos show a home, nobody but the server's user looks in.
+        // Photos may show a home: only the server's user has access.
         if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(&self.dir) {
             return Err(fault(Errno::from_io_error(&error).unwrap_or(Errno::IO)));
         }
@@ -148,7 +149,7 @@ impl PhotoStore {
         Ok(Kept { path: self.dir.join(name.as_str()), name, taken: now, removed })
     }
 
-    /// A photo's bytes, at most `limit` of them.
+    /// Reads a photo, at most `limit` bytes.
     ///
     /// # Errors
     /// `not_found`, `content_too_large`, and when it cannot be read.
@@ -162,7 +163,7 @@ impl PhotoStore {
         let found = self.open().and_then(|folder| folder.regular_here(OsStr::new(name.as_str())));
         let (file, about) = match found {
             Ok((Found::File(file), about)) => (file, about),
-            // A link, a folder: nothing that was made here.
+            // A link or folder was not created here.
             Ok((Found::Other(_), _)) | Err(Errno::NOENT | Errno::LOOP) => return Err(absent()),
             Err(fault) => return Err(self.fault(fault)),
         };
@@ -184,12 +185,12 @@ impl PhotoStore {
         Ok(bytes)
     }
 
-    /// The folder, to look through and to act in.
+    /// Opens the folder.
     fn open(&self) -> Result<Beneath, Errno> {
         Beneath::folder(&self.dir)?.directory(Path::new(""))
     }
 
-    /// Removes the oldest until `photos` more, with `bytes` together, stay within the bounds; and those past their time.
+    /// Removes expired photos, and the oldest until `photos` more, with `bytes` in total, stay within the limits.
     fn make_room(
         &self,
         folder: &Beneath,
@@ -202,13 +203,13 @@ impl PhotoStore {
         let (mut count, mut sum) = (kept.len() + photos, kept.iter().map(|(_, size)| size).sum::<u64>() + bytes);
         let mut removed = 0;
         for (name, size) in &kept {
-            // In the order of time: the first that is young enough ends those that are too old.
+            // In order of time: the first that is not expired ends the removal by age.
             let old = name.taken().is_none_or(|taken| now - taken > self.max_age);
             if !old && count <= self.max_photos && sum <= self.max_bytes {
                 break;
             }
             match unlinkat(folder, name.as_str(), AtFlags::empty()) {
-                // Somebody else removed it: as good.
+                // Removed by another process already.
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(fault) => {
                     return Err(self.fault(fault).with("name", name.as_str()).hint(
@@ -224,10 +225,10 @@ impl PhotoStore {
         Ok(removed)
     }
 
-    /// Every photo with its size, the oldest first.
+    /// All photos with their sizes, oldest first.
     fn photos(&self, folder: &Beneath, stop: &Stop) -> Result<Vec<(PhotoName, u64)>, ToolError> {
         let fault = |fault| self.fault(fault);
-        // Its own descriptor: reading a directory moves it.
+        // A separate descriptor: reading a directory moves its position.
         let mut found = Vec::new();
         for entry in Dir::read_from(folder.directory(Path::new("")).map_err(fault)?).map_err(fault)? {
             stop.check()?;

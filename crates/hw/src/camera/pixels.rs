@@ -1,7 +1,7 @@
-//! Lines of a frame that no camera compressed, as an encoder wants them.
+//! Lines of an uncompressed frame in the form that an encoder reads.
 //!
-//! Video keeps brightness in 16 to 235 and colour in 16 to 240 unless its driver says otherwise; JPEG and PNG use all of 0 to
-//! 255. Colours are those of BT.601, which V4L2's formats of cameras have by default (kernel documentation, "Colorspaces").
+//! Video has brightness in 16 to 235 and colour in 16 to 240 unless its driver says otherwise; JPEG and PNG use 0 to
+//! 255. Colours are BT.601, the default of V4L2's camera formats (kernel documentation, "Colorspaces").
 
 use super::port::{Fault, Pixels, Raw};
 
@@ -32,7 +32,7 @@ const fn clamp(value: i32) -> u8 {
 }
 
 impl Raw<'_> {
-    /// Whether all of the frame came. Called once before its lines are read.
+    /// Checks that the frame is complete. Call it once before reading lines.
     ///
     /// # Errors
     /// [`Fault::Torn`] when bytes are missing, [`Fault::Unfit`] for a compressed frame.
@@ -57,12 +57,12 @@ impl Raw<'_> {
         Ok(())
     }
 
-    /// Whether it has brightness alone.
+    /// Whether it has brightness only.
     pub fn is_grey(&self) -> bool {
         self.pixels == Pixels::Grey
     }
 
-    /// Calls `each` with the brightness and both colours of every pixel of line `y`, in the full range.
+    /// Calls `each` with brightness and both colours of every pixel of line `y`, in the full range.
     pub fn each_ycbcr(&self, y: usize, mut each: impl FnMut(u8, u8, u8)) {
         let width = self.size.width as usize;
         let line = &self.bytes[y * self.stride..];
@@ -108,12 +108,12 @@ impl Raw<'_> {
                 }
             }
             Pixels::Grey => line[..width].iter().for_each(|grey| each(*grey, 128, 128)),
-            // Refused by the check.
+            // Rejected by the check.
             Pixels::Mjpeg => {}
         }
     }
 
-    /// Line `y` into `out`, three bytes a pixel, or one where there are no colours.
+    /// Writes line `y` to `out`, three bytes a pixel, or one without colours.
     pub fn line_into(&self, y: usize, out: &mut Vec<u8>) {
         out.clear();
         let width = self.size.width as usize;

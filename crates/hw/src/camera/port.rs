@@ -1,6 +1,6 @@
-//! The port: what every kind of camera can be asked, and how it says that it will not.
+//! The port: the interface to every kind of camera, and its faults.
 //!
-//! Both questions may sleep, so they are asked where that holds nobody up (see [`super::Cameras`]).
+//! Both calls may block, so they run on a thread for blocking work (see [`super::Cameras`]).
 
 use base::os::{blocking::Stop, glob::Glob};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ impl Format {
             Self::Png => "image/png",
         }
     }
-    /// Of a file's name.
+    /// The extension of a file's name.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Jpeg => "jpg",
@@ -33,10 +33,10 @@ impl Format {
     }
 }
 
-/// How a camera writes its frames: those of V4L2's formats that this server can read.
+/// Pixel formats of frames: those of V4L2 that this server can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pixels {
-    /// A JPEG each; perhaps without Huffman tables, perhaps with something behind its end.
+    /// One JPEG per frame; possibly without Huffman tables, or with data behind its end.
     Mjpeg,
     Yuyv,
     Uyvy,
@@ -47,7 +47,7 @@ pub enum Pixels {
 }
 
 impl Pixels {
-    /// Codes of `linux/videodev2.h`. `JPEG` and `MJPG` differ in what drivers promise, not in how they are read here.
+    /// Codes of `linux/videodev2.h`. `JPEG` and `MJPG` differ in the driver's guarantees only; they are read alike.
     const CODES: [(&'static str, Self); 8] = [
         ("MJPG", Self::Mjpeg),
         ("JPEG", Self::Mjpeg),
@@ -59,7 +59,7 @@ impl Pixels {
         ("GREY", Self::Grey),
     ];
 
-    /// That of a four-character code.
+    /// The format of a four-character code.
     pub fn of(code: &str) -> Option<Self> {
         Self::CODES.iter().find(|(known, _)| *known == code).map(|(_, pixels)| *pixels)
     }
@@ -94,7 +94,7 @@ impl std::fmt::Display for Size {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
     One(Size),
-    /// Everything from `min` to `max` in such steps (never 0).
+    /// Every size from `min` to `max` in such steps (never 0).
     Steps {
         min: Size,
         max: Size,
@@ -102,7 +102,7 @@ pub enum Sizes {
     },
 }
 
-/// One format of a camera, with its sizes; none where the driver does not tell.
+/// One format of a camera, with its sizes; empty if the driver does not report them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mode {
     /// Four characters, or a longer name of libcamera's.
@@ -123,86 +123,86 @@ pub enum Backend {
 /// One camera.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Camera {
-    /// What callers name it by: `/dev/video0`, `csi:0`.
+    /// Its id for callers: `/dev/video0`, `csi:0`.
     pub id: String,
-    /// What its driver calls it.
+    /// The driver's name for it.
     pub name: String,
     pub driver: String,
-    /// Where it is plugged in: the same after a restart, where the number may be another.
+    /// Where it is connected: stable across restarts, while the number may change.
     pub bus: String,
     pub backend: Backend,
     pub modes: Vec<Mode>,
 }
 
 impl Camera {
-    /// Whether one of the patterns, with `*` and `?`, names it: by what callers call it, its driver's name, or its place.
+    /// Whether one of the patterns, with `*` and `?`, matches its id, its driver's name, or its location.
     pub fn is_among(&self, patterns: &[String]) -> bool {
         let fits = |text: &str| patterns.iter().any(|pattern| Glob::of_bytes(pattern).fits(text));
         [&self.id, &self.name, &self.bus].into_iter().any(|text| !text.is_empty() && fits(text))
     }
 }
 
-/// The picture that is wanted.
+/// The requested picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub size: Size,
     pub format: Format,
-    /// Of a JPEG that is made here, 1 to 100; one that the camera made keeps its own.
+    /// Quality of a JPEG encoded here, 1 to 100; the camera's own JPEGs are not re-encoded.
     pub quality: u8,
-    /// Frames that are let go first, so that exposure and colours have settled.
+    /// Frames to skip first, so that exposure and colours settle.
     pub warmup: u32,
-    /// The largest picture that is of use, in bytes.
+    /// The largest accepted picture, in bytes.
     pub max_bytes: usize,
 }
 
-/// One frame as it came.
+/// One frame from the camera.
 pub struct Raw<'a> {
     pub pixels: Pixels,
     pub size: Size,
     /// Bytes from one line to the next, of the first plane.
     pub stride: usize,
-    /// Whether brightness goes from 0 to 255; video has 16 to 235.
+    /// Whether brightness is 0 to 255; video has 16 to 235.
     pub full_range: bool,
     pub bytes: &'a [u8],
 }
 
-/// A picture ready for callers.
+/// A finished picture.
 #[derive(Debug)]
 pub struct Picture {
     pub bytes: Vec<u8>,
     pub format: Format,
     pub size: Size,
-    /// The camera's own JPEG, not decoded in between.
+    /// The camera's own JPEG, unchanged.
     pub passed_through: bool,
 }
 
-/// A picture and how it came about.
+/// A picture with its origin.
 #[derive(Debug)]
 pub struct Shot {
     pub picture: Picture,
-    /// The code of the format that the camera gave.
+    /// The code of the format that the camera delivered.
     pub code: String,
-    /// Frames that were let go; `None` where a program counts them itself.
+    /// Frames skipped; `None` when a program skips them itself.
     pub warmup: Option<u32>,
 }
 
-/// Makes a picture of a frame. [`Fault::Torn`] asks for the next frame.
+/// Encodes a frame. [`Fault::Torn`] requests the next frame.
 pub type Encode<'a> = &'a mut dyn FnMut(&Raw<'_>) -> Result<Picture, Fault>;
 
-/// How long there is, and whether anybody waits.
+/// The time limit and the cancellation of a call.
 pub struct Until {
     pub deadline: Instant,
     pub stop: Stop,
 }
 
-/// A wait is cut into pieces of this length at most, to notice that nobody waits any more.
+/// Longest single wait, so that a cancellation is noticed.
 const SLICE: Duration = Duration::from_millis(100);
 
 impl Until {
-    /// What is left of `patience` since `since`, in one piece: to wait for, then to ask again. Never zero.
+    /// The rest of `patience` since `since`, as one wait of limited length; call it again after that. Never zero.
     ///
     /// # Errors
-    /// [`Fault::Cancelled`]; [`Fault::NoFrame`] when patience or time are at their end.
+    /// [`Fault::Cancelled`]; [`Fault::NoFrame`] when `patience` or the time limit is over.
     pub fn slice(&self, since: Instant, patience: Duration) -> Result<Duration, Fault> {
         self.stop.check().map_err(|_| Fault::Cancelled)?;
         let now = Instant::now();
@@ -215,7 +215,7 @@ impl Until {
     }
 }
 
-/// Who has a camera open.
+/// The process that has a camera open.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Holder {
@@ -227,25 +227,25 @@ pub struct Holder {
 /// Why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not there (any more).
+    /// It does not exist (any more).
     Absent,
     /// This user may not open it.
     Denied,
-    /// Somebody else uses it; who, where the backend knows.
+    /// In use by another process, which is named where the backend knows it.
     Busy(Option<Holder>),
-    /// Nothing came for so long.
+    /// No frame came in this time.
     NoFrame { waited: Duration },
-    /// It went away while it was used.
+    /// It was disconnected during use.
     Unplugged,
-    /// Every frame came incomplete.
+    /// Every frame was incomplete.
     Torn(String),
-    /// It has no format that can be read here.
+    /// It has no readable format.
     Unfit(String),
-    /// The picture has more bytes than are of use.
+    /// The picture exceeds the size limit.
     TooLarge { limit: usize },
-    /// Nobody waits any more.
+    /// The caller is gone.
     Cancelled,
-    /// The driver or program says this.
+    /// The driver's or program's error.
     Failed(String),
 }
 
@@ -253,13 +253,13 @@ pub enum Fault {
 pub trait Port: Send + Sync {
     fn backend(&self) -> Backend;
 
-    /// Those there are. One that cannot be looked at is left out.
+    /// Lists the cameras. One that cannot be queried is skipped.
     ///
     /// # Errors
-    /// When there is no looking at all.
+    /// When no camera can be listed at all.
     fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault>;
 
-    /// The one called `named`, by id or name. Where a look at it alone costs less than the whole list, ports do that.
+    /// The camera with this id or name. Ports override it where that is cheaper than the whole list.
     ///
     /// # Errors
     /// As [`Port::list`].
@@ -267,7 +267,7 @@ pub trait Port: Send + Sync {
         Ok(self.list(until)?.into_iter().find(|camera| camera.id == named || camera.name == named))
     }
 
-    /// One picture: opens the camera, takes what it needs, and has let go of it when this returns.
+    /// Takes one picture: opens the camera, and has closed it when this returns.
     ///
     /// # Errors
     /// See [`Fault`].

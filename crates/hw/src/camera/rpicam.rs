@@ -1,8 +1,8 @@
-//! Cameras on the ribbon, through `rpicam-still`: their sensors give raw values, and what makes pictures of those is libcamera
-//! with the tuning of each sensor.
+//! Cameras on the ribbon cable, through `rpicam-still`: their sensors deliver raw values, which libcamera converts with
+//! the tuning of each sensor.
 //!
-//! The program runs as the leader of a process group of its own; the whole group is gone when this returns, however it does.
-//! Its options and its listing are those of rpicam-apps' documentation. Not proven on a sensor yet (docs/hardware.md).
+//! The program is the leader of its own process group, which has ended when this returns. Its options and its listing
+//! are those of rpicam-apps' documentation. Not tested with a sensor yet (docs/hardware.md).
 
 use super::{
     port::{Backend, Camera, Encode, Fault, Format, Picture, Pixels, Port, Raw, Shot, Size, Until, Wish},
@@ -26,23 +26,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Raspberry Pi OS calls it the first since 2024, and the second before; by absolute path: what `PATH` holds does not matter.
+/// The first is Raspberry Pi OS' name since 2024, the second the older one. Absolute paths, so that `PATH` does not
+/// matter.
 const PLACES: [&str; 2] = ["usr/bin/rpicam-still", "usr/bin/libcamera-still"];
-/// Longest run for a picture: libcamera takes two seconds to begin on a Zero 2 W, and long exposures come on top.
+/// Time limit of a picture: libcamera takes two seconds to start on a Zero 2 W, plus long exposures.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Longest listing, in bytes: a camera has a dozen modes of some 80.
 const LONGEST_LIST: usize = 64 * 1024;
-/// Kept of what it complains about.
+/// Bytes kept of its error output.
 const LONGEST_COMPLAINT: usize = 8 * 1024;
-/// It wants a time to settle, not a number of frames; it looks thirty times a second.
+/// It takes a settling time, not a number of frames; it runs at thirty frames a second.
 const FRAME_MS: u32 = 34;
-/// Exposure and white balance take about half a second whatever the frames.
+/// Exposure and white balance need about half a second at any frame rate.
 const SETTLE_MS: u32 = 500;
 
 /// The program, where it is installed.
 pub struct Rpicam {
     program: PathBuf,
-    /// What it listed: asking takes it a second, and ribbons are plugged in while the power is off.
+    /// Its listing: it takes a second, and cameras are only connected with the power off.
     listed: OnceLock<Vec<Camera>>,
 }
 
@@ -51,18 +52,18 @@ impl Rpicam {
         PLACES.iter().find(|place| root.has(place)).map(|place| Self::at(root.path(place)))
     }
 
-    /// A program that takes the same options.
+    /// Uses a program with the same options.
     pub fn at(program: PathBuf) -> Self {
         Self { program, listed: OnceLock::new() }
     }
 
-    /// Runs it to its end; what it wrote, at most `limit` bytes.
+    /// Runs it to its end. Returns at most `limit` bytes of output.
     fn run(&self, args: &[String], limit: usize, until: &Until) -> Result<Vec<u8>, Fault> {
         let failed = |error: io::Error| Fault::Failed(format!("{} cannot be run: {error}", self.program.display()));
         let child = Command::new(&self.program)
             .args(args)
             .env_clear()
-            // Its log goes to stderr; what is no error is of no use here.
+            // Its log goes to stderr; only errors are useful here.
             .env("LIBCAMERA_LOG_LEVELS", "*:ERROR")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -80,7 +81,7 @@ impl Rpicam {
     }
 }
 
-/// What it means when it fails: libcamera lets one process at a time have a camera.
+/// The fault of a failed run: libcamera allows one process per camera.
 fn judged(complaint: &str, status: &str) -> Fault {
     let mut said = complaint.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let has = |words: &[&str]| words.iter().any(|words| complaint.to_ascii_lowercase().contains(words));
@@ -106,9 +107,9 @@ impl Port for Rpicam {
         match self.run(&["--list-cameras".into()], LONGEST_LIST, until) {
             Ok(text) => {
                 let cameras = rpicam_list::parse(&String::from_utf8_lossy(&text));
-                // None may be one that is not ready yet.
+                // An empty list is not cached: a camera may not be ready yet.
                 if !cameras.is_empty() {
-                    // Somebody else's list of the same moment is as good.
+                    // Another thread may have set it; its list is as current.
                     let _ = self.listed.set(cameras.clone());
                 }
                 Ok(cameras)
@@ -127,7 +128,7 @@ impl Port for Rpicam {
                 let raw = Raw { pixels: Pixels::Mjpeg, size: wish.size, stride: 0, full_range: true, bytes: &bytes };
                 (encode(&raw)?, "JPEG")
             }
-            // Made by the program of what the sensor gave, without a JPEG in between.
+            // Made by the program from the sensor's data, without a JPEG in between.
             Format::Png => {
                 let size = png_size(&bytes).ok_or_else(|| Fault::Torn("what it wrote is no PNG".into()))?;
                 (Picture { bytes, format: Format::Png, size, passed_through: true }, "PNG")
@@ -161,10 +162,11 @@ fn png_size(bytes: &[u8]) -> Option<Size> {
     Some(Size::new(number(0)?, number(4)?))
 }
 
-/// A started program and its group, which goes with this.
+/// A started program and its process group, which is killed on drop.
 struct Running {
     child: Child,
-    /// Readable once the leader has ended, which is not waited for before its group is gone: its number cannot be another's.
+    /// Readable once the leader has ended. The leader is not reaped before its group has ended, so that its id cannot
+    /// be reused.
     leader: OwnedFd,
     ended: bool,
 }
@@ -197,11 +199,11 @@ impl Running {
             }
             if err {
                 more(&mut stderr, &mut complaint, usize::MAX).map_err(failed)?;
-                // The end says why.
+                // The last lines give the reason.
                 let excess = complaint.len().saturating_sub(LONGEST_COMPLAINT);
                 complaint.drain(..excess);
             }
-            // Whoever else holds the streams open is not waited for.
+            // Other processes that hold the streams open are not waited for.
             if gone && !out && !err {
                 return Ok((output, complaint));
             }
@@ -215,7 +217,7 @@ impl Running {
         stderr: Option<rustix::fd::BorrowedFd<'_>>,
         slice: Duration,
     ) -> Result<(bool, bool, bool), Fault> {
-        // A stream that has ended is no longer asked about: the leader stands in for it.
+        // A stream that has ended is not polled; the leader's descriptor takes its place.
         let leader = self.leader.as_fd();
         let mut asked = [stdout.unwrap_or(leader), stderr.unwrap_or(leader), leader]
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
@@ -228,10 +230,10 @@ impl Running {
         Ok((stdout.is_some() && ready(0), stderr.is_some() && ready(1), ready(2)))
     }
 
-    /// Ends whatever is left of the group, then takes the leader's status.
+    /// Ends the rest of the group, then reaps the leader.
     fn end(&mut self) -> io::Result<std::process::ExitStatus> {
         if let Some(group) = pid(&self.child).filter(|_| !self.ended) {
-            // Nothing to do about a failure: the group is gone already.
+            // On failure the group has ended already.
             let _ = kill_process_group(group, Signal::KILL);
         }
         self.ended = true;
@@ -251,7 +253,7 @@ fn pid(child: &Child) -> Option<Pid> {
     Pid::from_raw(child.id().cast_signed())
 }
 
-/// Reads what is there, up to `limit` in all; forgets the stream at its end. How much there is now.
+/// Reads available data, up to `limit` in total; drops the stream at its end. Returns the total.
 fn more(stream: &mut Option<impl Read>, into: &mut Vec<u8>, limit: usize) -> io::Result<usize> {
     let mut piece = [0; 16 * 1024];
     let Some(from) = stream else { return Ok(into.len()) };

@@ -1,4 +1,4 @@
-//! What `rpicam-still --list-cameras` prints, understood.
+//! Parses the output of `rpicam-still --list-cameras`.
 //!
 //! ```text
 //! Available cameras
@@ -10,7 +10,7 @@
 
 use super::port::{Backend, Camera, Mode, Size, Sizes};
 
-/// The cameras of a listing, those on USB left out: they are V4L2's. A line that is of neither form says nothing.
+/// The cameras of a listing, without those on USB, which V4L2 handles. Unknown lines are ignored.
 pub fn parse(text: &str) -> Vec<Camera> {
     let mut cameras: Vec<Camera> = Vec::new();
     for line in text.lines() {
@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Vec<Camera> {
     cameras
 }
 
-/// `0 : imx708 [4608x2592 10-bit RGGB] (/base/…)`; what is in square brackets may be missing.
+/// `0 : imx708 [4608x2592 10-bit RGGB] (/base/…)`; the part in square brackets is optional.
 fn camera(line: &str) -> Option<Camera> {
     let (number, rest) = line.split_once(" : ")?;
     let number: u32 = number.parse().ok()?;

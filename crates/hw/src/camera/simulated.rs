@@ -1,4 +1,4 @@
-//! The twin: cameras that exist in memory, count their frames, and can be told to fail.
+//! The simulated cameras: they exist in memory, count their frames, and support fault injection.
 
 use super::{
     card, jpeg,
@@ -11,16 +11,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is wrong with a simulated camera.
+/// A fault of a simulated camera.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// That process has it.
+    /// That process has it open.
     Busy(Holder),
-    /// It says yes to everything and gives nothing.
+    /// It accepts everything and delivers no frame.
     NoFrames,
-    /// Frames end before they should.
+    /// Frames are cut short.
     Truncated,
-    /// It is pulled out after so many frames.
+    /// It is disconnected after this many frames.
     Unplugged { after: u32 },
 }
 
@@ -35,18 +35,18 @@ pub struct Simulated {
 struct State {
     cameras: Vec<Camera>,
     trouble: BTreeMap<String, Trouble>,
-    /// Frames that were ever given.
+    /// Frames delivered so far.
     frames: u64,
     patience: Duration,
 }
 
 /// The sizes of an ordinary webcam.
 const SIZES: [(u32, u32); 4] = [(320, 180), (640, 480), (1280, 720), (1920, 1080)];
-/// As long as V4L2's.
+/// The same as V4L2's.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Default for Simulated {
-    /// Two: one that gives finished pixels, one that compresses them too, and leaves its Huffman tables out.
+    /// Two cameras: one delivers raw pixels, the other also JPEG without Huffman tables.
     fn default() -> Self {
         let mode = |code: &str| Mode {
             code: code.into(),
@@ -70,7 +70,7 @@ impl Default for Simulated {
 }
 
 impl Simulated {
-    /// From now on the camera `id` fails so.
+    /// From now on the camera `id` has this fault.
     pub fn fail(&self, id: &str, trouble: Trouble) {
         self.state().trouble.insert(id.to_owned(), trouble);
         self.changed.notify_all();
@@ -82,32 +82,32 @@ impl Simulated {
         self.changed.notify_all();
     }
 
-    /// Pulls the camera `id` out for good.
+    /// Disconnects the camera `id` permanently.
     pub fn unplug(&self, id: &str) {
         self.state().cameras.retain(|camera| camera.id != id);
     }
 
-    /// What is plugged in, by id and name.
+    /// The connected cameras, by id and name.
     pub fn named(&self) -> Vec<(String, String)> {
         self.state().cameras.iter().map(|camera| (camera.id.clone(), camera.name.clone())).collect()
     }
 
-    /// How long a frame is waited for.
+    /// Sets the longest wait for a frame.
     pub fn set_patience(&self, patience: Duration) {
         self.state().patience = patience;
     }
 
-    /// How many frames were given until now.
+    /// Frames delivered so far.
     pub fn frames(&self) -> u64 {
         self.state().frames
     }
 
-    /// Every change is one step, so a panic elsewhere cannot have left it half done.
+    /// Every change is a single step, so a poisoned lock is safe to use.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the next frame of `id`, given `given` before it: its number, and whether it comes cut.
+    /// Waits for the next frame of `id`, after `given` frames: its number, and whether it is cut short.
     fn frame(&self, id: &str, given: u32, until: &Until) -> Result<(u64, bool), Fault> {
         let since = Instant::now();
         let mut state = self.state();
@@ -132,7 +132,7 @@ impl Simulated {
     }
 }
 
-/// Frames that may come torn, as with V4L2.
+/// Limit of consecutive torn frames, the same as V4L2's.
 const TORN: u32 = 8;
 
 impl Port for std::sync::Arc<Simulated> {
@@ -180,7 +180,7 @@ impl Port for std::sync::Arc<Simulated> {
     }
 }
 
-/// As a webcam's chip does: without Huffman tables, in a buffer that is longer.
+/// Like a webcam's: without Huffman tables, in a longer buffer.
 fn compressed(yuyv: &[u8], size: Size, stride: usize) -> Result<Vec<u8>, Fault> {
     let raw = Raw { pixels: Pixels::Yuyv, size, stride, full_range: false, bytes: yuyv };
     let wish = Wish { size, format: super::port::Format::Jpeg, quality: 80, warmup: 0, max_bytes: usize::MAX };

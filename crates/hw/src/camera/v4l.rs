@@ -1,8 +1,8 @@
-//! Cameras that the kernel drives whole: USB cameras, and whatever else gives finished frames over Video4Linux.
+//! Cameras that the kernel drives completely: USB cameras, and other sources of finished frames over Video4Linux.
 //!
-//! Frames come through buffers shared with the kernel and are read where they lie. The crate opens devices so that nothing it
-//! asks for ever waits; what waits is poll(2) alone, here, in slices with an end. It panics where a driver gives names that are
-//! no text or colours it has never heard of, hence `caught`.
+//! Frames arrive in buffers shared with the kernel and are read in place. The crate opens devices non-blocking; only
+//! poll(2) here waits, in limited slices. The crate panics on names that are not text and on unknown colour spaces,
+//! hence `caught`.
 
 use super::{
     negotiate::{Choice, choose},
@@ -27,16 +27,16 @@ use v4l::{
     video::Capture,
 };
 
-/// Frames the driver may be ahead of us. Four let a slow encoder lose none that it would have wanted.
+/// Frames that the driver may be ahead. With four a slow encoder misses no frame that it needs.
 const BUFFERS: u32 = 4;
-/// Longest wait for one frame: cameras take up to three seconds to begin, and expose for one in the dark.
+/// Longest wait for one frame: cameras take up to three seconds to start, and expose for up to one in the dark.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Frames that may come torn, one after the other, until it is given up.
+/// Limit of consecutive torn frames.
 const TORN: u32 = 8;
-/// More formats, or sizes of one, no camera has.
+/// Limit of formats, and of sizes per format; more than any camera has.
 const MOST: usize = 64;
 
-/// Those of this machine.
+/// The cameras of this machine.
 pub struct V4l {
     pub root: Root,
 }
@@ -51,7 +51,7 @@ impl Port for V4l {
         let mut cameras = Vec::new();
         for node in Devices::read(&self.root).video.iter().filter(|device| device.is_camera()) {
             until.slice(Instant::now(), PATIENCE)?;
-            // A camera has several nodes; the first that gives frames is the one.
+            // A camera has several nodes; the first one that delivers frames is used.
             if let Some(camera) = self.seen(node)
                 && (camera.bus.is_empty() || buses.insert(camera.bus.clone()))
             {
@@ -62,7 +62,7 @@ impl Port for V4l {
     }
 
     fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, Fault> {
-        // By its file it is found without waking the others.
+        // Found by its file, without waking the others.
         let nodes = Devices::read(&self.root).video;
         match nodes.iter().find(|node| node.path == named && node.is_camera()) {
             Some(node) => Ok(self.seen(node)),
@@ -86,7 +86,7 @@ impl V4l {
         Device::with_path(self.root.path(id)).map_err(|error| fault(&error, Fault::Absent))
     }
 
-    /// A node as a camera, if it is one. Who may not open it still learns that it is there.
+    /// The camera behind a node, if it is one. Without access it is still reported as present.
     fn seen(&self, node: &VideoNode) -> Option<Camera> {
         match caught(|| self.look(&node.path)) {
             Ok(camera) => camera,
@@ -105,17 +105,17 @@ impl V4l {
         }
     }
 
-    /// What a node is, if it gives frames that are read here.
+    /// Queries a node; `None` if it delivers no readable frames.
     fn look(&self, path: &str) -> Result<Option<Camera>, Fault> {
         let device = self.open(path)?;
         let about = device.query_caps().map_err(|error| fault(&error, Fault::Absent))?;
-        // device_caps of struct v4l2_capability: what this node can do, not the whole device.
+        // device_caps of struct v4l2_capability: the capabilities of this node, not the whole device.
         if !about.capabilities.contains(capability::Flags::VIDEO_CAPTURE | capability::Flags::STREAMING) {
             return Ok(None);
         }
         let modes = modes(&device);
         if !modes.iter().any(|mode| Pixels::of(&mode.code).is_some()) {
-            // Sensors on the ribbon: raw values that libcamera makes pictures of.
+            // Sensors on the ribbon cable deliver raw values, which need libcamera.
             return Ok(None);
         }
         Ok(Some(Camera {
@@ -160,7 +160,7 @@ fn unfit(camera: &Camera) -> Fault {
     Fault::Unfit(format!("it gives {}", if codes.is_empty() { "nothing".to_owned() } else { codes.join(", ") }))
 }
 
-/// What the driver made of the choice.
+/// What the driver accepted of the choice.
 struct Agreed {
     code: String,
     pixels: Pixels,
@@ -174,7 +174,7 @@ fn set(device: &Device, choice: Choice<'_>) -> Result<Agreed, Fault> {
     let wanted = v4l::Format::new(choice.size.width, choice.size.height, FourCC::new(&code));
     let format = device.set_format(&wanted).map_err(|error| fault(&error, Fault::Unplugged))?;
     let code = format.fourcc.to_string();
-    // One that lends its frames from somebody else keeps the format it has.
+    // A driver that shares another source's frames keeps its format.
     let pixels = Pixels::of(&code).ok_or_else(|| Fault::Unfit(format!("it insists on {code}")))?;
     let least = match pixels {
         Pixels::Mjpeg => 0,
@@ -190,17 +190,17 @@ fn set(device: &Device, choice: Choice<'_>) -> Result<Agreed, Fault> {
         full_range: match format.quantization {
             Quantization::FullRange => true,
             Quantization::LimitedRange => false,
-            // By default all of them are limited but this one (V4L2_MAP_QUANTIZATION_DEFAULT).
+            // By default all have limited range except this one (V4L2_MAP_QUANTIZATION_DEFAULT).
             Quantization::Default => matches!(format.colorspace, Colorspace::JPEG),
         },
     })
 }
 
-/// A camera that gives frames. It stops when this is dropped.
+/// A stream of frames. Dropping it stops the camera.
 struct Frames<'a> {
     stream: Stream<'a>,
     until: &'a Until,
-    /// Some of its buffers are with the driver, so that poll(2) tells of frames.
+    /// Some buffers are queued with the driver, so that poll(2) reports frames.
     begun: bool,
 }
 
@@ -209,8 +209,8 @@ impl<'a> Frames<'a> {
         let failed = |error: io::Error| fault(&error, Fault::Unplugged);
         let mut stream = Stream::with_buffers(device, Type::VideoCapture, BUFFERS).map_err(failed)?;
         stream.set_timeout(PATIENCE);
-        // The crate's own `next` would hand over all buffers, start and wait in one: handing over all but the first makes two
-        // steps of it, and the wait ours. A driver that has fewer buffers says so with EINVAL.
+        // The crate's own `next` would queue all buffers, start and wait at once. Queueing all but the first splits
+        // that, so that the wait is here. A driver with fewer buffers returns EINVAL.
         let begun =
             (1..BUFFERS as usize).take_while(|index| CaptureStream::queue(&mut stream, *index).is_ok()).count() > 0;
         if begun {
@@ -223,7 +223,7 @@ impl<'a> Frames<'a> {
     fn wait(&self) -> Result<(), Fault> {
         let (handle, since) = (self.stream.handle(), Instant::now());
         if !self.begun {
-            // The one buffer there is goes over with the crate's own wait.
+            // With a single buffer, the crate queues it in its own wait.
             return self.until.slice(since, PATIENCE).map(drop);
         }
         loop {
@@ -276,7 +276,7 @@ impl<'a> Frames<'a> {
 /// `POLLIN`.
 const READABLE: i16 = 1;
 
-/// What an error of the kernel's means; `gone` when it says that there is no such device.
+/// The fault for an error of the kernel; `gone` when there is no such device.
 fn fault(error: &io::Error, gone: Fault) -> Fault {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NODEV | Errno::NXIO) => gone,
@@ -286,7 +286,7 @@ fn fault(error: &io::Error, gone: Fault) -> Fault {
     }
 }
 
-/// Runs `work`, and takes a panic of the crate for the driver's failure.
+/// Runs `work`, and turns a panic of the crate into a failure of the driver.
 fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let why = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());

@@ -1,8 +1,8 @@
 //! The lines of any Linux board: its GPIO character device, through gpio-cdev.
 //!
-//! gpio-cdev speaks version 1 of the kernel's interface (Documentation/userspace-api/gpio/chardev_v1.rst). An input is taken as a
-//! source of events from the start, since version 1 cannot make one of a held line; the kernel keeps up to 16 of them
-//! and drops the newer ones.
+//! gpio-cdev uses version 1 of the kernel's interface (Documentation/userspace-api/gpio/chardev_v1.rst). Inputs are
+//! always requested with events, because version 1 cannot add them to a held line; the kernel keeps up to 16 and drops
+//! newer ones.
 
 use crate::line::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
 use base::os::readable;
@@ -23,7 +23,7 @@ use std::{
 };
 use tokio::io::unix::AsyncFd;
 
-/// `GPIOHANDLE_REQUEST_BIAS_*` of `include/uapi/linux/gpio.h` (Linux 5.5), which the crate's type does not name.
+/// `GPIOHANDLE_REQUEST_BIAS_*` of `include/uapi/linux/gpio.h` (Linux 5.5), which the crate's type lacks.
 const BIAS_PULL_UP: u32 = 1 << 5;
 const BIAS_PULL_DOWN: u32 = 1 << 6;
 const BIAS_DISABLE: u32 = 1 << 7;
@@ -37,7 +37,7 @@ pub struct Cdev {
 
 impl Cdev {
     /// # Errors
-    /// When the chip cannot be opened: the group `gpio` may, or whoever the machine's rules name.
+    /// When the chip cannot be opened: that requires the group `gpio`, or one that the machine's rules name.
     pub fn open(path: &Path) -> Result<Self, Fault> {
         let chip = Chip::new(path).map_err(fault)?;
         Ok(Self { path: path.to_owned(), label: chip.label().to_owned(), chip: Mutex::new(chip) })
@@ -57,7 +57,7 @@ impl Cdev {
         chip.get_line(pin.bcm().into()).map_err(fault)
     }
 
-    /// The kernel's refusal of a request: it says "busy", we say by whom.
+    /// Completes the kernel's "busy" with the line's consumer.
     fn refused(line: &gpio_cdev::Line, error: gpio_cdev::Error) -> Fault {
         match fault(error) {
             Fault::Io(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
@@ -115,7 +115,7 @@ impl Port for Cdev {
 
     fn peek(&self, pin: Pin) -> Result<Level, Fault> {
         let line = self.line(pin)?;
-        // No direction: as it is.
+        // No direction flag: it stays as it is.
         let handle = line
             .request(LineRequestFlags::empty(), 0, "raspi-mcp look")
             .map_err(|error| Self::refused(&line, error))?;
@@ -152,9 +152,9 @@ struct Input(Mutex<Option<Held>>);
 
 struct Held {
     handle: LineEventHandle,
-    /// Registered with the runtime only while somebody waits: a line that nobody listens to wakes nobody.
+    /// Registered with the runtime only while a listener waits, so that an unused line causes no wake-ups.
     awaited: Option<AsyncFd<OwnedFd>>,
-    /// Who waits, to be told when the line is closed.
+    /// The waiting task, woken when the line is closed.
     waker: Option<Waker>,
 }
 
@@ -205,7 +205,7 @@ impl Line for Input {
             match awaited.poll_read_ready(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
-                // It said there is something, and there was nothing: it is to say it again.
+                // Spurious readiness: clear it and wait again.
                 Poll::Ready(Ok(mut ready)) => ready.clear_ready(),
             }
             if let Some(edge) = held.next()? {
@@ -229,7 +229,7 @@ impl Line for Input {
     }
 }
 
-/// The crate keeps the errno where only [`Error::source`] gives it out.
+/// The crate exposes the errno only through [`Error::source`].
 fn fault(error: gpio_cdev::Error) -> Fault {
     let source = error.source();
     let number = source.and_then(|source| {

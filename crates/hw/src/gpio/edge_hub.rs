@@ -1,4 +1,5 @@
-//! Edges for everybody who listens to an input. The kernel has one queue a line; a task empties it while somebody does.
+//! Distributes the edges of an input to all its listeners. The kernel has one queue per line; a task reads it while
+//! there are listeners.
 
 use crate::line::{Edge, Line};
 use std::{
@@ -10,10 +11,10 @@ use std::{
 };
 use tokio::sync::broadcast;
 
-/// Edges that a slow listener may be behind; it misses older ones.
+/// Edges buffered for a slow listener; it loses the oldest.
 const BEHIND: usize = 64;
 
-/// Those who listen to one line.
+/// The listeners of one line.
 #[derive(Clone)]
 pub struct EdgeHub {
     told: broadcast::Sender<Edge>,
@@ -27,7 +28,7 @@ impl Default for EdgeHub {
 }
 
 impl EdgeHub {
-    /// Edges of `line` from now on. They end when it is closed.
+    /// Edges of `line` from now on. The channel closes with the line.
     pub fn listen(&self, line: &Arc<dyn Line>) -> broadcast::Receiver<Edge> {
         let heard = self.told.subscribe();
         if !self.at_work.swap(true, Ordering::AcqRel) {
@@ -44,7 +45,7 @@ impl EdgeHub {
 
 async fn tell(line: Arc<dyn Line>, hub: EdgeHub) {
     while let Ok(edge) = poll_fn(|cx| line.poll_edge(cx)).await {
-        // Nobody is left: what comes later wakes nobody, until somebody listens again.
+        // No listener is left: stop, so that later edges cause no wake-ups.
         if hub.told.send(edge).is_err() {
             line.forget_edges();
             break;

@@ -1,4 +1,4 @@
-//! What stands behind the pins of a board.
+//! The hardware behind a board's pins.
 
 use super::SimulatedGpio;
 use crate::{
@@ -6,11 +6,12 @@ use crate::{
     pwm::SimulatedPwm,
 };
 
-/// How the pins of a board are reached: by the kernel, on a Raspberry Pi by its registers as well, or in memory.
+/// How the pins of a board are accessed: through the kernel, on a Raspberry Pi through its registers as well, or in
+/// memory.
 #[derive(Clone, Debug)]
 pub struct Hardware {
     pub kind: Kind,
-    /// `None` for boards that are no Raspberry Pi and for models newer than the table.
+    /// `None` for boards other than Raspberry Pis and for models newer than the table.
     pub profile: Option<&'static Profile>,
     /// The pins of a simulated board.
     pub simulated: Option<Twin>,

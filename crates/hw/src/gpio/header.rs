@@ -1,5 +1,5 @@
-//! Which backend a board's header has: the simulated lines, or the character device, on Raspberry Pis with their registers
-//! beside it.
+//! Selects the backend of a board's header: the simulated lines, or the character device, on Raspberry Pis together
+//! with their registers.
 
 use super::{cdev::Cdev, hardware::Hardware, pin_cache::PinCache, registers::Registers};
 use crate::line::{Fault, Function, Level, Line, Look, Port, Take};
@@ -8,8 +8,8 @@ use base::os::Root;
 use contract::values::Pin;
 use std::{path::Path, sync::Arc};
 
-/// Opens the lines of the header. `wanted` is `gpio.chip`: label or device file, empty for the usual one. `pin_cache` is asked
-/// what a pin is where this process may not read the registers.
+/// Opens the lines of the header. `wanted` is `gpio.chip`: label or device file, empty for the default. `pin_cache`
+/// provides the functions of pins where this process may not read the registers.
 ///
 /// # Errors
 /// [`Fault::NoChip`], or why it cannot be opened.
@@ -27,7 +27,7 @@ pub fn open(root: &Root, hardware: &Hardware, wanted: &str, pin_cache: &Arc<PinC
     Ok(Arc::new(Header { chip, registers, pin_cache: Arc::clone(pin_cache) }))
 }
 
-/// The lines alone, without the registers: for who takes a line of its own and looks at no other.
+/// The lines alone, without the registers, for a holder of one line that reads no others.
 ///
 /// # Errors
 /// As [`open`].
@@ -101,7 +101,7 @@ impl Port for Header {
         self.chip.take(pin, how, consumer)
     }
 
-    /// Never by taking the line: letting go of it again would turn an alternate function into an input.
+    /// Never by requesting the line: releasing it would turn an alternate function into an input.
     fn peek(&self, pin: Pin) -> Result<Level, Fault> {
         self.seen(pin).map(|(_, level)| level).ok_or_else(|| {
             Fault::Unsupported(

@@ -1,5 +1,4 @@
-//! Ends leases and takes levels back when their time has come, though nobody calls. There is a keeper only while something
-//! has a time.
+//! Ends leases and takes levels back when their time is over. The keeper task exists only while something has a time.
 
 use super::{
     lease::{Back, Drive, Lease},
@@ -10,11 +9,11 @@ use std::sync::{Arc, Weak};
 use tokio::time::{Instant, sleep_until};
 
 impl Lines {
-    /// Sees to it that the keeper wakes for this pin.
+    /// Makes the keeper wake for this pin.
     pub(super) fn schedule_expiry(self: &Arc<Self>, state: &mut State, pin: Pin) {
         let Some(due) = state.leases.get(&pin).and_then(Lease::due) else { return };
         match state.keeper {
-            // It finds out by itself that it woke too early.
+            // The keeper wakes earlier already, and then computes the next time.
             Some(wakes) if wakes <= due => {}
             Some(_) => {
                 state.keeper = Some(due);
@@ -27,7 +26,7 @@ impl Lines {
         }
     }
 
-    /// When something is due next; `None` ends the keeper.
+    /// The next due time; `None` ends the keeper.
     fn next_due(&self) -> Option<Instant> {
         let mut state = self.state();
         state.keeper = state.leases.values().filter_map(Lease::due).min();

@@ -1,4 +1,4 @@
-//! A line that is lent to a caller, and until when.
+//! The lease of a line to a caller.
 
 use super::{edge_hub::EdgeHub, refusal::Refusal, repeat::Repetition};
 use crate::line::{Level, Line, Pull};
@@ -7,16 +7,16 @@ use contract::access::{caller::Caller, presence::Presence};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Whom a line is lent to: a principal on one of its connections; over HTTP the principal alone. Callers that the
-/// configuration gives to one owner (`access.owners`, `owner` of a token) are one, on whatever connection.
+/// The holder of a lease: a principal on one of its connections; over HTTP the principal alone. Callers with the same
+/// configured owner (`access.owners`, `owner` of a token) count as one, on any connection.
 #[derive(Clone, Debug)]
 pub struct Owner {
-    /// The credential that took it.
+    /// The credential that requested it.
     pub principal: String,
-    /// The name of its owner, where the configuration has one.
+    /// The name of its owner, if one is configured.
     pub name: Option<String>,
     pub presence: Option<Presence>,
-    /// Gone when that credential stops counting.
+    /// Ends when the credential is revoked or expires.
     pub pass: Option<Presence>,
 }
 
@@ -58,7 +58,7 @@ pub enum Drive {
     Output {
         line: Arc<dyn Line>,
     },
-    /// A wave; by software on a line of ours, for a reason, by hardware on none.
+    /// A wave: by software, with a reason, on a line that we hold; or by hardware, without a line.
     Pwm {
         wave: Arc<pwm::Running>,
         line: Option<Arc<dyn Line>>,
@@ -94,11 +94,11 @@ impl Drive {
     }
 }
 
-/// What follows when a written level has lasted as long as it should.
+/// What happens when a written level's time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Back {
     To(Level),
-    /// The lease ends: nobody had the pin before.
+    /// The lease ends: the pin was unused before.
     Safe,
 }
 
@@ -106,16 +106,17 @@ pub enum Back {
 pub struct Lease {
     pub owner: Owner,
     pub drive: Drive,
-    /// How long it lasts after each use; `None` as long as the connection.
+    /// How long it lasts after each use; `None`: as long as the connection.
     pub lasts: Option<Duration>,
     pub until: Option<Instant>,
     pub revert: Option<(Instant, Back)>,
-    /// Levels that follow each other by themselves; then the lease ends with them.
+    /// A repetition in progress; the lease ends with it.
     pub repeat: Option<Repetition>,
 }
 
 impl Lease {
-    /// Whether `other` may use it as its own. What goes on without its connection belongs to all connections of its principal.
+    /// Whether `other` may use it as its own. One that continues without its connection belongs to all connections of
+    /// its principal.
     pub fn is_of(&self, other: &Owner) -> bool {
         match (&self.owner.name, &other.name) {
             (Some(name), Some(other)) => name == other,
@@ -127,7 +128,7 @@ impl Lease {
         }
     }
 
-    /// It was used by its owner, perhaps on another connection than before: it lasts as long as is usual there.
+    /// Renews it after use by its owner, possibly on another connection, whose duration then applies.
     pub fn used(&mut self, owner: &Owner, lasts: Option<Duration>) {
         if self.owner.presence != owner.presence {
             (self.owner, self.lasts) = (owner.clone(), None);
@@ -135,7 +136,7 @@ impl Lease {
         self.renew(lasts);
     }
 
-    /// When it ends unless it is used; `None` where a connection alone ends it.
+    /// When it ends unless it is used; `None` when only a connection ends it.
     pub fn ends(&self) -> Option<Instant> {
         if let Some(repeat) = &self.repeat {
             return Some(repeat.ends);
@@ -153,19 +154,19 @@ impl Lease {
         }
     }
 
-    /// It was used: it lasts anew.
+    /// Renews it after use.
     pub fn renew(&mut self, lasts: Option<Duration>) {
         if self.repeat.is_some() {
             return;
         }
         self.lasts = lasts.or(self.lasts);
         let after = self.revert.map(|(at, _)| at);
-        // Not before what it still has to do.
+        // Not before its pending changes.
         self.until =
             self.lasts.map(|lasts| Instant::now() + lasts).map(|until| after.map_or(until, |at| until.max(at)));
     }
 
-    /// The refusal of anybody else.
+    /// The refusal for other callers.
     pub fn refusal(&self) -> Refusal {
         let free_in = self.ends().map(|end| end.saturating_duration_since(Instant::now()));
         Refusal::Lent { to: self.owner.principal.clone(), free_in }

@@ -1,6 +1,6 @@
-//! The lines of the header, lent to one caller at a time.
+//! The lines of the header, leased to one caller at a time.
 //!
-//! Everything here is done under one lock and never waits: ioctls of the header's chips are writes to registers.
+//! Everything runs under one lock and does not block: ioctls of the header's chips are register writes.
 
 use super::{
     edge_hub::EdgeHub,
@@ -31,12 +31,12 @@ use tokio::{
     time::Instant,
 };
 
-/// What the kernel tells others who holds a line that we lend.
+/// The consumer label of our lines in the kernel.
 pub(super) const CONSUMER: &str = "raspi-mcp";
-/// Changes that somebody who listens may be behind.
+/// Changes buffered for a slow listener.
 const BEHIND: usize = 64;
 
-/// The lines of one board, as one server lends them.
+/// The lines of one board, as one server leases them.
 pub struct Lines {
     pub rules: Rules,
     pub(super) pwm: Pwm,
@@ -45,30 +45,30 @@ pub struct Lines {
     pub(super) hardware: Hardware,
     chip: String,
     state: Mutex<State>,
-    /// Pins of which something has changed that is no edge of an input.
+    /// Pins that changed, other than by an edge of an input.
     altered: broadcast::Sender<Pin>,
     pub(super) earlier: Notify,
 }
 
 pub(super) struct State {
-    /// Opened when it is first needed: a chip may come later than the server.
+    /// Opened on first use: a chip may appear after the server started.
     port: Option<Arc<dyn Port>>,
     pub(super) leases: BTreeMap<Pin, Lease>,
-    /// Lines that nobody uses and that are driven to their safe level.
+    /// Unused lines that are driven to their safe level.
     pub(super) resting: BTreeMap<Pin, Arc<dyn Line>>,
-    /// Inputs that nobody uses and somebody listens to.
+    /// Unused inputs with listeners.
     pub(super) watched: BTreeMap<Pin, Watched>,
     pub(super) record: Record,
-    /// What was put right at the start.
+    /// Pins that were put into their safe state at the start.
     pub(super) recovered: Vec<Pin>,
     /// When the keeper wakes; `None` while there is none.
     pub(super) keeper: Option<Instant>,
 }
 
-/// What a write did.
+/// The effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The level before, where it was known.
+    /// The level before, if known.
     pub previous: Option<Level>,
     /// When it is taken back, and to what.
     pub revert: Option<(Instant, Back)>,
@@ -78,7 +78,7 @@ pub struct Written {
 }
 
 impl Lines {
-    /// `kept` are the agent's pins; `places` keep what must be known after a crash.
+    /// `kept` are the agent's pins; `places` store what must be known after a crash.
     pub fn new(
         settings: &GpioSettings,
         kept: BTreeSet<u8>,
@@ -107,15 +107,15 @@ impl Lines {
         })
     }
 
-    /// The lines themselves.
+    /// The port to the lines.
     ///
     /// # Errors
-    /// When this board has none that we can open.
+    /// When this board has no usable header.
     pub fn port(&self) -> Result<Arc<dyn Port>, Fault> {
         self.port_of(&mut self.state())
     }
 
-    /// Whether nobody has to tell us what a pin is, or there is nothing to be told of.
+    /// Whether pins can be read here, without the agent, or there is nothing to read.
     pub(super) fn reads_registers(&self) -> bool {
         self.port().map_or(true, |port| port.reads_registers())
     }
@@ -132,10 +132,10 @@ impl Lines {
         }
     }
 
-    /// Makes a pin an input or an output of this owner's. An output that is one already only gets the level.
+    /// Makes a pin an input or an output of this owner. If it is an output already, only the level changes.
     ///
     /// # Errors
-    /// [`Refusal`]: then the pin is as it was, unless its line broke.
+    /// [`Refusal`]: then the pin is unchanged, unless its line failed.
     pub fn configure(
         self: &Arc<Self>,
         owner: &Owner,
@@ -153,7 +153,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Drives a pin; one that nobody has becomes this owner's output. With `duration` it is taken back by itself.
+    /// Drives a pin; an unused one becomes this owner's output. With `duration` the level is taken back automatically.
     ///
     /// # Errors
     /// [`Refusal`]: then nothing has changed.
@@ -166,7 +166,7 @@ impl Lines {
         lasts: Option<Duration>,
     ) -> Result<Written, Refusal> {
         let mut state = self.state();
-        // A pulse upon a pulse only lasts longer: what comes back is what was before the first.
+        // A second pulse only extends the first: the level from before the first is restored.
         let pending = state.leases.get(&pin).and_then(|lease| match lease.repeat {
             Some(_) => Some(Back::Safe),
             None => lease.revert.map(|(_, back)| back),
@@ -189,7 +189,8 @@ impl Lines {
         Ok(Written { previous, revert, ends, held_by })
     }
 
-    /// Puts a level on a pin of this owner's or of nobody's, which is lent to the owner then. The level before, where it was known.
+    /// Drives a pin of this owner, or an unused one, which is then leased to the owner. Returns the level before, if
+    /// known.
     pub(super) fn drive(
         &self,
         state: &mut State,
@@ -207,9 +208,9 @@ impl Lines {
                 Some(previous)
             }
             Some(drive @ Drive::Input { .. }) => return Err(Refusal::Is(drive.mode())),
-            // A wave was ended above; by hardware it had no line.
+            // A wave was ended above; a hardware one had no line.
             Some(Drive::Pwm { .. }) | None => {
-                // A bus or a serial port would lose its pin without a word; to configure it is to mean it.
+                // A bus or serial port would silently lose its pin; that requires an explicit configuration.
                 if !was_wave && let Function::Alt(function) = self.port_of(state)?.look(pin)?.function {
                     return Err(Refusal::Alt(function));
                 }
@@ -221,10 +222,10 @@ impl Lines {
         Ok(previous.filter(|_| !was_wave))
     }
 
-    /// The level of a pin, whoever has it. Use by its owner renews a lease.
+    /// The level of a pin, whoever holds it. Renews the lease if its owner reads.
     ///
     /// # Errors
-    /// [`Fault::Busy`] when another process holds it, [`Fault::Unsupported`] where an unused line cannot be read.
+    /// [`Fault::Busy`] when another process holds it, [`Fault::Unsupported`] when an unused line cannot be read.
     pub fn read(&self, owner: &Owner, pin: Pin) -> Result<Level, Fault> {
         let mut state = self.state();
         if let Some(lease) = state.leases.get_mut(&pin) {
@@ -246,7 +247,7 @@ impl Lines {
         self.port_of(&mut state)?.peek(pin)
     }
 
-    /// Ends a lease: the pin goes to its safe state. `force` ends that of anybody. Says whether there was one.
+    /// Ends a lease: the pin goes to its safe state. With `force` also another owner's. Returns whether there was one.
     ///
     /// # Errors
     /// [`Refusal::Lent`].
@@ -262,13 +263,13 @@ impl Lines {
         settled.map(|()| true).map_err(Refusal::from)
     }
 
-    /// Pins of which something has changed, but for edges of inputs: to listen to those is [`Lines::listen`].
+    /// Pins that changed, except by edges of inputs, for which there is [`Lines::listen`].
     pub fn altered(&self) -> broadcast::Receiver<Pin> {
         self.altered.subscribe()
     }
 
     pub(super) fn alter(&self, pin: Pin) {
-        // Nobody may listen.
+        // There may be no receiver.
         let _ = self.altered.send(pin);
     }
 
@@ -288,7 +289,7 @@ impl Lines {
         state.leases.insert(pin, lease);
     }
 
-    /// Takes the line in another way than it is held now. An output stays held from the one to the other, without a gap.
+    /// Requests the line again in another mode. An output stays driven throughout.
     pub(super) fn redrive(&self, state: &mut State, pin: Pin, how: Take) -> Result<Drive, Refusal> {
         let port = self.port_of(state)?;
         self.end_wave(state, pin)?;
@@ -309,7 +310,7 @@ impl Lines {
                 }
             }
         }
-        // The kernel gives a line to one holder: ours has to go first.
+        // The kernel allows one holder per line: ours must be released first.
         let before = state.leases.remove(&pin).map(|lease| lease.drive);
         if let Some(drive) = &before {
             drive.close();
@@ -324,7 +325,7 @@ impl Lines {
         let line = match taken {
             Ok(line) => line,
             Err(fault) => {
-                // Nothing is driven yet, and the record must not say so; resting writes it anew.
+                // The pin is not driven yet, so the record must not list it; the safe state records it again.
                 state.record.let_go(pin);
                 if let Err(fault) = self.enter_safe_state(state, pin) {
                     tracing::warn!(pin = pin.bcm(), %fault, "is not in its safe state");
@@ -341,7 +342,7 @@ impl Lines {
         })
     }
 
-    /// No change is left half done, so a panic elsewhere leaves it whole.
+    /// Every change is completed or not begun, so a poisoned lock is safe to use.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

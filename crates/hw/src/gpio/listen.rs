@@ -1,4 +1,4 @@
-//! Listening to an input, whoever has it, or nobody.
+//! Listening to an input, whether it is leased or not.
 
 use super::{
     edge_hub::EdgeHub,
@@ -11,13 +11,13 @@ use contract::values::Pin;
 use std::sync::Arc;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// An input that is held for listeners only.
+/// An input held only for its listeners.
 pub struct Watched {
     pub line: Arc<dyn Line>,
     hub: EdgeHub,
 }
 
-/// Somebody who listens to a pin. Dropped, it lets go of a line that was held for it alone.
+/// A listener of a pin. Dropping the last one releases a line that was held only for listeners.
 pub struct Listening {
     lines: Arc<Lines>,
     pin: Pin,
@@ -26,10 +26,10 @@ pub struct Listening {
 }
 
 impl Lines {
-    /// Edges of a pin from now on. A pin that nobody has must be an input, and stays one.
+    /// Edges of a pin from now on. An unused pin must be an input, and stays one.
     ///
     /// # Errors
-    /// [`Refusal::Is`] when it is no input; the fault of its line.
+    /// [`Refusal::Is`] when it is not an input; the fault of its line.
     pub fn listen(self: &Arc<Self>, pin: Pin) -> Result<Listening, Refusal> {
         let mut state = self.state();
         let (line, heard) = match state.leases.get(&pin).map(|lease| &lease.drive) {
@@ -59,7 +59,7 @@ impl Lines {
 }
 
 impl Listening {
-    /// The next edge; `None` when the pin has become something else.
+    /// The next edge; `None` when the pin is no longer an input.
     pub async fn next(&mut self) -> Option<Edge> {
         loop {
             match self.heard.as_mut()?.recv().await {

@@ -1,5 +1,4 @@
-//! GPIO: the port with its backends, and on top of it [`Lines`]: who may use which pin, who has it, and what becomes of it
-//! afterwards.
+//! GPIO: the port with its backends and, above it, [`Lines`]: allowed pins, leases, and safe states.
 
 pub mod cdev;
 mod edge_hub;

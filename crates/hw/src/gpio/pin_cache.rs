@@ -1,5 +1,5 @@
-//! What the registers say, as the agent told it last: a cache. On an installed system the server may not open them: who can write them can
-//! pull the line of the approval button.
+//! A cache of the pins' registers, as the agent reported them last. On an installed system the server may not open
+//! them: write access would let it press the approval button.
 
 use super::lines::Lines;
 use crate::line::{Function, Level};
@@ -22,7 +22,7 @@ pub struct PinLook {
     pub level: Level,
 }
 
-/// The pins of the header as they were when a tool asked last; empty where nobody tells.
+/// The pins of the header as of the last request; empty if they cannot be read.
 #[derive(Default)]
 pub struct PinCache(Mutex<BTreeMap<Pin, (Function, Level)>>);
 
@@ -41,13 +41,13 @@ impl PinCache {
 }
 
 impl Lines {
-    /// Has the agent look at the registers by `ask`, where only it may. `ask` is not called where nobody needs to know. Without an
-    /// answer nothing is known of a pin that nobody holds; of one that is held here everything is.
+    /// Lets the agent read the registers through `ask`, where only it may. `ask` is not called when the answer is not
+    /// needed. Without an answer the function of an unused pin is unknown; that of a held pin is known here.
     pub async fn refresh<A>(&self, pin: Option<Pin>, ask: impl FnOnce() -> A)
     where
         A: Future<Output = Result<Vec<PinLook>, ToolError>>,
     {
-        // A wave by hardware is lent without a line.
+        // A hardware wave is leased without a line.
         let is_held = |pin| self.state().leases.get(&pin).is_some_and(|lease| lease.drive.has_line());
         if self.hardware.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
             return;

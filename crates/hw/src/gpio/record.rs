@@ -1,8 +1,9 @@
-//! What this server drives, kept where it survives the server: whoever starts after one that was killed finds there what
-//! may still be driven, and puts it right.
+//! The record of driven pins, which survives the server: a new server finds in it what a killed one may have left
+//! driven, and puts it into its safe state.
 //!
-//! The kernel lets go of a killed process' lines, but whether such a line stays an output is its driver's business:
-//! `pinctrl-bcm2835` makes it an input, unless `persist_gpio_outputs` is set, as it is by default in Raspberry Pi's kernels.
+//! The kernel releases a killed process' lines, but whether such a line stays an output depends on its driver:
+//! `pinctrl-bcm2835` makes it an input, unless `persist_gpio_outputs` is set, which is the default in Raspberry Pi's
+//! kernels.
 
 use crate::pwm::Slot;
 use base::os::whole;
@@ -16,7 +17,7 @@ use std::{
     path::PathBuf,
 };
 
-/// The file, and what it says.
+/// The file and its content.
 #[derive(Debug)]
 pub struct Record {
     path: PathBuf,
@@ -27,11 +28,11 @@ pub struct Record {
 #[serde(deny_unknown_fields, default)]
 struct Kept {
     outputs: BTreeSet<u8>,
-    /// Channels of hardware PWM, by their pins. The kernel lets them run on.
+    /// Channels of hardware PWM, by pin. They continue after the process ends.
     pwm: BTreeMap<u8, Slot>,
 }
 
-/// What a server that was killed has left.
+/// What a killed server left.
 #[derive(Debug, Default)]
 pub struct Left {
     pub outputs: Vec<Pin>,
@@ -39,8 +40,8 @@ pub struct Left {
 }
 
 impl Record {
-    /// In the folder for what ends with the machine: after a restart of that, nothing is driven. A second server of the same
-    /// user has a state folder of its own ([`raspi_mcp::instance`]), and a record by its name.
+    /// In the folder for runtime data, because nothing is driven after a restart of the machine. A second server of the
+    /// same user has a separate state folder ([`raspi_mcp::instance`]), and a record named after it.
     pub fn new(places: &PlaceSettings) -> Self {
         let instance = places.state_dir.file_name().and_then(|name| name.to_str());
         let name = match instance.filter(|name| name.starts_with("instance-")) {
@@ -50,8 +51,8 @@ impl Record {
         Self { path: places.runtime_dir.join(name), kept: Kept::default() }
     }
 
-    /// What the server before drove when it was killed; nothing after one that stopped. It stays in the record until it is let
-    /// go of. What cannot be understood is told, and counts as nothing.
+    /// What the previous server drove when it was killed; nothing after a normal stop. It stays in the record until it
+    /// is released. An unreadable record is logged and treated as empty.
     pub fn left(&mut self) -> Left {
         let text = match fs::read(&self.path) {
             Ok(text) => text,
@@ -77,26 +78,26 @@ impl Record {
         }
     }
 
-    /// Notes that a pin is about to be driven.
+    /// Records that a pin is about to be driven.
     ///
     /// # Errors
-    /// When that cannot be written: then the pin is better not driven.
+    /// When that cannot be written: then the pin must not be driven.
     pub fn driven(&mut self, pin: Pin) -> io::Result<()> {
         let mut next = self.kept.clone();
         if next.outputs.insert(pin.bcm()) { self.replace(next) } else { Ok(()) }
     }
 
-    /// Notes that a channel is about to run for a pin.
+    /// Records that a channel is about to run for a pin.
     ///
     /// # Errors
-    /// When that cannot be written: then it is better not to.
+    /// When that cannot be written: then the channel must not run.
     pub fn waves(&mut self, pin: Pin, slot: &Slot) -> io::Result<()> {
         let mut next = self.kept.clone();
         next.pwm.insert(pin.bcm(), slot.clone());
         if next == self.kept { Ok(()) } else { self.replace(next) }
     }
 
-    /// Notes that a pin is driven no longer. One too many in the record does no harm.
+    /// Records that a pin is no longer driven. A stale entry does no harm.
     pub fn let_go(&mut self, pin: Pin) {
         let mut next = self.kept.clone();
         let output = next.outputs.remove(&pin.bcm());
@@ -118,7 +119,7 @@ impl Record {
             let new = self.path.with_extension("new");
             let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&new)?;
             file.write_all(&serde_json::to_vec(&next)?)?;
-            // In memory (tmpfs): there is nothing to sync it to.
+            // A tmpfs needs no sync.
             fs::rename(&new, &self.path)?;
         }
         self.kept = next;

@@ -1,12 +1,12 @@
-//! What only a Raspberry Pi tells: what each pin of the header is now, and its level, read from the registers through rppal
-//! without touching the pin. The kernel's own interface knows neither for a line that nobody holds.
+//! Functions and levels of the header's pins on a Raspberry Pi, read from the registers through rppal without touching
+//! the pins. The kernel's interface reports neither for an unused line.
 
 use crate::line::{Function, Level};
 use crate::model::Profile;
 use contract::values::Pin;
 use rppal::gpio::{Gpio, Mode};
 
-/// The registers, by `/dev/gpiomem` (on a Raspberry Pi 5 `/dev/gpiomem0`), else by `/dev/mem`.
+/// The registers, through `/dev/gpiomem` (on a Raspberry Pi 5 `/dev/gpiomem0`), otherwise `/dev/mem`.
 pub struct Registers {
     gpio: Gpio,
     profile: Option<&'static Profile>,
@@ -14,15 +14,15 @@ pub struct Registers {
 
 impl Registers {
     /// # Errors
-    /// rppal's words: this kernel has no such device, or this user may not open it.
+    /// rppal's message: this kernel has no such device, or this user may not open it.
     pub fn open(profile: Option<&'static Profile>) -> Result<Self, String> {
         let gpio = Gpio::new().map_err(|error| error.to_string())?;
         Ok(Self { gpio, profile })
     }
 
-    /// What the pin is, and the level on it.
+    /// The pin's function, and its level.
     pub fn look(&self, pin: Pin) -> Option<(Function, Level)> {
-        // Taking it is rppal's own bookkeeping; the pin itself stays as it is.
+        // `get` only reserves it within rppal; the pin is unchanged.
         let found = self.gpio.get(pin.bcm()).ok()?;
         let function = match found.mode() {
             Mode::Input => Function::Input,
@@ -32,7 +32,7 @@ impl Registers {
         Some((function, Level::of(found.read() == rppal::gpio::Level::High)))
     }
 
-    /// `PWM0`; where the data sheet is not known to us, `ALT5`.
+    /// `PWM0`; for an unknown data sheet `ALT5`.
     fn named(&self, pin: Pin, mode: Mode) -> String {
         let number = match mode {
             Mode::Alt0 => 0,

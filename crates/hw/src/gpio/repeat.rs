@@ -1,7 +1,7 @@
-//! A level written several times, as one order: it goes on without its caller and ends in the pin's safe state.
+//! A repetition of levels as one order: it continues without its caller and ends in the pin's safe state.
 //!
-//! The keeper of leases does it, so nothing wakes up while nothing repeats. What is on the line follows from the time that has
-//! passed: a keeper that wakes late leaves levels out instead of hurrying through them, and the end stays where it was promised.
+//! The keeper of leases performs it, so there are no wake-ups without one. The level is computed from the elapsed time:
+//! a keeper that wakes late skips levels, and the end stays on schedule.
 
 use super::{
     lease::{Back, HeldBy, Owner},
@@ -13,7 +13,7 @@ use contract::values::Pin;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// What is to come of a repetition.
+/// The rest of a repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Repetition {
     first: Level,
@@ -45,9 +45,9 @@ impl Repetition {
 }
 
 impl Lines {
-    /// Writes `first` and the other level in turn, `times` times each and `interval` long each; then the lease ends and the pin
-    /// goes to its safe state. It goes on when the caller's connection ends. A later write, configuration or release
-    /// replaces it.
+    /// Writes `first` and the other level in turn, `times` times each and `interval` long each; then the lease ends and
+    /// the pin goes to its safe state. It continues when the caller's connection ends. A later write, configuration or
+    /// release replaces it.
     ///
     /// # Errors
     /// [`Refusal`]: then nothing has changed.

@@ -1,4 +1,4 @@
-//! What the configuration says about pins: which may be used, and how each is left.
+//! The configuration of pins: which may be used, and their safe states.
 
 use crate::line::Level;
 use contract::{
@@ -19,7 +19,7 @@ pub enum Safe {
 }
 
 impl Safe {
-    /// The level that is held, if any.
+    /// The level of the safe state, if it has one.
     pub const fn level(self) -> Option<Level> {
         match self {
             Self::Input => None,
@@ -29,11 +29,11 @@ impl Safe {
     }
 }
 
-/// The rules of one server, which do not change while it runs.
+/// The rules of one server. They do not change while it runs.
 #[derive(Debug)]
 pub struct Rules {
     allow: BTreeSet<u8>,
-    /// The agent's own: the approval button and its LED.
+    /// The agent's pins: the approval button and its LED.
     kept: BTreeSet<u8>,
     safe_low: BTreeSet<u8>,
     safe_high: BTreeSet<u8>,
@@ -41,7 +41,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// `kept` belong to the agent, whatever else is said about them.
+    /// `kept` belong to the agent, whatever the configuration says.
     pub fn of(settings: &GpioSettings, kept: BTreeSet<u8>, simulated: bool) -> Self {
         Self {
             allow: settings.allowed(simulated),
@@ -52,12 +52,12 @@ impl Rules {
         }
     }
 
-    /// Whether tools may use it. Never the reserved ones and those of the agent, whatever the configuration says.
+    /// Whether tools may use it. Reserved pins and the agent's are never allowed.
     pub fn allows(&self, pin: Pin) -> bool {
         !pin.is_reserved() && !self.keeps(pin) && self.allow.contains(&pin.bcm())
     }
 
-    /// Whether it belongs to the agent: no tool sees it.
+    /// Whether it belongs to the agent: tools do not see it.
     pub fn keeps(&self, pin: Pin) -> bool {
         self.kept.contains(&pin.bcm())
     }
@@ -74,7 +74,7 @@ impl Rules {
         }
     }
 
-    /// Pins that are driven from the start to the end.
+    /// Pins that are driven as long as the server runs.
     pub fn driven(&self) -> impl Iterator<Item = (Pin, Level)> {
         Pin::all().filter_map(|pin| Some((pin, self.safe(pin).level()?)))
     }

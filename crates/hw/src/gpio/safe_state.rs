@@ -1,4 +1,4 @@
-//! What becomes of a pin when nobody uses it any more: its safe state, whatever ended the use.
+//! The safe state of a pin, which it gets whenever its use ends.
 //!
 //! | ends by | what we do | what the kernel guarantees |
 //! | --- | --- | --- |
@@ -15,9 +15,9 @@ use crate::line::{Fault, Level, Take};
 use contract::{access::presence::Presence, values::Pin};
 use std::sync::MutexGuard;
 
-/// What the kernel tells others about a line that rests.
+/// The consumer label of a line in its safe state.
 const CONSUMER: &str = "raspi-mcp safe state";
-/// Under which name these lines have always been in the log.
+/// The log target, kept from earlier versions.
 const LOG: &str = "raspi_mcp::hw::gpio::rest";
 
 impl Lines {
@@ -31,7 +31,7 @@ impl Lines {
         }
         match (self.rules.safe(pin).level(), lease.drive) {
             (Some(level), Drive::Output { line }) => {
-                // Held on, so that there is no moment without a driver.
+                // Kept held, so that it is driven without a gap.
                 let set = line.set(level);
                 state.resting.insert(pin, line);
                 set
@@ -48,7 +48,7 @@ impl Lines {
         }
     }
 
-    /// Drives a pin that nobody uses to its safe level, if it has one.
+    /// Drives an unused pin to its safe level, if it has one.
     pub(super) fn enter_safe_state(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
         let Some(level) = self.rules.safe(pin).level() else { return Ok(()) };
         self.drive_at_rest(state, pin, level)
@@ -62,19 +62,19 @@ impl Lines {
         Ok(())
     }
 
-    /// Makes an output an input: to let go of it does not on every kernel.
+    /// Makes an output an input: not every kernel does so on release.
     fn undrive(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
         self.port_of(state)?.take(pin, Take::Input { pull: None }, CONSUMER)?.close();
         state.record.let_go(pin);
         Ok(())
     }
 
-    /// Pins that a server before this one drove when it was killed, and that were put right at the start.
+    /// Pins that a killed server left driven, and that were put into their safe state at the start.
     pub fn recovered(&self) -> Vec<Pin> {
         self.state().recovered.clone()
     }
 
-    /// Puts right what a server before left, and drives what is to be driven from now on. Called once, at the start.
+    /// Cleans up what a killed server left, and drives the configured pins. Called once, at the start.
     pub fn begin(&self) {
         let mut state = self.state();
         let Left { outputs, waves } = state.record.left();
@@ -115,18 +115,18 @@ impl Lines {
         state.recovered = right;
     }
 
-    /// A connection is over: what was lent to it is settled.
+    /// A connection has ended: its leases are settled.
     pub fn left(&self, presence: &Presence) {
         let state = self.state();
         if state.leases.is_empty() {
             return;
         }
-        // A repetition was ordered to its end.
+        // A repetition continues to its end.
         let theirs = |lease: &Lease| lease.owner.presence.as_ref() == Some(presence) && lease.repeat.is_none();
         self.settle_those(state, theirs);
     }
 
-    /// A credential was revoked: what it holds is settled at once, also what would go on without a connection.
+    /// A credential was revoked: its leases are settled at once, including those that continue without a connection.
     pub fn revoked(&self, principal: &str) {
         self.settle_those(self.state(), |lease| lease.owner.principal == principal);
     }
@@ -138,7 +138,7 @@ impl Lines {
         pins.into_iter().for_each(|pin| self.alter(pin));
     }
 
-    /// The server stops: every line goes into its safe state, and is let go.
+    /// The server stops: every line goes to its safe state and is released.
     pub fn end(&self) {
         let mut state = self.state();
         let pins: Vec<Pin> = state.leases.keys().copied().collect();

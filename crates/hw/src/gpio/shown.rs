@@ -1,4 +1,4 @@
-//! How a pin is now, for those who want to look.
+//! The current state of a pin, for display.
 
 use super::{
     lease::{Back, Drive, HeldBy, Owner},
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// One pin.
 #[derive(Debug)]
 pub struct Shown {
-    /// Without a consumer where that is us.
+    /// Without the consumer if that is this server.
     pub look: Look,
     pub value: Option<Level>,
     pub lease: Option<ShownLease>,
@@ -25,7 +25,7 @@ pub struct ShownLease {
     /// Whether it is the viewer's.
     pub yours: bool,
     pub pull: Option<Pull>,
-    /// What it makes, when that is a wave.
+    /// The wave, if it is one.
     pub wave: Option<pwm::Report>,
     /// When it ends unless it is used.
     pub ends: Option<Instant>,
@@ -34,10 +34,10 @@ pub struct ShownLease {
 }
 
 impl Lines {
-    /// Looks without touching the pin.
+    /// Reads the state without touching the pin.
     ///
     /// # Errors
-    /// When the chip cannot be asked.
+    /// When the chip cannot be queried.
     pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<Shown, Fault> {
         let mut state = self.state();
         let mut look = self.port_of(&mut state)?.look(pin)?;

@@ -1,5 +1,5 @@
-//! The simulated twin: 28 lines in memory that follow the same rules as the kernel's. What is outside of them is moved by
-//! whoever holds the board: a test, the bench, `raspi-mcp serve` never.
+//! The simulated lines: 28 in memory, with the kernel's rules. External signals come only from holders of the board,
+//! such as tests, never from `raspi-mcp serve`.
 
 use crate::line::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
 use base::os::clock::monotonic;
@@ -11,11 +11,11 @@ use std::{
     task::{self, Poll, Waker},
 };
 
-/// Edges that are kept for a holder, as in the kernel: newer ones are dropped.
+/// Edges queued per holder, as in the kernel; newer ones are dropped.
 const KEPT_EDGES: usize = 16;
 
-/// What its pins are at power-on besides inputs: the bus and the serial port that Raspberry Pi OS has on the header. They stay so
-/// until they are taken.
+/// Functions at power-on other than input: the bus and the serial port that Raspberry Pi OS has on the header. They
+/// last until the pin is requested.
 const FUNCTIONS: [(u8, &str); 4] = [(2, "SDA1"), (3, "SCL1"), (14, "TXD1"), (15, "RXD1")];
 
 /// The lines of a simulated board. Clones are handles to the same lines.
@@ -24,22 +24,22 @@ pub struct SimulatedGpio(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Lines that are not as they are at power-on.
+    /// Lines that differ from their state at power-on.
     lines: BTreeMap<Pin, Wire>,
     failing: Option<String>,
-    /// Counts the times that lines were taken: who closes later than another takes must not free it.
+    /// Counts requests, so that a late close of an earlier holder does not free the line of a newer one.
     taken: u64,
 }
 
 #[derive(Debug, Default)]
 struct Wire {
-    /// What drives it from outside.
+    /// The external level.
     outside: Option<Level>,
     pull: Option<Pull>,
     holder: Option<Holder>,
-    /// It has been taken once, and is no bus or serial port any more.
+    /// It was requested once, and is no longer a bus or serial port.
     taken: bool,
-    /// What it was left as by who held it last: an output stays one, as with `persist_gpio_outputs` of Raspberry Pi's kernel.
+    /// The level its last holder left: an output stays one, as with `persist_gpio_outputs` of Raspberry Pi's kernel.
     left: Option<Level>,
 }
 
@@ -62,7 +62,7 @@ impl Wire {
         let pulled = match self.pull {
             Some(Pull::Up) => Level::High,
             Some(Pull::Down) => Level::Low,
-            // Without one, an open line keeps what it had last; here it had that.
+            // Without a pull an open line keeps its last level; here it is the one at power-on.
             Some(Pull::None) | None => Level::of(pin.pull_at_power_on() == Pull::Up),
         };
         self.drives().or(self.outside).unwrap_or(pulled)
@@ -70,23 +70,23 @@ impl Wire {
 }
 
 impl SimulatedGpio {
-    /// Drives a line from outside, or with `None` lets go of it. An output wins: nothing is simulated that would burn.
+    /// Drives a line externally; `None` releases it. An output wins over it.
     pub fn drive(&self, pin: Pin, level: Option<Level>) {
         self.alter(pin, |wire| wire.outside = level);
     }
 
-    /// What is on the line, as a meter would show.
+    /// The level on the line, as a meter would show.
     pub fn level(&self, pin: Pin) -> Level {
         self.state().lines.entry(pin).or_default().level(pin)
     }
 
-    /// Who holds the line, by its own name.
+    /// The consumer label of the line's holder.
     pub fn consumer(&self, pin: Pin) -> Option<String> {
         let state = self.state();
         state.lines.get(&pin)?.holder.as_ref().map(|holder| holder.consumer.clone())
     }
 
-    /// Takes the line as another process would. It is let go of by dropping what comes back.
+    /// Requests the line like another process. Dropping the result releases it.
     ///
     /// # Errors
     /// [`Fault::Busy`].
@@ -94,22 +94,22 @@ impl SimulatedGpio {
         self.take(pin, Take::Input { pull: None }, consumer)
     }
 
-    /// Ends the holder of a line as SIGKILL does: the kernel frees the line, and nobody else hears of it.
+    /// Kills the holder of a line: the kernel frees the line, and nothing else is notified.
     pub fn kill_holder(&self, pin: Pin) {
         self.alter(pin, |wire| wire.left = wire.holder.take().and_then(|holder| holder.drives));
     }
 
-    /// From now on every access fails with `why`; `None` heals.
+    /// From now on every access fails with `why`; `None` clears the fault.
     pub fn fail(&self, why: Option<&str>) {
         self.state().failing = why.map(str::to_owned);
     }
 
-    /// How many lines are held, by anybody.
+    /// Number of held lines.
     pub fn held(&self) -> usize {
         self.state().lines.values().filter(|wire| wire.holder.is_some()).count()
     }
 
-    /// Changes a line, and lets an input notice.
+    /// Changes a line, and reports the edge to an input.
     fn alter<T>(&self, pin: Pin, change: impl FnOnce(&mut Wire) -> T) -> T {
         let mut state = self.state();
         let wire = state.lines.entry(pin).or_default();
@@ -138,7 +138,7 @@ impl SimulatedGpio {
         }
     }
 
-    /// No change is left half done, so a panic elsewhere leaves it whole.
+    /// Every change is completed or not begun, so a poisoned lock is safe to use.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,7 @@
-//! PWM on a pin that is lent: by hardware without a line of ours, by software on one.
+//! PWM on a leased pin: by hardware without a line of ours, by software on one.
 //!
-//! To take a pin's line makes it a plain GPIO on Raspberry Pis and takes the PWM off it, so hardware is used only while we hold
-//! no line of the pin.
+//! On Raspberry Pis requesting a pin's line makes it a plain GPIO and disconnects the PWM, so hardware is used only
+//! while we do not hold the line.
 
 use super::{
     lease::{Drive, HeldBy, Lease, Owner},
@@ -18,19 +18,19 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A wave that was begun or changed.
+/// A wave that was started or changed.
 #[derive(Debug)]
 pub struct Waved {
     pub report: Report,
-    /// Why it is software's.
+    /// Why it is a software wave.
     pub without: Option<Without>,
     /// When its lease ends unless it is used.
     pub until: Option<Instant>,
-    /// What else ends it; `None` where it has ended already.
+    /// What else ends it; `None` if it has ended already.
     pub held_by: Option<HeldBy>,
 }
 
-/// What is to be done, decided under the lock.
+/// The next step, decided under the lock.
 enum Way {
     /// It runs: on this line, or it ran before.
     Runs(Arc<Running>, Option<Without>),
@@ -38,10 +38,10 @@ enum Way {
 }
 
 impl Lines {
-    /// Makes a wave on a pin; one that nobody has becomes this owner's. A wave that runs is changed without a gap.
+    /// Starts a wave on a pin; an unused one becomes this owner's. A running wave is changed without a gap.
     ///
     /// # Errors
-    /// [`Refusal`]: then the pin is as it was, unless its line broke.
+    /// [`Refusal`]: then the pin is unchanged, unless its line failed.
     pub async fn set_pwm(
         self: &Arc<Self>,
         owner: &Owner,
@@ -66,7 +66,7 @@ impl Lines {
         self.pwm.pins()
     }
 
-    /// Whether a pin is lent as PWM.
+    /// Whether a pin is leased as PWM.
     pub fn is_wave(&self, pin: Pin) -> bool {
         matches!(self.state().leases.get(&pin), Some(Lease { drive: Drive::Pwm { .. }, .. }))
     }
@@ -98,7 +98,7 @@ impl Lines {
         }
         let refused = |fault| Refusal::Pwm { fault, without: without.clone() };
         let permit = self.pwm.by_software(pin, wave).map_err(refused)?;
-        // Low or high, as the wave begins.
+        // The level with which the wave begins.
         let level = Level::of(!wave.high().is_zero());
         let Drive::Output { line } = self.redrive(&mut state, pin, Take::Output { level })? else {
             return Err(Refusal::NotLent);
@@ -130,12 +130,13 @@ impl Lines {
             return Err(Without { why, remedy: Some(remedy.into()) });
         }
         let look = self.port_of(state).and_then(|port| port.look(pin)).ok();
-        // Without registers the kernel tells input from output, and nothing of other functions.
+        // Without registers the kernel reports only input or output, and no other function.
         let function = look.filter(|look| look.level.is_some() || matches!(look.function, Function::Alt(_)));
         self.pwm.route(pin, function.map(|look| look.function).as_ref())
     }
 
-    /// What the pin is beside GPIO, as far as its registers tell and we have not taken it: not to be written over.
+    /// The pin's function other than GPIO, if the registers report one and we have not requested it: it must not be
+    /// overwritten.
     fn other_function(&self, state: &mut State, pin: Pin) -> Option<String> {
         match self.port_of(state).and_then(|port| port.look(pin)).ok()?.function {
             Function::Alt(function) => Some(function),
@@ -156,12 +157,12 @@ impl Lines {
         let opened = self.pwm.by_hardware(pin, slot, wave).await;
         let running = match opened {
             Ok(running) => Arc::new(running),
-            // Another call opens it at this moment.
+            // Another call is opening it.
             Err(pwm::Fault::Shared { pin: other, .. }) if other == pin => return Err(Fault::Closed.into()),
             Err(fault) => return Err(Refusal::Pwm { fault, without: None }),
         };
         let mut state = self.state();
-        // Somebody may have come first while the channel was opened, or this caller have gone.
+        // While the channel was opened, another caller may have come first, or this one may have gone.
         self.check_owner(&state, owner, pin)?;
         if state.leases.contains_key(&pin) {
             return Err(Fault::Closed.into());
@@ -175,8 +176,9 @@ impl Lines {
         Ok(running)
     }
 
-    /// Ends the wave of a pin, if it has one; whether it had. By software the pin stays an output of its owner's, low; by hardware it
-    /// is nobody's then, and never when its line could not be had in exchange.
+    /// Ends the wave of a pin. Returns whether it had one. After a software wave the pin stays its owner's output, low;
+    /// after a hardware wave it is unused. Fails, with the wave still running, when another process holds the line of a
+    /// hardware wave.
     pub(super) fn end_wave(&self, state: &mut State, pin: Pin) -> Result<bool, Fault> {
         let Some(Lease { drive: Drive::Pwm { wave, line, .. }, .. }) = state.leases.get(&pin) else {
             return Ok(false);
@@ -196,7 +198,7 @@ impl Lines {
         Ok(true)
     }
 
-    /// Stops a wave, and notes that a channel runs no more.
+    /// Stops a wave, and records that its channel no longer runs.
     pub(super) fn stop_wave(&self, state: &mut State, pin: Pin, wave: &Running) -> Result<(), Fault> {
         wave.stop().map_err(as_line)?;
         if wave.slot().is_some() {
@@ -205,7 +207,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Stops channels that a server before let run, because it was killed. Returns the pins of those that run no more.
+    /// Stops channels that a killed server left running. Returns the pins that were stopped.
     pub(super) fn stop_left(&self, state: &mut State, left: &[(Pin, Slot)]) -> Vec<Pin> {
         let mut stopped = Vec::new();
         for (pin, slot) in left {
@@ -228,7 +230,7 @@ impl Lines {
     }
 }
 
-/// The channel is in the record. Dropped, it is not any more.
+/// The channel is in the record. Dropping this removes it.
 struct Recorded {
     lines: Weak<Lines>,
     pin: Pin,
@@ -248,7 +250,7 @@ impl Drop for Recorded {
     }
 }
 
-/// A fault of a wave, as one of its line.
+/// A fault of a wave as a fault of its line.
 pub(super) fn as_line(fault: pwm::Fault) -> Fault {
     match fault {
         pwm::Fault::Line(fault) => fault,

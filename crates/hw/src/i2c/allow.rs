@@ -1,4 +1,4 @@
-//! Which devices of which buses may be reached: the configuration's list, looked up.
+//! The allow-list of devices on buses, from the configuration.
 
 use super::Addresses;
 use base::error::ToolError;
@@ -6,7 +6,7 @@ use contract::config::I2cSettings;
 use contract::values::Address;
 use std::collections::BTreeMap;
 
-/// What a call wants to do. The word is the verb of its permission.
+/// The kind of access. The word is the verb of its permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     Read,
@@ -22,23 +22,23 @@ impl Want {
     }
 }
 
-/// What may be done on one bus.
+/// What is allowed on one bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
     pub readable: Addresses,
     pub writable: Addresses,
 }
 
-/// The whole list.
+/// The allow-list.
 #[derive(Clone, Debug)]
 pub enum Allow {
-    /// A simulated board where nothing is said: everything is somebody's toy.
+    /// A simulated board without configuration: every device is allowed.
     Everything,
     Listed(BTreeMap<u32, Allowed>),
 }
 
 impl Allow {
-    /// Nothing where nothing is listed, but on a simulated board everything.
+    /// Without a list nothing is allowed, except on a simulated board, where everything is.
     pub fn of(settings: &I2cSettings, simulated: bool) -> Self {
         if simulated && settings.buses.is_empty() {
             return Self::Everything;
@@ -54,7 +54,7 @@ impl Allow {
         Self::Listed(buses)
     }
 
-    /// What may be done on `bus`.
+    /// What is allowed on `bus`.
     pub fn on(&self, bus: u32) -> Allowed {
         match self {
             Self::Everything => Allowed { readable: Addresses::every(), writable: Addresses::every() },
@@ -82,7 +82,7 @@ impl Allow {
         Err(error.with("required_permission", format!("i2c:{}:{bus}:{address}", want.word())))
     }
 
-    /// The addresses of `bus` that a scan may ask for, with `more` that are granted.
+    /// The addresses of `bus` that a scan may probe, including the granted `more`.
     ///
     /// # Errors
     /// As [`Allow::check`], with `i2c:scan:bus`, when there is none.

@@ -40,13 +40,13 @@ impl Port for Dev {
     }
 
     fn functions(&self, bus: u32) -> Result<Functions, Fault> {
-        // For reading and writing, as transfers need it: who may only read is told here.
+        // Transfers need read and write access; this reports a lack of either.
         let file = File::options().read(true).write(true).open(self.path(bus)).map_err(Fault::of_open)?;
         ioctl::i2c_functions(&file).map(Functions).map_err(Fault::Other)
     }
 
     fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault> {
-        // I2C_SLAVE refuses what a driver has; I2C_RDWR on a bus alone (LinuxI2CBus) would not ask.
+        // I2C_SLAVE refuses an address that a driver has; I2C_RDWR on the bus (LinuxI2CBus) would not check.
         let mut device = LinuxI2CDevice::new(self.path(bus), address.number().into()).map_err(|fault| {
             match io::Error::from(fault) {
                 fault if fault.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => Fault::Held,
@@ -79,7 +79,7 @@ fn transfer(device: &mut LinuxI2CDevice, way: Way, write: &[u8], read: &mut [u8]
         (Way::ReadBlock, [command], read) => {
             let length = u8::try_from(read.len()).map_err(|_| misfit())?;
             let data = device.smbus_read_i2c_block_data(*command, length)?;
-            // An adapter may give less than it was asked for.
+            // An adapter may return less than requested.
             if data.len() != read.len() {
                 let short = format!("{} bytes came where {} were asked for", data.len(), read.len());
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, short).into());
@@ -92,7 +92,7 @@ fn transfer(device: &mut LinuxI2CDevice, way: Way, write: &[u8], read: &mut [u8]
     }
 }
 
-/// A way with bytes it has no place for: a fault of ours.
+/// A way that does not fit the bytes: an internal error.
 fn misfit() -> LinuxI2CError {
     io::Error::new(io::ErrorKind::InvalidInput, "these bytes do not fit the protocol chosen for them").into()
 }

@@ -1,38 +1,38 @@
-//! Devices on a simulated bus: what they do with bytes.
+//! Devices on a simulated bus.
 
-/// One device. It acknowledges its address; the rest is its own.
+/// One device. It acknowledges its address; the rest depends on its kind.
 #[derive(Debug)]
 pub struct Device {
-    /// What was written last as the first byte: where reading and writing begin.
+    /// The first byte of the last write: where reads and writes begin.
     pointer: u8,
     kind: Kind,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// 256 bytes, one behind the other, like a 24C02: the pointer moves on with each byte, and from the end to the beginning.
+    /// 256 consecutive bytes, like a 24C02: the pointer advances with each byte, and wraps around.
     Memory(Box<[u8; 256]>),
-    /// A TMP102 (Texas Instruments SBOS397): four registers of two bytes, high byte first. The first one is the temperature, in
-    /// sixteenths of a degree, left-aligned, and only read.
+    /// A TMP102 (Texas Instruments SBOS397): four registers of two bytes, high byte first. The first one is the
+    /// temperature, in sixteenths of a degree, left-aligned and read-only.
     Thermometer([u16; 4]),
-    /// Takes no data at all.
+    /// Acknowledges no data.
     Deaf,
 }
 
-/// Bits of the pointer that a TMP102 looks at.
+/// The bits of the pointer that a TMP102 uses.
 const REGISTERS: u8 = 0b11;
-/// Nobody pulls the line low any more.
+/// Nothing pulls the line low.
 const SILENCE: u8 = 0xff;
-/// Of a board on a desk.
+/// Temperature of a board on a desk.
 const ROOM_CELSIUS: f64 = 21.5;
 
 impl Device {
-    /// As it comes from the factory: all ones.
+    /// An EEPROM from the factory: all ones.
     pub fn memory() -> Self {
         Self { pointer: 0, kind: Kind::Memory(Box::new([SILENCE; 256])) }
     }
 
-    /// At room temperature; its other registers as after power-up.
+    /// At room temperature; the other registers as after power-up.
     pub fn thermometer() -> Self {
         let mut device = Self { pointer: 0, kind: Kind::Thermometer([0, 0x60a0, 0x4b00, 0x5000]) };
         device.set_celsius(ROOM_CELSIUS);
@@ -43,17 +43,17 @@ impl Device {
         Self { pointer: 0, kind: Kind::Deaf }
     }
 
-    /// What a thermometer measures, -128 to 127.9375; other devices have no such thing.
+    /// Sets a thermometer's temperature, -128 to 127.9375; ignored by other devices.
     pub fn set_celsius(&mut self, celsius: f64) {
         if let Kind::Thermometer(registers) = &mut self.kind {
-            // Saturates, as the part does.
+            // Saturates like the real part.
             #[expect(clippy::cast_possible_truncation)]
             let sixteenths = (celsius * 16.0).round().clamp(-2048.0, 2047.0) as i16;
             registers[0] = sixteenths.cast_unsigned() << 4;
         }
     }
 
-    /// Two bytes of it as they would go over the wire, from a register on: nothing moves.
+    /// Two bytes from a register on, as they would be transferred. Does not move the pointer.
     pub fn peek(&self, register: u8) -> [u8; 2] {
         match &self.kind {
             Kind::Deaf => [SILENCE; 2],
@@ -62,7 +62,7 @@ impl Device {
         }
     }
 
-    /// Puts them there, also where the wire could not.
+    /// Writes two bytes, also to read-only registers.
     pub fn poke(&mut self, register: u8, bytes: [u8; 2]) {
         match &mut self.kind {
             Kind::Deaf => {}
@@ -97,7 +97,7 @@ impl Device {
         Some(())
     }
 
-    /// Gives bytes until the master has enough.
+    /// Fills `into`.
     pub fn read(&mut self, into: &mut [u8]) {
         match &self.kind {
             Kind::Deaf => into.fill(SILENCE),

@@ -1,8 +1,9 @@
-//! What an adapter can do, and which of its ways serves a request.
+//! An adapter's functionality, and the way that serves a request.
 //!
-//! Sources: the kernel's Documentation/i2c/functionality.rst (the bits), smbus-protocol.rst (what each way puts on the wire).
+//! Sources: the kernel's Documentation/i2c/functionality.rst (the bits), smbus-protocol.rst (the wire format of each
+//! way).
 
-/// The word that `I2C_FUNCS` answers with: bits of `linux/i2c.h`.
+/// The result of `I2C_FUNCS`: bits of `linux/i2c.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Functions(pub u32);
 
@@ -26,7 +27,7 @@ impl Functions {
         Self(self.0 | more.0)
     }
 
-    /// By the names of functionality.rst without `I2C_FUNC_`, in small letters; both directions of one protocol as one name.
+    /// The names of functionality.rst without `I2C_FUNC_`, in lower case; both directions of one protocol as one name.
     pub fn names(self) -> Vec<&'static str> {
         let mut names = Vec::new();
         for (bits, name, parts) in NAMES {
@@ -39,19 +40,19 @@ impl Functions {
         names
     }
 
-    /// The way to write `write`, then read `read` bytes in the same breath; either may be nothing. Plain I2C where the
-    /// adapter has it, else the SMBus protocol that puts the very same on the wire.
+    /// The way to write `write` bytes, then read `read` bytes in one transfer; either may be 0. Plain I2C if the
+    /// adapter has it, otherwise the SMBus protocol with the same wire format.
     ///
     /// # Errors
-    /// The functionality that is missing, when there is no such way. What an SMBus adapter cannot say as one transfer is not
-    /// put together out of several: to a device that is something else.
+    /// The missing functionality, when there is no such way. What an SMBus adapter cannot do in one transfer is not
+    /// split into several: to a device that is something else.
     pub fn way(self, write: usize, read: usize) -> Result<Way, Lack> {
         let smbus: &[(Self, Way)] = match (write, read) {
             _ if self.has(Self::I2C) => return Ok(Way::Plain),
             (0, 1) => &[(Self::READ_BYTE, Way::ReceiveByte)],
             (1, 0) => &[(Self::WRITE_BYTE, Way::SendByte)],
             (1, 1) => &[(Self::READ_BYTE_DATA, Way::ReadByteData), (Self::READ_I2C_BLOCK, Way::ReadBlock)],
-            // The block first: emulated adapters (i2c-stub) hold bytes and words in places of their own.
+            // Block first: emulated adapters (i2c-stub) store bytes and words separately.
             (1, 2) => &[(Self::READ_I2C_BLOCK, Way::ReadBlock), (Self::READ_WORD_DATA, Way::ReadWordData)],
             (1, 3..=BLOCK) => &[(Self::READ_I2C_BLOCK, Way::ReadBlock)],
             (2, 0) => &[(Self::WRITE_BYTE_DATA, Way::WriteByteData), (Self::WRITE_I2C_BLOCK, Way::WriteBlock)],
@@ -66,9 +67,9 @@ impl Functions {
         }
     }
 
-    /// How a scan asks whether somebody has the address, by i2cdetect's rules: quick write, except where that is known to
-    /// write to EEPROMs (0x30-0x37, 0x50-0x5f), which are read from. An adapter without quick write reads everywhere, as
-    /// `i2cdetect -r` does; one that cannot read leaves those out. `None`: this address is not probed.
+    /// The probe for an address, by i2cdetect's rules: quick write, except for ranges where that is known to write to
+    /// EEPROMs (0x30-0x37, 0x50-0x5f), which are read instead. An adapter without quick write reads everywhere, like
+    /// `i2cdetect -r`; one that cannot read skips those. `None`: this address is not probed.
     pub fn probe(self, address: u8) -> Option<Way> {
         let reads = matches!(address, 0x30..=0x37 | 0x50..=0x5f) || !self.has(Self::QUICK);
         match reads {
@@ -78,7 +79,8 @@ impl Functions {
     }
 }
 
-/// The most bytes of an SMBus block, `I2C_SMBUS_BLOCK_MAX`; also the most that a tool reads or writes (docs/contract/i2c.md).
+/// Longest SMBus block, `I2C_SMBUS_BLOCK_MAX`, in bytes; also the limit of a tool's read or write
+/// (docs/contract/i2c.md).
 pub const BLOCK: usize = 32;
 
 type Part = (u32, &'static str);
@@ -100,10 +102,10 @@ const NAMES: &[(u32, &str, &[Part])] = &[
     (0x0c00_0000, "smbus_i2c_block", &[(0x0400_0000, "smbus_read_i2c_block"), (0x0800_0000, "smbus_write_i2c_block")]),
 ];
 
-/// One way of an adapter. In brackets what is on the wire, as smbus-protocol.rst writes it.
+/// One way of an adapter, with its wire format as in smbus-protocol.rst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Messages of our own, with a repeated start between them.
+    /// I2C messages, with a repeated start between them.
     Plain,
     /// `S Addr Wr [A] P`
     Quick,
@@ -115,15 +117,15 @@ pub enum Way {
     ReadByteData,
     /// `S Addr Wr [A] Comm [A] Data [A] P`
     WriteByteData,
-    /// As the byte, with two: the low one comes first.
+    /// Like the byte, with two: the low one comes first.
     ReadWordData,
     WriteWordData,
-    /// As the byte, with up to 32; no count is on the wire.
+    /// Like the byte, with up to 32; no count is transferred.
     ReadBlock,
     WriteBlock,
 }
 
-/// What would have served: any one of these.
+/// The missing functionality: any one of these would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack(pub Vec<Functions>);
 

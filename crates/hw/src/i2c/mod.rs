@@ -1,7 +1,7 @@
-//! I2C buses: who may speak, one at a time, and how a fault is told.
+//! I2C buses: access to devices, one transfer at a time per bus, and errors.
 //!
-//! A transfer may sleep for as long as its adapter likes, so it runs where that is allowed ([`base::os::blocking`]) and holds its
-//! bus until it is over, also when its caller has gone: however many ask, no more than one thread hangs on a bus that hangs.
+//! A transfer may block for as long as its adapter takes, so it runs where that is allowed ([`base::os::blocking`]) and
+//! holds its bus until it is over, even if its caller is gone. So at most one thread is stuck on a bus that hangs.
 
 mod allow;
 mod dev;
@@ -36,19 +36,19 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a call waits for its turn on a bus. The longest transfer of 64 bytes takes 6 ms at 100 kHz, and an adapter gives up
-/// after a second: whoever is ahead for longer than this hangs.
+/// How long a call waits for a bus. The longest transfer of 64 bytes takes 6 ms at 100 kHz, and an adapter times out
+/// after a second: a longer wait means that the bus hangs.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// The buses of this machine, as tools use them.
+/// The buses of this machine, for tools.
 pub struct I2c {
     port: Arc<dyn Port>,
     allow: Allow,
-    /// One place on each bus that was ever used.
+    /// One permit per bus that was ever used.
     turns: Mutex<BTreeMap<u32, Arc<Semaphore>>>,
 }
 
 impl I2c {
-    /// The buses of this machine; those of a simulated board.
+    /// The buses of this machine, or of a simulated board.
     pub fn of(settings: &I2cSettings, root: &Root, simulated: Option<&simulated::Buses>) -> Self {
         let allow = Allow::of(settings, simulated.is_some());
         match simulated {
@@ -65,12 +65,12 @@ impl I2c {
         &self.allow
     }
 
-    /// What is there, without anything on a bus.
+    /// The port, for queries that cause no traffic on a bus.
     pub fn port(&self) -> &dyn Port {
         &*self.port
     }
 
-    /// Writes `write`, then reads `length` bytes, in one transfer; either may be nothing. `tool` is who wants it.
+    /// Writes `write`, then reads `length` bytes, in one transfer; either may be empty. `tool` is the caller's tool.
     ///
     /// # Errors
     /// Those of [`Attempt::ended`].
@@ -114,16 +114,16 @@ impl I2c {
         .await
     }
 
-    /// A place on the bus, kept until it is dropped.
+    /// A permit for the bus; dropping it frees the bus.
     async fn turn(&self, bus: u32) -> Result<OwnedSemaphorePermit, Fault> {
         let place = {
-            // Only buses that exist get here, so there are as many places as adapters.
+            // Only existing buses get here, so there are as many permits as adapters.
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(turns.entry(bus).or_insert_with(|| Arc::new(Semaphore::new(1))))
         };
         match timeout(PATIENCE, place.acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
-            // Nobody closes it; as an error it would be the same.
+            // Never closed; reported like a timeout.
             Ok(Err(_)) | Err(_) => Err(Fault::Queue(PATIENCE)),
         }
     }

@@ -1,85 +1,85 @@
-//! What every backend of I2C keeps, and what can go wrong on a bus.
+//! The port to I2C buses, and the faults of a bus.
 //!
-//! Faults by the kernel's Documentation/i2c/fault-codes.rst.
+//! Faults as in the kernel's Documentation/i2c/fault-codes.rst.
 
 use super::functions::{Functions, Lack, Way};
 use contract::values::Address;
 use rustix::io::Errno;
 use std::{io, time::Duration};
 
-/// One adapter that programs can open.
+/// One adapter with a device file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bus {
     /// The N of `/dev/i2c-N`.
     pub number: u32,
-    /// What its driver calls it: `bcm2835 (i2c@7e804000)`.
+    /// The driver's name for it: `bcm2835 (i2c@7e804000)`.
     pub name: Option<String>,
 }
 
-/// A device that belongs to a driver of the kernel.
+/// A device that is bound to a kernel driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     pub address: u8,
     /// `rtc-ds1307`
     pub driver: String,
-    /// The part, as the device tree or whoever made it says: `ds3231`.
+    /// The part, as named in the device tree or by its creator: `ds3231`.
     pub device: Option<String>,
 }
 
 /// The buses of a machine.
 pub trait Port: Send + Sync {
-    /// Those a program can open, by number. Nothing on a bus moves.
+    /// The buses with a device file, by number. No traffic on a bus.
     fn buses(&self) -> Vec<Bus>;
 
-    /// The devices on a bus that drivers have, by address. Nothing on a bus moves.
+    /// The devices on a bus that are bound to drivers, by address. No traffic on a bus.
     fn holders(&self, bus: u32) -> Vec<Holder>;
 
-    /// What the adapter can do. Asks its driver, not the bus.
+    /// The adapter's functionality. Queries its driver, not the bus.
     ///
     /// # Errors
     /// [`Fault::NoBus`], [`Fault::NotLetIn`].
     fn functions(&self, bus: u32) -> Result<Functions, Fault>;
 
-    /// One transfer with one device: `write` is sent, then `read` is filled, as `way` says; their lengths are those that
-    /// [`Functions::way`] was asked about. May sleep as long as the adapter wants, so it is called where that is allowed.
+    /// One transfer with one device: sends `write`, then fills `read`, as `way` says; their lengths must be those
+    /// passed to [`Functions::way`]. May block for as long as the adapter takes.
     ///
     /// # Errors
-    /// Whatever the adapter says; then `read` holds nothing of use.
+    /// The adapter's error; the content of `read` is then undefined.
     fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault>;
 }
 
-/// Why a transfer did not happen, or not to its end.
+/// Why a transfer failed or was not started.
 #[derive(Debug)]
 pub enum Fault {
-    /// There is no such bus, or none that programs can open.
+    /// There is no such bus, or it has no device file.
     NoBus,
-    /// The bus is there and this process may not open it.
+    /// This process may not open the bus.
     NotLetIn,
-    /// A driver of the kernel has the device.
+    /// A kernel driver is bound to the device.
     Held,
-    /// Nobody acknowledged the address, or the device did not acknowledge what it was sent. Most adapters do not say which.
+    /// The address or the data was not acknowledged. Most adapters do not say which.
     Nack,
-    /// Another master spoke at the same time, and won.
+    /// Another master transmitted at the same time and won.
     ArbitrationLost,
-    /// The bus was not free: another master has it, or a line is held low.
+    /// The bus was not free: in use by another master, or a line is held low.
     Busy,
-    /// The adapter gave up waiting. So long it took.
+    /// The adapter timed out, after this time.
     Timeout(Duration),
-    /// The adapter has no way to do it.
+    /// The adapter lacks the functionality.
     Lacks(Lack),
-    /// Its driver refuses this length or protocol, whatever its functionality says.
+    /// Its driver refuses this length or protocol, despite its functionality.
     Refused(io::Error),
-    /// Another call did not give the bus back in time. So long this one waited.
+    /// Another call occupied the bus for this time.
     Queue(Duration),
     Other(io::Error),
 }
 
 impl Fault {
-    /// What a transfer failed with; `took` is how long it went on.
+    /// The fault of a transfer; `took` is its duration.
     pub fn of_transfer(fault: io::Error, took: Duration) -> Self {
         match fault.raw_os_error().map(Errno::from_raw_os_error) {
-            // ENXIO: the address; EREMOTEIO: address or data (i2c-bcm2835 and many others say nothing else). ENODEV is
-            // what i2c-stub says, and fault-codes.rst has it for devices that went away.
+            // ENXIO: the address; EREMOTEIO: address or data (i2c-bcm2835 and many others return only that). ENODEV is
+            // from i2c-stub, and by fault-codes.rst means a device that was removed.
             Some(Errno::NXIO | Errno::REMOTEIO | Errno::NODEV) => Self::Nack,
             Some(Errno::AGAIN) => Self::ArbitrationLost,
             Some(Errno::BUSY) => Self::Busy,
@@ -89,10 +89,10 @@ impl Fault {
         }
     }
 
-    /// What opening `/dev/i2c-N` failed with.
+    /// The fault of opening `/dev/i2c-N`.
     pub fn of_open(fault: io::Error) -> Self {
         match fault.raw_os_error().map(Errno::from_raw_os_error) {
-            // ENODEV, ENXIO: the file stayed behind when the adapter went.
+            // ENODEV, ENXIO: the file remained after the adapter was removed.
             Some(Errno::NOENT | Errno::NODEV | Errno::NXIO) => Self::NoBus,
             Some(Errno::ACCESS | Errno::PERM) => Self::NotLetIn,
             _ => Self::Other(fault),

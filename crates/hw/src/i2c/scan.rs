@@ -1,4 +1,4 @@
-//! Who is on a bus: i2cdetect's question to every address, without touching what is not ours.
+//! Scans a bus: i2cdetect's probe for every allowed address that no driver is bound to.
 
 use super::{
     Addresses, I2c,
@@ -10,33 +10,33 @@ use base::{error::ToolError, os::blocking};
 use contract::values::Address;
 use std::sync::Arc;
 
-/// Probes in one go of a scan: a row of i2cdetect's table is two of these.
+/// Probes per hold of the bus: half a row of i2cdetect's table.
 const ROW: usize = 8;
-/// So many addresses in a row that time out are a bus that hangs; asking all 112 would take two minutes.
+/// This many consecutive timeouts mean that the bus hangs; probing all 112 would take two minutes.
 const SILENT: usize = 3;
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// Who answered.
+    /// Addresses that answered.
     pub found: Addresses,
-    /// Asked, without an answer that says yes or no: what the adapter said.
+    /// Probed without a clear result, with the adapter's error.
     pub unclear: Vec<(Address, Fault)>,
-    /// Not asked: a driver has it.
+    /// Not probed: bound to a driver.
     pub held: Vec<Holder>,
-    /// Not asked: not on the list.
+    /// Not probed: not on the allow-list.
     pub not_allowed: Addresses,
-    /// Not asked: the adapter has no safe way to.
+    /// Not probed: the adapter has no safe way to.
     pub no_way: Addresses,
 }
 
 impl I2c {
-    /// Asks every allowed address of `bus`, and `more` that are granted, that no driver has whether somebody is there, by [`Functions::probe`]. `asked` hears
-    /// how many of how many were asked, a few times on the way. Between two probes others may use the bus, and the scan ends when
-    /// its caller goes.
+    /// Probes every address of `bus` that is allowed or in `more`, and not bound to a driver, with
+    /// [`Functions::probe`]. `asked` is called from time to time with the number of probes done and planned. Other
+    /// calls may use the bus between probes, and the scan ends when its caller is gone.
     ///
     /// # Errors
-    /// `permission_denied` for a bus that is not on the list; those of [`Attempt::ended`] when the bus as a whole fails.
+    /// `permission_denied` for a bus that is not on the list; those of [`Attempt::ended`] when the bus itself fails.
     pub async fn scan(
         &self,
         tool: &'static str,
@@ -85,7 +85,7 @@ impl I2c {
                 match answer {
                     Answer::Here => scan.found = scan.found.and([address].into_iter().collect()),
                     Answer::Nobody => {}
-                    // A driver came in the meantime.
+                    // A driver was bound meanwhile.
                     Answer::Held => scan.held = self.port.holders(bus),
                     Answer::Unclear(fault) if silent >= SILENT => return Err(whole.ended(&fault)),
                     Answer::Unclear(fault @ (Fault::NoBus | Fault::NotLetIn)) => return Err(whole.ended(&fault)),
@@ -98,7 +98,7 @@ impl I2c {
     }
 }
 
-/// What a probe says.
+/// The result of a probe.
 enum Answer {
     Here,
     Nobody,

@@ -1,4 +1,4 @@
-//! Buses that exist in memory: they hold devices, count who comes, and can be told to fail.
+//! Simulated buses in memory: they hold devices, count transfers, and support fault injection.
 
 use super::{
     Addresses,
@@ -14,20 +14,20 @@ use std::{
     time::Duration,
 };
 
-/// How a simulated bus fails.
+/// A fault of a simulated bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nobody acknowledges anything: the wire has come off.
+    /// Nothing is acknowledged, as with a loose wire.
     Nack,
     ArbitrationLost,
     Busy,
-    /// The adapter gives up after its second.
+    /// The adapter times out after a second.
     Timeout,
     /// The adapter's driver hangs, until [`Buses::heal`].
     Hangs,
 }
 
-/// The buses of a simulated board; every handle is to the same ones.
+/// The buses of a simulated board. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Buses(Arc<Shared>);
 
@@ -44,22 +44,22 @@ struct Adapter {
     devices: BTreeMap<u8, Device>,
     holders: Vec<Holder>,
     trouble: Option<Trouble>,
-    /// Who was spoken to.
+    /// Addresses that were used.
     touched: Addresses,
     inside: usize,
     most_inside: usize,
 }
 
-/// `I2C_TIMEOUT` of an adapter that nobody set up otherwise: one second (drivers/i2c/i2c-core-base.c).
+/// The default `I2C_TIMEOUT` of an adapter: one second (drivers/i2c/i2c-core-base.c).
 const ADAPTER_TIMEOUT: Duration = Duration::from_secs(1);
 /// `i2cdetect -F 1` on a Raspberry Pi 4.
 pub const BCM2835: Functions = Functions(0x0eff_0009);
-/// The SMBus controllers of PCs, and i2c-stub: quick, byte, byte data, word data, I2C block.
+/// SMBus controllers of PCs, and i2c-stub: quick, byte, byte data, word data, I2C block.
 pub const SMBUS: Functions = Functions(0x0c7f_0000);
 
 impl Default for Buses {
-    /// The bus of the header with some of what people connect: a thermometer (TMP102, 0x48), an EEPROM of 256 bytes (0x50),
-    /// a part that acknowledges its address and nothing else (0x2a), and a clock that a driver has (0x68).
+    /// The bus of the header with typical devices: a thermometer (TMP102, 0x48), an EEPROM of 256 bytes (0x50), a part
+    /// that acknowledges its address only (0x2a), and a clock that is bound to a driver (0x68).
     fn default() -> Self {
         let mut header = Adapter::new("bcm2835 (i2c@7e804000)", BCM2835);
         header.devices.extend([(0x2a, Device::deaf()), (0x50, Device::memory()), (0x68, Device::memory())]);
@@ -69,7 +69,7 @@ impl Default for Buses {
 }
 
 impl Adapter {
-    /// With a thermometer.
+    /// An adapter with a thermometer.
     fn new(name: &'static str, functions: Functions) -> Self {
         Self {
             name,
@@ -85,53 +85,53 @@ impl Adapter {
 }
 
 impl Buses {
-    /// Plugs in one more bus, with a thermometer on it at 0x48.
+    /// Adds a bus, with a thermometer at 0x48.
     pub fn add(&self, bus: u32, name: &'static str, functions: Functions) {
         self.state().insert(bus, Adapter::new(name, functions));
     }
 
-    /// A 16-bit register of a device as its bytes go over the wire, without the wire; `None` where there is no device.
+    /// A 16-bit register of a device in wire order, without a transfer; `None` without a device.
     pub fn register(&self, bus: u32, address: u8, register: u8) -> Option<[u8; 2]> {
         self.on(bus, |adapter| Some(adapter.devices.get(&address)?.peek(register)))?
     }
 
-    /// Puts one.
+    /// Sets such a register.
     pub fn set_register(&self, bus: u32, address: u8, register: u8, bytes: [u8; 2]) {
         self.on(bus, |adapter| adapter.devices.get_mut(&address).map(|device| device.poke(register, bytes)));
     }
 
-    /// From now on every transfer on `bus` fails so.
+    /// From now on every transfer on `bus` fails this way.
     pub fn fail(&self, bus: u32, trouble: Trouble) {
         self.on(bus, |adapter| adapter.trouble = Some(trouble));
     }
 
-    /// `bus` works again, and what hangs goes on.
+    /// Clears the fault of `bus`; hanging transfers continue.
     pub fn heal(&self, bus: u32) {
         self.on(bus, |adapter| adapter.trouble = None);
         self.0.healed.notify_all();
     }
 
-    /// Gives the adapter of `bus` other abilities.
+    /// Sets the functionality of the adapter of `bus`.
     pub fn set_functions(&self, bus: u32, functions: Functions) {
         self.on(bus, |adapter| adapter.functions = functions);
     }
 
-    /// What the thermometers of `bus` measure from now on, in degrees Celsius.
+    /// Sets the temperature of the thermometers of `bus`, in degrees Celsius.
     pub fn set_celsius(&self, bus: u32, celsius: f64) {
         self.on(bus, |adapter| adapter.devices.values_mut().for_each(|device| device.set_celsius(celsius)));
     }
 
-    /// Every address that was spoken to since this was asked last.
+    /// The addresses used since the last call.
     pub fn touched(&self, bus: u32) -> Addresses {
         self.on(bus, |adapter| std::mem::take(&mut adapter.touched)).unwrap_or_default()
     }
 
-    /// The most transfers there ever were at the same time on `bus`.
+    /// The most simultaneous transfers so far on `bus`.
     pub fn most_at_once(&self, bus: u32) -> usize {
         self.on(bus, |adapter| adapter.most_inside).unwrap_or_default()
     }
 
-    /// Transfers that are on `bus` now.
+    /// Transfers in progress on `bus`.
     pub fn inside(&self, bus: u32) -> usize {
         self.on(bus, |adapter| adapter.inside).unwrap_or_default()
     }
@@ -140,12 +140,12 @@ impl Buses {
         self.state().get_mut(&bus).map(act)
     }
 
-    /// Every change leaves the state whole, so a panic elsewhere cannot have left it half done.
+    /// Every change leaves the state consistent, so a poisoned lock is safe to use.
     fn state(&self) -> MutexGuard<'_, BTreeMap<u32, Adapter>> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Comes to the bus, and waits there as long as it hangs. What the trouble is now.
+    /// Begins a transfer, and blocks while the bus hangs. Returns the current fault.
     fn enter(&self, bus: u32, address: Address) -> Option<Trouble> {
         let mut state = self.state();
         if let Some(adapter) = state.get_mut(&bus) {
@@ -193,7 +193,7 @@ impl Port for Buses {
             None => {}
         }
         let spoken = self.on(bus, |adapter| {
-            // What an adapter cannot do, its driver refuses; every way here ends as the same bytes on the wire.
+            // The driver refuses what the adapter lacks. The ways do not differ further: all have the same wire format.
             if !adapter.functions.has(needed(way)) {
                 return Err(Fault::Refused(io::Error::from_raw_os_error(rustix::io::Errno::OPNOTSUPP.raw_os_error())));
             }

@@ -1,4 +1,4 @@
-//! What sysfs says about buses: their names, and which devices belong to drivers (Documentation/i2c/i2c-sysfs.rst).
+//! Buses in sysfs: their names, and the devices bound to drivers (Documentation/i2c/i2c-sysfs.rst).
 
 use super::port::{Bus, Holder};
 use crate::devices::Devices;
@@ -16,8 +16,8 @@ pub fn buses(root: &Root) -> Vec<Bus> {
     buses
 }
 
-/// The devices on `bus` that a driver is bound to, by address: folders like `1-0068` with a link `driver`. 10-bit ones
-/// (`1-a068`) are not ours to reach.
+/// The devices on `bus` that a driver is bound to, by address: folders like `1-0068` with a link `driver`. 10-bit
+/// addresses (`1-a068`) are not supported here.
 pub fn holders(root: &Root, bus: u32) -> Vec<Holder> {
     let prefix = format!("{bus}-00");
     let folders = root.list(DEVICES).unwrap_or_default();

@@ -1,22 +1,22 @@
-//! What a person and a program are told when a transfer fails: each fault with a code and a next step of its own.
+//! Errors of failed transfers: each fault has its own code and next step.
 
 use super::port::Fault;
 use base::error::{ErrorCode, ToolError};
 use contract::values::Address;
 use std::time::Duration;
 
-/// What was tried, and where.
+/// The attempted access.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     pub bus: u32,
-    /// `None`: the bus as a whole.
+    /// `None`: the whole bus.
     pub address: Option<Address>,
-    /// The driver that has the device, where sysfs says.
+    /// The driver that is bound to the device, if sysfs shows one.
     pub driver: Option<&'a str>,
 }
 
 impl Attempt<'_> {
-    /// The error of a call that came to this end.
+    /// The error of a call that failed with this fault.
     pub fn ended(self, fault: &Fault) -> ToolError {
         let Self { bus, address, driver } = self;
         let device = address.map_or_else(|| "a device".into(), |address| address.to_string());

@@ -1,11 +1,11 @@
-//! The chips behind the 40-pin header: how each is found, and what else each of its 28 pins can be.
+//! The chips behind the 40-pin header: how to find each, and the functions of its 28 pins.
 //!
 //! Sources: "BCM2835 ARM Peripherals", section 6.2; "BCM2711 ARM Peripherals", section 5.3; the function names of
 //! `drivers/pinctrl/pinctrl-rp1.c` in Raspberry Pi's kernel for the RP1 of the Raspberry Pi 5.
 
 use contract::values::Pin;
 
-/// The part whose pins come out on the header.
+/// The part that drives the header's pins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chip {
     Bcm2837,
@@ -14,8 +14,8 @@ pub enum Chip {
 }
 
 impl Chip {
-    /// The label of its gpiochip, by which to find it: the N of `/dev/gpiochipN` has changed between kernels (on the
-    /// Raspberry Pi 5 from 4 to 0). `MODULE_NAME` and the labels of `drivers/pinctrl/bcm/pinctrl-bcm2835.c` and
+    /// The label of its gpiochip, by which it is found: the N of `/dev/gpiochipN` differs between kernels (on the
+    /// Raspberry Pi 5 from 4 to 0). From `MODULE_NAME` and the labels of `drivers/pinctrl/bcm/pinctrl-bcm2835.c` and
     /// `drivers/pinctrl/pinctrl-rp1.c`.
     pub const fn label(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Chip {
         }
     }
 
-    /// What a pin can be besides input and output: function `ALTn` is entry n, empty where there is none.
+    /// A pin's functions besides input and output: `ALTn` is entry n, empty where there is none.
     pub fn functions(self, pin: Pin) -> &'static [&'static str] {
         let pin = usize::from(pin.bcm());
         match self {
@@ -35,8 +35,9 @@ impl Chip {
         }
     }
 
-    /// The PWM controller whose channels reach the header, by the name of its device (`/sys/class/pwm/pwmchipN/device`):
-    /// there the numbers change as well. It is there once an overlay has enabled it (`dtoverlay=pwm`).
+    /// The PWM controller whose channels reach the header, by the name of its device
+    /// (`/sys/class/pwm/pwmchipN/device`), because the numbers differ here too. It exists once an overlay has enabled
+    /// it (`dtoverlay=pwm`).
     pub const fn pwm_device(self) -> &'static str {
         match self {
             Self::Bcm2837 => "3f20c000.pwm",

@@ -1,28 +1,29 @@
-//! The 40 contacts of the header, as they lie on the board: odd ones in one row, even ones in the other.
+//! The 40 contacts of the header in their physical order: odd ones in one row, even ones in the other.
 //!
-//! Source: Raspberry Pi documentation, "GPIO and the 40-pin header". The same on every model from the Raspberry Pi 1 B+ on.
+//! Source: Raspberry Pi documentation, "GPIO and the 40-pin header". Identical on every model since the Raspberry Pi 1
+//! B+.
 
 use contract::values::Pin;
 
-/// What is behind one contact.
+/// The kind of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contact {
     /// 3.3 V out.
     V3_3,
-    /// 5 V, as the board is fed.
+    /// 5 V, the board's supply.
     V5,
     Ground,
     Gpio,
 }
 
 impl Contact {
-    /// What is behind contact `number`, 1-40, and which pin where it is one; `None` beyond.
+    /// The kind of contact `number`, 1-40, and its pin if it has one; `None` beyond.
     pub fn at(number: u8) -> Option<(Contact, Option<Pin>)> {
         let index = usize::from(number).checked_sub(1)?;
         CONTACTS.get(index).map(|contact| (*contact, Pin::at_contact(number)))
     }
 
-    /// As printed beside a header: `3V3`, `5V`, `GND`; nothing for a GPIO, which has a number.
+    /// As printed on pinouts: `3V3`, `5V`, `GND`; empty for a GPIO, which has a number.
     pub const fn label(self) -> &'static str {
         match self {
             Self::V3_3 => "3V3",
@@ -35,7 +36,7 @@ impl Contact {
 
 use Contact::{Gpio, Ground, V3_3, V5};
 
-/// Contact `n` is entry `n - 1`; a line is a pair as it lies on the board.
+/// Contact `n` is entry `n - 1`; each line is a pair as on the board.
 #[rustfmt::skip]
 pub const CONTACTS: [Contact; 40] = [
     V3_3,   V5,

@@ -1,4 +1,4 @@
-//! What is known about models of boards, as data: revision codes, the header, the chip behind it.
+//! Data about board models: revision codes, the header, its chip.
 
 mod chip;
 mod contacts;

@@ -1,4 +1,4 @@
-//! What is known about each Raspberry Pi model: a table, no code.
+//! The table of Raspberry Pi models.
 //!
 //! Sources: the files `bcm27*-rpi-*.dts*` of Raspberry Pi's kernel for the device tree names (and the kernel's own
 //! `bcm2837-rpi-3-a-plus.dts`); Raspberry Pi documentation, "Revision codes" for memory sizes, "GPIO and the 40-pin header"
@@ -16,22 +16,23 @@ pub struct Profile {
     pub compatible: &'static str,
     /// The processor.
     pub soc: &'static str,
-    /// The part whose pins come out on the header, which decides their other functions.
+    /// The part that drives the header's pins, which determines their functions.
     pub header_chip: Chip,
     pub header: Header,
-    /// Memory sizes it is sold with, in MiB, ascending.
+    /// Available memory sizes in MiB, ascending.
     pub memory_mib: &'static [u32],
     pub pwm: &'static [PwmChannel],
     pub i2c: &'static [I2cBus],
     pub boot_flow: BootFlow,
 }
 
-/// Where the GPIOs can be reached.
+/// Where the GPIOs are accessible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// On the board's own 40 contacts.
     OnBoard,
-    /// A Compute Module: its carrier decides. Those of Raspberry Pi for the modules 0, 4 and 5 have the same 40 contacts.
+    /// A Compute Module: depends on its carrier. Raspberry Pi's carriers for the modules 0, 4 and 5 have the same 40
+    /// contacts.
     OnCarrier,
 }
 
@@ -46,18 +47,18 @@ pub enum BootFlow {
     UBoot,
 }
 
-/// A header pin that hardware PWM can drive.
+/// A header pin that can have hardware PWM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PwmChannel {
     /// The Broadcom number.
     pub gpio: u8,
     /// The channel of the controller [`Chip::pwm_device`]. Two pins may share one.
     pub channel: u8,
-    /// The function that brings the channel to the pin: `ALTn`.
+    /// The function that routes the channel to the pin: `ALTn`.
     pub alt: u8,
 }
 
-/// An I2C controller that comes out on the header.
+/// An I2C controller on the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct I2cBus {
     /// The N of `/dev/i2c-N`.
@@ -101,11 +102,11 @@ const BCM2711: Profile = Profile {
 };
 const BCM2712: Profile = Profile { soc: "BCM2712", header_chip: Chip::Rp1, pwm: PWM_RP1, ..BCM2711 };
 
-/// Every model this server knows.
+/// All known models.
 #[rustfmt::skip]
 pub static PROFILES: [Profile; 14] = [
     Profile { name: "Raspberry Pi Zero 2 W", compatible: "raspberrypi,model-zero-2-w", memory_mib: &[512], ..BCM2837 },
-    // Raspberry Pi's own kernel takes the 3B+'s tree for it.
+    // Raspberry Pi's own kernel uses the 3B+'s device tree for it.
     Profile { name: "Raspberry Pi 3 Model A+", compatible: "raspberrypi,3-model-a-plus", memory_mib: &[512], ..BCM2837 },
     Profile { name: "Raspberry Pi 3 Model B", compatible: "raspberrypi,3-model-b", ..BCM2837 },
     Profile { name: "Raspberry Pi 3 Model B+", compatible: "raspberrypi,3-model-b-plus", ..BCM2837 },
@@ -115,18 +116,18 @@ pub static PROFILES: [Profile; 14] = [
         name: "Raspberry Pi 5", compatible: "raspberrypi,5-model-b",
         memory_mib: &[1024, 2048, 4096, 8192, 16384], ..BCM2712
     },
-    // The 500+ has the same name in the device tree, and more memory.
+    // The 500+ has the same device tree name, and more memory.
     Profile { name: "Raspberry Pi 500", compatible: "raspberrypi,500", memory_mib: &[8192, 16384], ..BCM2712 },
     Profile {
         name: "Raspberry Pi Compute Module 0", compatible: "raspberrypi,0-compute-module",
         memory_mib: &[512], header: Header::OnCarrier, ..BCM2837
     },
-    // And the 3+.
+    // Also the 3+.
     Profile {
         name: "Raspberry Pi Compute Module 3", compatible: "raspberrypi,3-compute-module",
         header: Header::OnCarrier, ..BCM2837
     },
-    // The kernel's own name of the module without eMMC.
+    // The kernel's name of the module without eMMC.
     Profile {
         name: "Raspberry Pi Compute Module 3 Lite", compatible: "raspberrypi,3-compute-module-lite",
         header: Header::OnCarrier, ..BCM2837
@@ -139,23 +140,23 @@ pub static PROFILES: [Profile; 14] = [
         name: "Raspberry Pi Compute Module 4S", compatible: "raspberrypi,4-compute-module-s",
         header: Header::OnCarrier, ..BCM2711
     },
-    // And the one without eMMC.
+    // Also the one without eMMC.
     Profile {
         name: "Raspberry Pi Compute Module 5", compatible: "raspberrypi,5-compute-module",
         memory_mib: &[2048, 4096, 8192, 16384], header: Header::OnCarrier, ..BCM2712
     },
 ];
 
-/// The model a simulated board plays: the one most in use.
+/// The model of a simulated board: the most common one.
 const SIMULATED: Profile = Profile { name: "Raspberry Pi 4 Model B", compatible: "raspberrypi,4-model-b", ..BCM2711 };
 
 impl Profile {
-    /// The profile of a device tree name.
+    /// The profile for a device tree name.
     pub fn of_compatible(name: &str) -> Option<&'static Profile> {
         PROFILES.iter().find(|profile| profile.compatible == name)
     }
 
-    /// What a header pin can be besides input and output; entry n is `ALTn`.
+    /// A header pin's functions besides input and output; entry n is `ALTn`.
     pub fn functions(&self, pin: Pin) -> &'static [&'static str] {
         self.header_chip.functions(pin)
     }

@@ -1,4 +1,4 @@
-//! Revision codes: which board exactly, packed in one number.
+//! Revision codes: the exact board, encoded in one number.
 //!
 //! Source: Raspberry Pi documentation, "Raspberry Pi revision codes", new-style codes `NOQuuuWuFMMMCCCCPPPPTTTTTTTTRRRR`.
 
@@ -10,12 +10,12 @@ pub struct Revision {
     pub code: u32,
     /// `4B`, `Zero 2 W`; `None` for a type newer than this table.
     pub kind: Option<&'static str>,
-    /// The number behind the dot in `Rev 1.4`.
+    /// The number after the dot in `Rev 1.4`.
     pub number: u8,
     /// `BCM2711`; `None` for a processor newer than this table.
     pub processor: Option<&'static str>,
     pub manufacturer: Option<&'static str>,
-    /// Memory the board was built with, in MiB; `None` where the code says "other".
+    /// Memory in MiB; `None` where the code says "other".
     pub memory_mib: Option<u32>,
 }
 
@@ -29,7 +29,7 @@ pub enum RevisionError {
     OldStyle(u32),
 }
 
-/// Bit 23: the code is a new-style one. It must be looked at before any other bit.
+/// Bit 23 marks a new-style code. Check it before any other bit.
 const NEW_STYLE: u32 = 1 << 23;
 
 const TYPES: [(u32, &str); 24] = [
@@ -76,7 +76,7 @@ impl Revision {
             number: (code & 0xf) as u8,
             processor: PROCESSORS.get(field(12, 4) as usize).copied(),
             manufacturer: MANUFACTURERS.get(field(16, 4) as usize).copied(),
-            // 256 MiB doubled so many times; 7 means "other".
+            // 256 MiB shifted left by the code; 7 means "other".
             memory_mib: (memory < 7).then(|| 256 << memory),
         })
     }

@@ -1,4 +1,4 @@
-//! One channel of a PWM chip, by its files: set, changed and given back in an order that the kernel accepts.
+//! One channel of a PWM chip, by its files: set, changed and released in an order that the kernel accepts.
 
 use super::port::{Channel, Fault, Wave};
 use base::os::Root;
@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// A channel, exported once it is `ours`.
+/// A channel; exported once `ours` is set.
 pub(super) struct Exported {
     pub(super) root: Root,
     /// `sys/class/pwm/pwmchip0`
@@ -17,14 +17,15 @@ pub(super) struct Exported {
     /// `sys/class/pwm/pwmchip0/pwm1`
     pub(super) folder: String,
     pub(super) number: u32,
-    /// Exported by us, or by a process of ours that is gone: to be given back.
+    /// Exported by us, or by a previous process of ours: must be released.
     pub(super) ours: AtomicBool,
 }
 
 impl Exported {
     pub(super) fn begin(&self, wave: Wave) -> Result<(), Fault> {
         let polarity = format!("{}/polarity", self.folder);
-        // Not every driver has it; where it is turned, high and low would be as well. It can be set while disabled.
+        // Not every driver has it; with inverted polarity high and low would be swapped. It can only be set while
+        // disabled.
         if self.root.line(&polarity).is_ok_and(|polarity| polarity != "normal") {
             write(&self.root, &polarity, "normal").map_err(|error| refused(error, &polarity))?;
         }
@@ -54,7 +55,7 @@ impl Channel for Exported {
     fn set(&self, wave: Wave) -> Result<(), Fault> {
         let before = self.now()?;
         self.shape(wave).inspect_err(|_| {
-            // Half of it may have been taken. What ran can be run: the kernel made it before.
+            // It may have been set in part. Restoring the old values works: the kernel accepted them before.
             let _ = self.shape(before);
         })
     }
@@ -68,7 +69,7 @@ impl Channel for Exported {
         if !self.ours.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
-        // Low first: a driver may leave the level as it is when it is disabled.
+        // Low first: a driver may keep the current level when it is disabled.
         let low = self.put("duty_cycle", 0).and_then(|()| self.put("enable", 0));
         let unexport = format!("{}/unexport", self.chip);
         write(&self.root, &unexport, self.number).map_err(|error| refused(error, &unexport))?;
@@ -84,7 +85,7 @@ impl Drop for Exported {
     }
 }
 
-/// The kernel refuses a duty cycle longer than the period, in between as well: whichever of the two leaves room goes first.
+/// The kernel refuses a duty cycle longer than the period, even in between: the order of the two writes avoids that.
 fn in_order(high_now: u64, wave: Wave) -> [(&'static str, u128); 2] {
     let (period, high) = (("period", wave.period().as_nanos()), ("duty_cycle", wave.high().as_nanos()));
     if period.1 < u128::from(high_now) { [high, period] } else { [period, high] }
@@ -94,7 +95,7 @@ pub(super) fn write(root: &Root, file: &str, value: impl ToString) -> io::Result
     OpenOptions::new().write(true).truncate(true).open(root.path(file))?.write_all(value.to_string().as_bytes())
 }
 
-/// What the kernel's numbers mean here.
+/// The fault for a kernel error.
 pub(super) fn refused(error: io::Error, file: &str) -> Fault {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::BUSY) => Fault::Busy("a driver of the kernel uses it".into()),

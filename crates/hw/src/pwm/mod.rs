@@ -1,6 +1,6 @@
-//! PWM on a pin: by the hardware where the pin has a channel and is routed to it, else by software.
+//! PWM on a pin: by hardware if the pin has a channel and is routed to it, otherwise by software.
 //!
-//! rppal has PWM as well, and it is the same files of sysfs underneath (decision 104): one way through them serves every board.
+//! rppal has PWM as well, but uses the same sysfs files (decision 104): one implementation serves every board.
 
 mod exported;
 pub mod port;
@@ -36,13 +36,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// All PWM of a board.
 pub struct Pwm {
     hardware: Arc<dyn Port>,
-    /// Channels that run, and for which pin.
+    /// Running channels, and the pin of each.
     held: Arc<Mutex<BTreeMap<Slot, Pin>>>,
     threads: Arc<Semaphore>,
 }
 
 impl Pwm {
-    /// That of a simulated board, or of the one under `root` with this profile.
+    /// The PWM of a simulated board, or of the machine under `root` with this profile.
     pub fn of(
         root: &Root,
         profile: Option<&'static Profile>,
@@ -59,10 +59,10 @@ impl Pwm {
         Self { hardware, held: Arc::default(), threads: Arc::new(Semaphore::new(software::MOST)) }
     }
 
-    /// The hardware channel that drives the pin as it is now. `function` is what its registers say, where they can be read.
+    /// The hardware channel that drives the pin now. `function` is the function in its registers, if they can be read.
     ///
     /// # Errors
-    /// [`Without`]: why it is software's, and what would change that.
+    /// [`Without`]: why it must be software, and how to change that.
     pub fn route(&self, pin: Pin, function: Option<&Function>) -> Result<Slot, Without> {
         self.hardware.route(pin, function)
     }
@@ -72,17 +72,17 @@ impl Pwm {
         self.hardware.pins()
     }
 
-    /// Runs a wave on a hardware channel. Dropping the future leaves the channel as it was found.
+    /// Runs a wave on a hardware channel. Dropping the future restores the channel.
     ///
     /// # Errors
-    /// [`Fault::Shared`] when the channel runs for another pin; else those of [`Port::open`].
+    /// [`Fault::Shared`] when the channel runs for another pin; otherwise those of [`Port::open`].
     pub async fn by_hardware(&self, pin: Pin, slot: Slot, wave: Wave) -> Result<Running, Fault> {
         let claim = Claim::of(&self.held, pin, slot)?;
         let channel = self.hardware.open(&claim.slot, wave).await?;
         Ok(Running::Hardware { channel, claim })
     }
 
-    /// A thread for a wave by software, before the line is touched.
+    /// Reserves a thread for a software wave, before the line is requested.
     ///
     /// # Errors
     /// [`Fault::TooFast`], [`Fault::TooMany`].
@@ -92,8 +92,8 @@ impl Pwm {
         Ok(Permit { pin, wave, permit })
     }
 
-    /// Stops a channel that an earlier process of ours left running; whether it was still taken. One that runs for a pin
-    /// now is left alone.
+    /// Stops a channel that an earlier process of ours left running. Returns whether it was still exported. A channel
+    /// in use by a pin is left alone.
     ///
     /// # Errors
     /// Those of writing its files.
@@ -105,7 +105,7 @@ impl Pwm {
     }
 }
 
-/// Leave for one more thread.
+/// Permission for one more thread.
 pub struct Permit {
     pin: Pin,
     wave: Wave,
@@ -116,24 +116,24 @@ impl Permit {
     /// Runs the wave on an output line.
     ///
     /// # Errors
-    /// The kernel's, when there can be no more threads.
+    /// The kernel's, when no more threads can be started.
     pub fn start(self, line: Arc<dyn Line>) -> Result<Running, Fault> {
         Generator::start(self.pin, line, self.wave, self.permit).map(Running::Software)
     }
 }
 
-/// A wave that runs. Dropped, it stops, and the pin is low.
+/// A running wave. Dropping it stops it, with the pin low.
 pub enum Running {
     Hardware { channel: Box<dyn Channel>, claim: Claim },
     Software(Generator),
 }
 
-/// What a wave is like.
+/// The state of a wave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What was asked for, in whole nanoseconds.
+    /// The requested wave, in whole nanoseconds.
     pub wave: Wave,
-    /// Measured, for software; else what the kernel says it makes.
+    /// Measured, for software; otherwise as reported by the kernel.
     pub frequency_hz: f64,
     pub duty_cycle_percent: f64,
     pub jitter: Jitter,
@@ -143,20 +143,20 @@ pub struct Report {
     pub measured: Option<Measured>,
 }
 
-/// What the figures of software PWM rest on.
+/// The basis of a software wave's figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Whole periods.
+    /// Whole periods measured.
     pub periods: u64,
-    /// How late the latest edge was, in microseconds.
+    /// The delay of the latest edge, in microseconds.
     pub latest_edge_us: f64,
 }
 
 impl Running {
-    /// Changes the wave while it runs, without a gap.
+    /// Changes the running wave, without a gap.
     ///
     /// # Errors
-    /// [`Fault::TooFast`] and [`Fault::Unsupported`]: the wave from before runs on then.
+    /// [`Fault::TooFast`] and [`Fault::Unsupported`]: the previous wave continues then.
     pub fn set(&self, wave: Wave) -> Result<(), Fault> {
         match self {
             Self::Hardware { channel, .. } => channel.set(wave),
@@ -164,10 +164,10 @@ impl Running {
         }
     }
 
-    /// The wave, as far as it is known at this moment.
+    /// The state of the wave as of now.
     ///
     /// # Errors
-    /// Why it does not run any more.
+    /// Why it no longer runs.
     pub fn glance(&self) -> Result<Report, Fault> {
         match self {
             Self::Hardware { channel, claim } => {
@@ -185,7 +185,7 @@ impl Running {
         }
     }
 
-    /// The same, once ten periods or 100 ms of software's have been measured since the last change.
+    /// The same, once ten periods or 100 ms of a software wave were measured since the last change.
     ///
     /// # Errors
     /// As [`Running::glance`].
@@ -196,10 +196,10 @@ impl Running {
         }
     }
 
-    /// Stops it; the pin is low. A line is still held by whoever gave it.
+    /// Stops it, with the pin low. The line remains held by its owner.
     ///
     /// # Errors
-    /// When the kernel refuses: the wave may go on.
+    /// When the kernel refuses: the wave may continue.
     pub fn stop(&self) -> Result<(), Fault> {
         match self {
             Self::Hardware { channel, .. } => channel.stop(),
@@ -225,7 +225,7 @@ fn of_software((wave, tally): (Wave, tally::Tally)) -> Report {
     Report { wave, frequency_hz, duty_cycle_percent, jitter: tally.jitter(), slot: None, measured: Some(measured) }
 }
 
-/// A channel of ours; dropped, it is free again.
+/// A channel in use by us. Dropping it frees the channel.
 pub struct Claim {
     slot: Slot,
     held: Arc<Mutex<BTreeMap<Slot, Pin>>>,
@@ -248,7 +248,7 @@ impl Drop for Claim {
     }
 }
 
-/// Each change is one call, so a panic elsewhere leaves it whole.
+/// Each change is a single call, so a poisoned lock is safe to use.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
-//! What every backend of hardware PWM keeps, and the wave itself.
+//! The port to hardware PWM, and the type of a wave.
 //!
-//! Terms are the kernel's (Documentation/driver-api/pwm.rst): a *chip* has *channels*, each with a period and the part of it
-//! that is high, both in nanoseconds.
+//! Terms are the kernel's (Documentation/driver-api/pwm.rst): a *chip* has *channels*, each with a period and a duty
+//! cycle (the high part), both in nanoseconds.
 
 use crate::line;
 use contract::values::Pin;
@@ -13,7 +13,7 @@ use std::{fmt, io, time::Duration};
 pub const LOWEST_HZ: f64 = 1.0;
 pub const HIGHEST_HZ: f64 = 50_000.0;
 
-/// A square wave in whole nanoseconds, as the kernel counts. The high part is never longer than the period.
+/// A square wave in whole nanoseconds, as in the kernel. The high part is never longer than the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wave {
     period: Duration,
@@ -21,8 +21,8 @@ pub struct Wave {
 }
 
 impl Wave {
-    /// Both rounded to the nearest nanosecond. `None` outside of [`LOWEST_HZ`] to [`HIGHEST_HZ`] and 0 to 100 per cent, and for
-    /// what is no number.
+    /// Both rounded to the nearest nanosecond. `None` outside of [`LOWEST_HZ`] to [`HIGHEST_HZ`] and 0 to 100 per cent,
+    /// and for NaN.
     pub fn of(frequency_hz: f64, duty_cycle_percent: f64) -> Option<Self> {
         if !(LOWEST_HZ..=HIGHEST_HZ).contains(&frequency_hz) || !(0.0..=100.0).contains(&duty_cycle_percent) {
             return None;
@@ -46,13 +46,13 @@ impl Wave {
     pub fn duty_cycle_percent(self) -> f64 {
         self.high.as_secs_f64() / self.period.as_secs_f64() * 100.0
     }
-    /// Always low or always high: nothing ever changes.
+    /// Always low or always high, without edges.
     pub fn is_constant(self) -> bool {
         self.high.is_zero() || self.high == self.period
     }
 }
 
-/// One channel, by a name that stays the same over kernels and restarts: numbers of chips do not.
+/// One channel, by a name that is stable across kernels and restarts, unlike the numbers of chips.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Slot {
     /// The device of the chip: `fe20c000.pwm`.
@@ -66,17 +66,17 @@ impl fmt::Display for Slot {
     }
 }
 
-/// Why there is no hardware PWM on a pin.
+/// Why a pin has no hardware PWM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Without {
     /// A sentence without its full stop.
     pub why: String,
-    /// How to get it, where that is possible.
+    /// How to enable it, if possible.
     pub remedy: Option<String>,
 }
 
 impl Without {
-    /// The pin has none, and these have.
+    /// The pin has none; lists the pins that have.
     pub fn no_channel(pin: Pin, pins: &[Pin]) -> Self {
         let numbers: Vec<String> = pins.iter().map(|pin| pin.bcm().to_string()).collect();
         let others = match numbers.split_last() {
@@ -88,28 +88,28 @@ impl Without {
     }
 }
 
-/// Why a wave does not run.
+/// Why a wave cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Another program or a driver of the kernel has the channel.
+    /// Another program or a kernel driver has the channel.
     #[error("{0}")]
     Busy(String),
-    /// Another pin of ours runs on this channel.
+    /// This channel runs for another of our pins.
     #[error("it shares {slot} with GPIO {}, which runs", .pin.bcm())]
     Shared { slot: Slot, pin: Pin },
     /// The hardware or its driver cannot make this wave.
     #[error("{0}")]
     Unsupported(String),
-    /// The files are not ours to write.
+    /// This process may not write the files.
     #[error("{0}")]
     NoRights(String),
-    /// Software cannot make it: too fast.
+    /// Too fast for software.
     #[error("software makes at most {} Hz", super::software::HIGHEST_HZ)]
     TooFast,
-    /// As many threads as there may be.
+    /// The limit of threads is reached.
     #[error("{} pins have software PWM already, which is as many as may have it at once", super::software::MOST)]
     TooMany,
-    /// The line itself failed.
+    /// The line failed.
     #[error("{0}")]
     Line(#[from] line::Fault),
     #[error("{0}")]
@@ -118,52 +118,52 @@ pub enum Fault {
 
 /// The hardware channels of a board.
 pub trait Port: Send + Sync {
-    /// The channel that drives the pin as it is now. `function` is what the pin's registers say; `None` when nobody can
-    /// read them.
+    /// The channel that drives the pin now. `function` is the function in the pin's registers; `None` if they cannot be
+    /// read.
     ///
     /// # Errors
-    /// [`Without`]: what stands against it.
+    /// [`Without`], with the reason.
     fn route(&self, pin: Pin, function: Option<&line::Function>) -> Result<Slot, Without>;
 
     /// The pins that can have hardware PWM on this board, routed or not.
     fn pins(&self) -> Vec<Pin>;
 
-    /// Takes a channel and lets it run. Dropping the future leaves the channel as it was found.
+    /// Exports a channel and starts it. Dropping the future restores the channel.
     ///
     /// # Errors
     /// [`Fault::Busy`], [`Fault::NoRights`], [`Fault::Unsupported`], or the kernel's.
     fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>>;
 
-    /// Stops a channel that an earlier process of ours left running, and whether it still was taken.
+    /// Stops a channel that an earlier process of ours left running. Returns whether it was still exported.
     ///
     /// # Errors
     /// As [`Port::open`].
     fn stop_left(&self, slot: &Slot) -> Result<bool, Fault>;
 }
 
-/// A channel that is held. Dropped, it stops.
+/// A channel in use. Dropping it stops it.
 pub trait Channel: Send + Sync {
-    /// Changes the wave while it runs, without a gap.
+    /// Changes the running wave, without a gap.
     ///
     /// # Errors
-    /// [`Fault::Unsupported`]; the wave from before runs on then.
+    /// [`Fault::Unsupported`]; the previous wave continues then.
     fn set(&self, wave: Wave) -> Result<(), Fault>;
 
-    /// What the kernel says it makes now, in its own rounding.
+    /// The wave as reported by the kernel, with its rounding.
     ///
     /// # Errors
     /// The kernel's.
     fn now(&self) -> Result<Wave, Fault>;
 
-    /// Stops and gives the channel back; the pin is low, as far as the hardware drives it at all. Once is enough.
+    /// Stops and releases the channel; the pin is low, if the hardware drives it at all. Idempotent.
     ///
     /// # Errors
-    /// When the kernel refuses: the wave may go on.
+    /// When the kernel refuses: the wave may continue.
     fn stop(&self) -> Result<(), Fault>;
 }
 
 impl Wave {
-    /// As read from the kernel: `None` for a period of 0, which a channel has before it is set.
+    /// From the kernel's values: `None` for a period of 0, which a channel has before it is set.
     pub(super) fn read(period: u64, high: u64) -> Option<Self> {
         (period > 0)
             .then(|| Self { period: Duration::from_nanos(period), high: Duration::from_nanos(high.min(period)) })

@@ -1,7 +1,8 @@
-//! Waiting for files of sysfs that have just come to be, and that udev has yet to hand to our group.
+//! Waits until udev has given newly created sysfs files to our group.
 //!
-//! The kernel makes a channel's files root's own; a rule of udev gives them to the group `gpio` a moment later
-//! (`dist/udev`, or Raspberry Pi OS' own). inotify(7) tells of that change of owner, which a program makes; so nothing polls.
+//! The kernel creates a channel's files owned by root; a udev rule gives them to the group `gpio` a moment later
+//! (`dist/udev`, or Raspberry Pi OS' own). inotify(7) reports that change of owner, because a program makes it; so
+//! there is no polling.
 
 use base::os::{Root, readable};
 use rustix::{
@@ -11,22 +12,22 @@ use rustix::{
 use std::{fs::OpenOptions, io, os::fd::OwnedFd, time::Duration};
 use tokio::io::unix::AsyncFd;
 
-/// udev takes milliseconds; on a Zero 2 W that is still starting, a second.
+/// udev takes milliseconds, or up to a second on a Zero 2 W that is still starting.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Waits until every one of `files` below `folder` can be written, `folder` being made below `parent`.
+/// Waits until all `files` below `folder`, which is created in `parent`, are writable.
 ///
 /// # Errors
-/// What opening them says after three seconds.
+/// The error of opening them after three seconds.
 pub async fn writable(root: &Root, parent: &str, folder: &str, files: &[&str]) -> io::Result<()> {
-    // What can be written already needs no watch.
+    // Files that are writable already need no watch.
     let Err(refusal) = try_all(root, folder, files) else { return Ok(()) };
     let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
     let watch = readable::listen(watch)?;
     let mut last = refusal;
     let waiting = async {
         loop {
-            // Again each time: a folder that was not there before may be now.
+            // Repeated, because a folder may have appeared meanwhile.
             watch_all(&watch, root, parent, folder, files)?;
             match try_all(root, folder, files) {
                 Ok(()) => return Ok(()),
@@ -56,7 +57,7 @@ fn watch_all(watch: &AsyncFd<OwnedFd>, root: &Root, parent: &str, folder: &str, 
     let paths = files.iter().map(|file| format!("{folder}/{file}"));
     for path in std::iter::once(folder.to_owned()).chain(paths) {
         match inotify::add_watch(watch.get_ref(), root.path(&path), flags) {
-            // Once it is there, its parent's watch tells.
+            // Its parent's watch reports when it appears.
             Ok(_) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }

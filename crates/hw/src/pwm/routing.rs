@@ -1,4 +1,4 @@
-//! Which channel reaches which pin: by the configuration, or by the board's table and what the pin's registers say.
+//! Which channel reaches which pin: by the configuration, or by the board's table and the pin's registers.
 
 use super::port::{Slot, Without};
 use crate::{
@@ -9,12 +9,12 @@ use contract::values::Pin;
 
 pub struct Routing {
     pub profile: Option<&'static Profile>,
-    /// `gpio.pwm`: whoever wrote it knows what is wired and routed.
+    /// `gpio.pwm`, which takes precedence.
     pub configured: Vec<(Pin, Slot)>,
 }
 
 impl Routing {
-    /// The channel of the pin as it is now.
+    /// The channel that drives the pin now.
     pub fn route(&self, pin: Pin, function: Option<&Function>) -> Result<Slot, Without> {
         if let Some((_, slot)) = self.configured.iter().find(|(configured, _)| *configured == pin) {
             return Ok(slot.clone());
@@ -50,7 +50,7 @@ impl Routing {
         pins
     }
 
-    /// What brings the channel to the pin (Raspberry Pi's `overlays/README`, "pwm"): its functions have the numbers of the
+    /// How to route the channel to the pin (Raspberry Pi's `overlays/README`, "pwm"): function numbers are those of the
     /// older chips, on a Raspberry Pi 5 too.
     pub fn remedy(&self, pin: Pin) -> Option<String> {
         let bcm = pin.bcm();

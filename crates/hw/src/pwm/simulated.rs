@@ -1,4 +1,4 @@
-//! The simulated twin: the two channels of a Raspberry Pi 4 in memory, each on two pins, routed until a test says otherwise.
+//! The simulated PWM: the two channels of a Raspberry Pi 4 in memory, each on two pins, routed by default.
 
 use super::port::{Channel, Fault, Port, Slot, Wave, Without};
 use crate::line::Function;
@@ -13,36 +13,36 @@ use std::{
 const PINS: [(u64, u32); 4] = [(12, 0), (13, 1), (18, 0), (19, 1)];
 const CHIP: &str = "simulated.pwm";
 
-/// The channels of a simulated board. Clones are handles to the same ones.
+/// The channels of a simulated board. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedPwm(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     channels: BTreeMap<u32, Taken>,
-    /// Pins that are no PWM now.
+    /// Pins that are not PWM now.
     unrouted: BTreeSet<Pin>,
     failing: Option<String>,
 }
 
 #[derive(Debug)]
 struct Taken {
-    /// `None`: somebody else's.
+    /// `None`: used by another program.
     wave: Option<Wave>,
 }
 
 impl SimulatedPwm {
-    /// What a channel makes now: what an oscilloscope shows on its pins.
+    /// The channel's current wave, as an oscilloscope would show on its pins.
     pub fn wave(&self, channel: u32) -> Option<Wave> {
         self.state().channels.get(&channel)?.wave
     }
 
-    /// How many channels are taken, by anybody.
+    /// Number of exported channels.
     pub fn taken(&self) -> usize {
         self.state().channels.len()
     }
 
-    /// Makes the pin a plain GPIO, as without an overlay, or PWM again.
+    /// Makes the pin PWM, or a plain GPIO as without an overlay.
     pub fn route_to(&self, pin: Pin, routed: bool) {
         let mut state = self.state();
         if routed {
@@ -52,7 +52,7 @@ impl SimulatedPwm {
         };
     }
 
-    /// Another program takes the channel or, with `false`, gives it back.
+    /// Lets another program take the channel or, with `false`, release it.
     pub fn take_away(&self, channel: u32, taken: bool) {
         let mut state = self.state();
         if taken {
@@ -62,7 +62,7 @@ impl SimulatedPwm {
         }
     }
 
-    /// From now on every access fails with `why`; `None` heals.
+    /// From now on every access fails with `why`; `None` clears the fault.
     pub fn fail(&self, why: Option<&str>) {
         self.state().failing = why.map(str::to_owned);
     }
@@ -75,7 +75,7 @@ impl SimulatedPwm {
         }
     }
 
-    /// No change is left half done, so a panic elsewhere leaves it whole.
+    /// Every change is completed or not begun, so a poisoned lock is safe to use.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,7 +143,7 @@ impl Channel for Taking {
 
 impl Drop for Taking {
     fn drop(&mut self) {
-        // A board that fails keeps its channel running, as a real one might.
+        // On an injected fault the channel keeps running, as a real one might.
         let _ = self.stop();
     }
 }

@@ -1,9 +1,9 @@
-//! PWM by a thread that moves the line at each edge's time.
+//! Software PWM: a thread switches the line at each edge's time.
 //!
-//! Every edge has its own time on the monotonic clock, so that a late one shifts no other. Between edges the thread is parked: the
-//! kernel wakes it with a high-resolution timer, or whoever changes the wave or ends it does at once. 0 and 100 per cent
-//! have no edges, and the thread sleeps until something changes. It has no priority of its own (the unit has
-//! RestrictRealtime), so how steady it is depends on what else runs; [`Tally`] measures it.
+//! Every edge has its scheduled time on the monotonic clock, so a late one does not shift the others. Between edges the
+//! thread is parked, until a high-resolution timer, a change or the end wakes it. 0 and 100 per cent have no edges, so
+//! the thread sleeps until a change. It has normal priority (the unit has RestrictRealtime), so its jitter depends on
+//! the load; [`Tally`] measures it.
 
 use super::{
     port::{Fault, Wave},
@@ -22,18 +22,18 @@ use std::{
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
-/// The fastest, in hertz: at 2 kHz one per cent of duty is 5 µs, which is less than a wake-up takes (docs/pwm.md).
+/// The highest frequency, in hertz: at 2 kHz one per cent of duty is 5 µs, less than a wake-up takes (docs/pwm.md).
 pub const HIGHEST_HZ: f64 = 2000.0;
-/// Pins at once; a thread each.
+/// Limit of simultaneous waves, each with a thread.
 pub const MOST: usize = 4;
-/// A measurement is of so many periods …
+/// A measurement takes this many periods …
 const ENOUGH_PERIODS: u64 = 10;
-/// … or of this long, whichever is shorter.
+/// … or this long, whichever is shorter.
 const ENOUGH_TIME: Duration = Duration::from_millis(100);
-/// The thread calls the kernel and counts; most of this is never touched, and so not there.
+/// The thread needs little stack; untouched pages use no memory.
 const STACK: usize = 128 * 1024;
 
-/// A thread that makes a wave on a line. Dropped, it ends, and the line is low.
+/// A thread that drives a wave on a line. Dropping it ends the thread, with the line low.
 pub struct Generator {
     shared: Arc<Shared>,
     thread: Thread,
@@ -44,16 +44,16 @@ pub struct Generator {
 struct Shared {
     line: Arc<dyn Line>,
     state: Mutex<State>,
-    /// There is something new in `state` for the thread.
+    /// `state` has changed for the thread.
     told: AtomicBool,
-    /// The thread has measured enough, or ended.
+    /// Notified when the thread has measured enough, or ended.
     measured: Notify,
 }
 
 struct State {
     wave: Wave,
     stop: bool,
-    /// The thread has not come to it yet.
+    /// The thread has not applied it yet.
     pending: bool,
     tally: Tally,
     /// Why the thread ended by itself.
@@ -61,24 +61,24 @@ struct State {
 }
 
 impl Generator {
-    /// Begins at once with the rising edge. `permit` bounds how many there are.
+    /// Starts at once with the rising edge. `permit` limits the number of threads.
     ///
     /// # Errors
-    /// The kernel's, when there can be no more threads.
+    /// The kernel's, when no more threads can be started.
     pub fn start(pin: Pin, line: Arc<dyn Line>, wave: Wave, permit: OwnedSemaphorePermit) -> Result<Self, Fault> {
         let state = Mutex::new(State { wave, stop: false, pending: true, tally: Tally::default(), fault: None });
         let shared = Arc::new(Shared { line, state, told: AtomicBool::new(false), measured: Notify::new() });
         let theirs = Arc::clone(&shared);
-        // 15 bytes are what ps shows of a thread.
+        // ps shows 15 bytes of a thread's name.
         let builder = thread::Builder::new().name(format!("pwm-gpio{}", pin.bcm())).stack_size(STACK);
         let handle = builder.spawn(move || theirs.run())?;
         Ok(Self { shared, thread: handle.thread().clone(), handle: Mutex::new(Some(handle)), _permit: permit })
     }
 
-    /// Changes the wave within the period that runs: the line stays as it is until its next edge is due by the new one.
+    /// Changes the wave within the current period: the line keeps its level until its next edge by the new wave.
     ///
     /// # Errors
-    /// [`Fault::TooFast`], and why the thread has ended.
+    /// [`Fault::TooFast`], or why the thread has ended.
     pub fn set(&self, wave: Wave) -> Result<(), Fault> {
         feasible(wave)?;
         self.alter(|state| {
@@ -88,7 +88,7 @@ impl Generator {
         self.glance().map(drop)
     }
 
-    /// The wave, and what was measured of it so far.
+    /// The wave, and its measurement so far.
     ///
     /// # Errors
     /// Why the thread has ended: the line could not be driven.
@@ -100,7 +100,7 @@ impl Generator {
         }
     }
 
-    /// The same, once the thread has come to it and ten periods or 100 ms have been measured since the last change.
+    /// The same, once the thread has applied it and ten periods or 100 ms were measured since the last change.
     ///
     /// # Errors
     /// As [`Generator::glance`].
@@ -116,16 +116,16 @@ impl Generator {
                 told.await;
             }
         };
-        // Too slow a wave for ten of them: then what there is.
+        // For a wave too slow for ten periods: the measurement so far.
         let _ = tokio::time::timeout(ENOUGH_TIME, enough).await;
         self.glance()
     }
 
-    /// Ends the thread and waits for it, which takes as long as waking it. The line is low then, and still held.
+    /// Ends the thread and waits for it, which takes as long as a wake-up. The line is then low, and still held.
     pub fn stop(&self) {
         self.alter(|state| state.stop = true);
         if let Some(handle) = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // A panic of the thread has been told by its hook; there is nothing else to take from it.
+            // The hook has reported a panic of the thread already.
             let _ = handle.join();
         }
     }
@@ -153,7 +153,7 @@ impl State {
     }
 }
 
-/// How long the line stays at `level`, counted from the beginning of the period.
+/// How long the line stays at `level`, within a period.
 fn part(wave: Wave, level: Level) -> Duration {
     if level.is_high() { wave.high() } else { wave.period() }
 }
@@ -161,18 +161,19 @@ fn part(wave: Wave, level: Level) -> Duration {
 /// # Errors
 /// [`Fault::TooFast`].
 pub fn feasible(wave: Wave) -> Result<(), Fault> {
-    // 0 and 100 per cent are no work at any frequency.
+    // 0 and 100 per cent work at any frequency.
     if wave.is_constant() || wave.period().as_secs_f64() >= 1.0 / HIGHEST_HZ { Ok(()) } else { Err(Fault::TooFast) }
 }
 
 impl Shared {
-    /// Every change is whole, so a panic elsewhere leaves it usable.
+    /// Every change is atomic, so a poisoned lock is safe to use.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self) {
-        // Without it the kernel may be 50 µs late on purpose (prctl(2), PR_SET_TIMERSLACK). Refused, that shows in the tally.
+        // Otherwise the kernel may add 50 µs of timer slack (prctl(2), PR_SET_TIMERSLACK). If refused, the measurement
+        // shows it.
         let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
         let ended = self.make().and_then(|()| self.line.set(Level::Low));
         if let Err(fault) = ended {
@@ -181,12 +182,12 @@ impl Shared {
         self.measured.notify_waiters();
     }
 
-    /// Edge after edge, until told to stop.
+    /// Makes edge after edge, until stopped.
     fn make(&self) -> Result<(), line::Fault> {
         let mut tally = Tally::default();
         let mut wave = self.state().wave;
         let mut level = Level::of(!wave.high().is_zero());
-        // When the period that runs began, by the schedule.
+        // The scheduled start of the current period.
         let mut rise = Instant::now();
         self.line.set(level)?;
         tally.edge(level, rise, Instant::now());
@@ -205,7 +206,7 @@ impl Shared {
                     if was_constant && level.is_high() {
                         rise = now;
                     } else if was_constant || rise + part(wave, level) < now {
-                        // The next edge is now, and what follows it as long as it should be.
+                        // The next edge is now, and the following ones keep their lengths.
                         rise = now.checked_sub(part(wave, level)).unwrap_or(now);
                     }
                 }
@@ -216,7 +217,7 @@ impl Shared {
                 let at = Instant::now();
                 tally.edge(level, due, at);
                 if level.is_high() {
-                    // Behind by a period and more (the machine slept, or was busy): none are made up for.
+                    // A period or more late (the machine slept, or was busy): missed periods are skipped.
                     rise = if at < due + wave.period() { due } else { at };
                     self.publish(tally);
                 }
@@ -224,7 +225,7 @@ impl Shared {
         }
     }
 
-    /// What to make from now on; `None` when that is nothing.
+    /// The wave to make; `None` at the end.
     fn next_wave(&self) -> Option<Wave> {
         let state = self.state();
         (!state.stop).then_some(state.wave)
@@ -242,7 +243,7 @@ impl Shared {
         }
     }
 
-    /// Waits for `next`, or for ever. Whether there is something new instead.
+    /// Waits until `next`, or without limit. Returns whether the state has changed instead.
     fn told_before(&self, next: Option<Instant>) -> bool {
         loop {
             if self.told.swap(false, Ordering::Acquire) {
@@ -258,7 +259,7 @@ impl Shared {
 
     fn publish(&self, tally: Tally) {
         let mut state = self.state();
-        // What was measured of the wave before is not of this one.
+        // A measurement of the previous wave does not count for the new one.
         if !self.told.load(Ordering::Acquire) {
             state.tally = tally;
         }

@@ -1,8 +1,8 @@
-//! The channels of the kernel's PWM chips, by `/sys/class/pwm` (Documentation/driver-api/pwm.rst, "Using PWMs with the sysfs
-//! interface").
+//! The channels of the kernel's PWM chips, through `/sys/class/pwm` (Documentation/driver-api/pwm.rst, "Using PWMs with
+//! the sysfs interface").
 //!
-//! A channel is exported, set and enabled by writing files, and given back by `unexport`. Only one may have it exported: that
-//! is what keeps two programs apart. The kernel does not stop a channel when its program ends.
+//! A channel is exported, set and enabled by writing files, and released by `unexport`. Only one program can export it,
+//! which keeps programs apart. The kernel does not stop a channel when its program ends.
 
 use super::{
     exported::{Exported, refused, write},
@@ -30,7 +30,7 @@ impl Sysfs {
         Self { root, routing: Routing { profile, configured } }
     }
 
-    /// `sys/class/pwm/pwmchip2`, by the name of its device or by its own.
+    /// `sys/class/pwm/pwmchip2`, found by its device's name or by its own.
     fn chip(&self, wanted: &str) -> Option<String> {
         let names = self.root.list(CLASS).unwrap_or_default();
         let chips = names.into_iter().filter(|name| name.starts_with("pwmchip"));
@@ -81,7 +81,7 @@ impl Sysfs {
         }
         let export = format!("{}/export", channel.chip);
         write(&self.root, &export, slot.channel).map_err(|error| refused(error, &export))?;
-        // From here on, dropping it gives it back.
+        // From here on, dropping it unexports it.
         channel.ours.store(true, Ordering::Relaxed);
         let waited = rights::writable(&self.root, &channel.chip, &channel.folder, &FILES).await;
         waited.map_err(|error| refused(error, &channel.folder))?;

@@ -1,4 +1,4 @@
-//! What software PWM achieves, counted edge by edge by its own thread.
+//! Measures the edges of software PWM, in its own thread.
 
 use super::port::Wave;
 use crate::line::Level;
@@ -21,10 +21,10 @@ pub enum Jitter {
 
 const LOW: Duration = Duration::from_micros(100);
 const MEDIUM: Duration = Duration::from_millis(1);
-/// Of so many edges one may be later than its class says.
+/// One in this many edges may be later than its class allows.
 const ONE_OF: u64 = 100;
 
-/// Since the wave was last changed.
+/// Since the last change of the wave.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Whole periods.
@@ -35,14 +35,14 @@ pub struct Tally {
     worst: Duration,
     first_rise: Option<Instant>,
     last_rise: Option<Instant>,
-    /// How long the line was high in the whole periods.
+    /// Time high in the whole periods.
     high: Duration,
-    /// In the one that has begun.
+    /// Time high in the current period.
     high_now: Duration,
 }
 
 impl Tally {
-    /// An edge to `level` that was due at `due` was made at `at`.
+    /// Records an edge to `level` that was due at `due` and made at `at`.
     pub fn edge(&mut self, level: Level, due: Instant, at: Instant) {
         let late = at.saturating_duration_since(due);
         self.edges += 1;
@@ -64,8 +64,8 @@ impl Tally {
         }
     }
 
-    /// Frequency in hertz and duty cycle in per cent as measured; as scheduled while no whole period has passed. The
-    /// schedule does not drift: each edge has its time, whatever became of the one before it.
+    /// The measured frequency in hertz and duty cycle in per cent; the scheduled ones before the first whole period.
+    /// The schedule does not drift: each edge has a fixed time.
     pub fn achieved(&self, wave: Wave) -> (f64, f64) {
         let span = self.first_rise.zip(self.last_rise).map(|(first, last)| last.saturating_duration_since(first));
         match span {
@@ -86,7 +86,7 @@ impl Tally {
         }
     }
 
-    /// The latest edge of all.
+    /// The delay of the latest edge.
     pub fn worst(&self) -> Duration {
         self.worst
     }

@@ -65,8 +65,8 @@ pub trait BootFlow: Send + Sync {
     /// The argument of reboot(2) that starts the armed trial: `0 tryboot` on a Raspberry Pi. `None`: any restart does.
     fn trial_argument(&self) -> Option<&str>;
 
-    /// The build time of the running bootloader in seconds since 1970, if it reports one. It tells whether the bootloader
-    /// can try a slot at all, and is compared with a bundle's `min_eeprom`.
+    /// The build time of the running bootloader in seconds since 1970, if it reports one. It tells whether the
+    /// bootloader can try a slot at all, and is compared with a bundle's `min_eeprom`.
     fn bootloader_built(&self) -> Option<u64> {
         None
     }

@@ -84,7 +84,7 @@ pub fn choose(index: &Index, device: &Device) -> Choice {
     first.unwrap_or(Choice::UpToDate)
 }
 
-/// A pinned version ignores the rollout, but not revocations and pauses.
+/// A pinned version ignores rings and rollouts, but not revocations and pauses.
 fn pinned(index: &Index, device: &Device, pin: &str) -> Choice {
     let Some(offer) = index.releases.iter().find(|offer| offer.version == pin) else {
         return match device.version == pin {

@@ -9,7 +9,7 @@ use crate::{
 };
 use base::error::{ErrorCode, ToolError};
 
-/// What of a verified manifest decides.
+/// The parts of a verified manifest that decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub manifest: Digest,
@@ -21,7 +21,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// That of a manifest whose signatures were verified.
+    /// The candidate of a manifest whose signatures were verified.
     pub fn of(manifest: &Manifest, digest: Digest) -> Self {
         Self {
             manifest: digest,
@@ -33,30 +33,31 @@ impl Candidate {
     }
 }
 
-/// A candidate, and what it is judged by beside what is recorded.
+/// A candidate, and the inputs of the decision besides the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     pub candidate: &'a Candidate,
-    /// What the boot chain says now.
+    /// The boot chain's current evidence.
     pub seen: &'a Evidence,
-    /// The running image's own counter, where it has one.
+    /// The running image's own counter, if it has one.
     pub running: Option<u64>,
     pub limits: Limits,
     /// Milliseconds since 1970.
     pub now_ms: i64,
 }
 
-/// No image with a smaller counter is installed: the stored floor, or the running image's own counter when that is larger (a card
-/// whose records were lost), or what was revoked.
+/// No image with a smaller counter is installed: the largest of the stored floor, the running image's own counter (in
+/// case the records were lost), and `revoke_below`.
 pub fn floor(state: &State, running: Option<u64>) -> u64 {
     state.counter_floor.max(state.revoke_below).max(running.unwrap_or(0))
 }
 
-/// The slot it would be written to.
+/// The slot that it would be written to.
 ///
 /// # Errors
-/// `failed_precondition` while a trial is uncommitted, before the boot chain names the running slot, for a version that is blocked,
-/// older than the floor, or another one under a counter that is taken; `resource_exhausted` by rule 16.
+/// `failed_precondition` while a trial is uncommitted, while the running slot is not the boot chain's default, for a
+/// version that is blocked, older than the floor, or different from another one with the same counter;
+/// `resource_exhausted` by rule 16.
 pub fn admit(state: &State, asked: &Asked) -> Result<Slot, ToolError> {
     let &Asked { candidate, seen, running, limits, now_ms } = asked;
     let target = place(state, seen)?;
@@ -110,7 +111,7 @@ pub fn admit(state: &State, asked: &Asked) -> Result<Slot, ToolError> {
     Ok(target)
 }
 
-/// The slot that does not run, where the boot chain agrees that it is not the one to start.
+/// The slot that does not run, if the boot chain agrees that it is not the default.
 fn place(state: &State, seen: &Evidence) -> Result<Slot, ToolError> {
     let running = match (seen.booted, seen.root) {
         (Some(boot), Some(root)) if boot != root => {

@@ -1,4 +1,5 @@
-//! Step 7 and what leads back to it: arming, restarting, arming again, and an operator's rollback, which is a trial like any other.
+//! Step 7 and its repetitions: arming, restarting, arming again, and an operator's rollback, which is an ordinary
+//! trial.
 
 use super::{
     Act, Kind, Limits, MOST_ARMINGS, Orderly, Pending, Stage, State, Step, effects,
@@ -13,11 +14,12 @@ use crate::{
 use base::error::ToolError;
 use serde_json::Map;
 
-/// The head is written: the target may be tried. The record first, then the boot chain: cut in between, the next boot finds it "armed, not
-/// tried" and arms it.
+/// The head is written: the target may be tried. The record is written before the boot chain: after a cut in between,
+/// the next boot finds it "armed, not tried" and arms it.
 ///
 /// # Errors
-/// `failed_precondition` unless it was being written (whoever writes has read everything back by now), and when it was armed [`MOST_ARMINGS`] times already.
+/// `failed_precondition` unless it was being written (everything must have been read back), and when it was armed
+/// [`MOST_ARMINGS`] times already.
 pub fn arm(state: &State, seen: &Evidence) -> Result<Step, ToolError> {
     let update = at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?;
     if update.armings >= MOST_ARMINGS {
@@ -28,7 +30,7 @@ pub fn arm(state: &State, seen: &Evidence) -> Result<Step, ToolError> {
     Ok(Step { state: Some(next), after: vec![Act::Arm(target)], ..Step::default() })
 }
 
-/// `state` with `update` in it, armed, which counts; and its slot.
+/// `state` with `update` armed once more, which is counted; and its slot.
 pub(super) fn armed_once_more(state: &State, mut update: Pending, seen: &Evidence) -> (State, crate::Slot) {
     update.armings += 1;
     let target = armed(&mut update, seen);
@@ -41,7 +43,7 @@ pub(super) fn armed_once_more(state: &State, mut update: Pending, seen: &Evidenc
     (next, target)
 }
 
-/// Sets the stage; gives the target back.
+/// Sets the stage; returns the target.
 fn armed(update: &mut Pending, seen: &Evidence) -> crate::Slot {
     update.stage = Stage::Armed;
     update.armed_in.clone_from(&seen.boot_id);
@@ -51,7 +53,7 @@ fn armed(update: &mut Pending, seen: &Evidence) -> crate::Slot {
     update.target
 }
 
-/// Tells the boot chain again what is armed and was not tried. Not another arming.
+/// Arms the boot chain again for what is armed and was not tried. Does not count as an arming.
 ///
 /// # Errors
 /// `failed_precondition` unless an update is armed.
@@ -60,7 +62,7 @@ pub fn rearm(state: &State) -> Result<Step, ToolError> {
     Ok(Step { after: vec![Act::Arm(target)], ..Step::default() })
 }
 
-/// When the machine restarts into what is armed, from now on; `why` is for `last_attempt` (empty: there is nothing to say).
+/// Sets when the machine restarts into the armed slot; `why` is for `last_attempt` (empty: nothing to report).
 ///
 /// # Errors
 /// `failed_precondition` unless an update is armed.
@@ -73,8 +75,8 @@ pub fn plan_restart(state: &State, restart: RestartPlan, why: &str) -> Result<St
     Ok(if next == *state { Step::default() } else { Step::to(next) })
 }
 
-/// The marker of an orderly restart, written before it: without it the next boot could not tell a lost flag from a trial that died.
-/// `trial` says whether it goes into the armed slot.
+/// The marker of a requested restart, written before it: without it the next boot could not distinguish a lost flag
+/// from a crashed trial. `trial` says whether it goes into the armed slot.
 ///
 /// # Errors
 /// `resource_exhausted` by rule 16; `failed_precondition` for a trial that is not armed.
@@ -95,11 +97,11 @@ pub fn restarting(
     Ok(Step::to(next))
 }
 
-/// Rule 5: after a failed trial the old slot was looked at. Offline as well: it was not the update's fault, and it is armed again
-/// (at most [`MOST_ARMINGS`] times in all); else the version is blocked and its slot cannot be started any more.
+/// Rule 5: after a failed trial the old slot was checked. If it is offline as well, the update was not at fault, and is
+/// armed again (at most [`MOST_ARMINGS`] times in all); otherwise the version is blocked and its slot made unbootable.
 ///
 /// # Errors
-/// `failed_precondition` unless a trial was rolled back and waits for this.
+/// `failed_precondition` unless a failed trial waits for this.
 pub fn judge_old(state: &State, seen: &Evidence, online: bool, now_ms: i64) -> Result<Step, ToolError> {
     let verdict = &at(state, &[Stage::RolledBack])?.verdict;
     let reason = verdict.as_ref().map(|verdict| verdict.reason.clone());
@@ -110,11 +112,11 @@ pub fn judge_old(state: &State, seen: &Evidence, online: bool, now_ms: i64) -> R
     Ok(effects::arm_again(state, seen, &format!("{reason}; the old version is offline as well"), now_ms))
 }
 
-/// Back to the version of the other slot, as a trial that has to prove itself like any other. `reason` is why, for `last_attempt`.
+/// Returns to the version of the other slot, as an ordinary trial. `reason` is for `last_attempt`.
 ///
 /// # Errors
-/// `failed_precondition` while an update is under way (a trial that runs is ended by [`super::condemn`]), and when the other slot is not
-/// known to be good, or below `revoke_below`.
+/// `failed_precondition` while an update is under way (a running trial is ended by [`super::condemn`]), and when the
+/// other slot is not known to be good, or is below `revoke_below`.
 pub fn roll_back(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
     if let Some(update) = &state.update {
         return Err(ToolError::precondition(format!("the update to version {} is not over", update.version))
@@ -127,7 +129,7 @@ pub fn roll_back(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> R
     })?;
     let target = running.other();
     let record = state.slots.of(target);
-    // From the factory both slots are alike: nothing is recorded of the other one, and it starts.
+    // From the factory both slots are equal: nothing is recorded of the other one, but it starts.
     let startable = matches!(record.state, SlotState::Good | SlotState::Unknown) && !record.barred;
     if !startable {
         let why = record.note.clone().unwrap_or_else(|| "nothing that can be started".into());

@@ -1,15 +1,15 @@
-//! The time that is certain to have passed (rule 13): it rises with what is committed, and with nothing else.
+//! The time that has certainly passed (rule 13): raised only by commits.
 
 use super::{Stage, State, Step};
 
-/// Seconds since 1970: when the running image was built, or the newest committed release was made. What earlier versions stored is
-/// not looked at: they raised it before a release had proved itself, so it may lie in the future.
+/// Seconds since 1970: when the running image was built, or the newest committed release was made. The value stored by
+/// earlier versions is ignored: they raised it before a release had succeeded, so it may lie in the future.
 pub fn floor(state: &State, built: u64) -> u64 {
     state.committed_time.max(built)
 }
 
-/// Before a commit, where the clock is known by now: a release that was installed while it was not, and says that it was made after
-/// `latest` (seconds since 1970), raises the floor to `latest` only. Nothing for any other.
+/// Before a commit, now that the clock is known: a release that was installed without a clock, and claims a time after
+/// `latest` (seconds since 1970), raises the floor to `latest` only. Has no effect on others.
 pub fn not_after(state: &State, latest: u64) -> Step {
     let mut next = state.clone();
     match next.update.as_mut().filter(|update| update.stage == Stage::Trial && update.created > latest) {

@@ -1,7 +1,7 @@
-//! The count of boots that were never found healthy, kept by the initramfs (rule 2 of docs/update.md): one sector at byte 4096 of the
-//! agent-state area, so simple that a shell can write it. Each boot puts its slot's letter into the first byte that is zero; whoever finds
-//! a boot healthy zeroes the sector. No checksum: a torn sector has letters too many or too few, and both only move the moment at which
-//! the other slot is asked for.
+//! The count of boots that were never found healthy, kept by the initramfs (rule 2 of docs/update.md): one sector at
+//! byte 4096 of the agent-state area, in a form that a shell can write. Each boot puts its slot's letter into the first
+//! zero byte; a healthy boot zeroes the sector. No checksum: a torn sector has too many or too few letters, which only
+//! changes when the other slot is requested.
 
 use crate::{
     Slot,
@@ -10,12 +10,12 @@ use crate::{
 use base::error::ToolError;
 use std::io;
 
-/// Where it is, in bytes from the start of the area.
+/// Its offset in the area, in bytes.
 pub const AT: u64 = 4096;
-/// How long it is. When it is full, the count is, too.
+/// Its size in bytes. Boots beyond that are not counted.
 pub const SIZE: usize = 512;
 
-/// Boots that nobody found healthy.
+/// Boots that were not found healthy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unhealthy {
     pub a: u32,
@@ -28,14 +28,14 @@ impl Unhealthy {
         Self { a: count(b'A'), b: count(b'B') }
     }
 
-    /// For people: slots that were started more than once since. Once is the boot that runs.
+    /// For people: slots that were started more than once since. One start is the running boot.
     pub fn faults(self) -> Vec<String> {
         let often = [(Slot::A, self.a), (Slot::B, self.b)].into_iter().filter(|(_, times)| *times > 1);
         often.map(|(slot, times)| format!("slot {slot} was started {times} times and not found healthy")).collect()
     }
 }
 
-/// What the initramfs counted.
+/// Reads the initramfs' count.
 ///
 /// # Errors
 /// Those of the card.
@@ -45,7 +45,7 @@ pub fn read(disk: &dyn Disk) -> Result<Unhealthy, ToolError> {
     Ok(Unhealthy::of(&sector))
 }
 
-/// Zeroes the count; writes nothing when it is zero.
+/// Zeroes the count; writes nothing when it is zero already.
 ///
 /// # Errors
 /// Those of the card.

@@ -1,4 +1,4 @@
-//! What rows of the table do, where several share it: giving a version up, and arming it again.
+//! Effects shared by several rows of the table: giving a version up, and arming it again.
 
 use super::{
     Act, Kind, MOST_ARMINGS, State, Step,
@@ -11,8 +11,8 @@ use crate::{
     status::{Phase, SlotState},
 };
 
-/// The update is over: blocked, and its slot cannot be started any more. A rollback that failed leaves its slot as it was. The other
-/// slot is the default before anything else: a head is only zeroed behind a default that stands.
+/// The update is over: blocked, and its slot made unbootable. A failed rollback leaves its slot as it was. The other
+/// slot is made the default first: a head is only zeroed when the default is another slot.
 pub(super) fn give_up(state: &State, reason: &str, now_ms: i64) -> Step {
     let mut next = state.clone();
     let Some(update) = next.update.take() else { return Step::default() };
@@ -37,8 +37,9 @@ pub(super) fn give_up(state: &State, reason: &str, now_ms: i64) -> Step {
     Step { before: vec![Act::Default(target.other())], state: Some(next), after }
 }
 
-/// Another trial without another download, if it was armed less than [`MOST_ARMINGS`] times; else it is given up. The boot chain
-/// forgets the last trial before the record does: else a chain that counts would show this one as spent.
+/// Another trial without another download, if it was armed less than [`MOST_ARMINGS`] times; otherwise it is given up.
+/// The boot chain forgets the last trial before the record does, or a chain that counts would show the new one as
+/// spent.
 pub(super) fn arm_again(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> Step {
     let Some(update) = &state.update else { return Step::default() };
     if update.armings >= MOST_ARMINGS {
@@ -51,15 +52,15 @@ pub(super) fn arm_again(state: &State, seen: &Evidence, reason: &str, now_ms: i6
     Step { before: vec![Act::Default(target.other())], state: Some(next), after: vec![Act::Arm(target)] }
 }
 
-/// A boot of the target is remembered, in the record and in the attempt.
+/// Records a boot of the target, in the update and in the attempt.
 pub(super) fn remember_trial(state: &mut State, seen: &Evidence) {
     let id = seen.boot_id.clone().unwrap_or_else(|| "unknown".into());
     let Some(update) = &mut state.update else { return };
     if seen.boot_id.is_some() && update.trials.last() == Some(&id) {
         return;
     }
-    // One more than may be armed says "too often". A boot chain that forgets can start the target without ever being told to, and the
-    // record must not grow with every such start.
+    // One more than may be armed is enough to show the excess. A boot chain that lost its state can start the target
+    // any number of times, and the record must not grow with each.
     newest(&mut update.trials, id.clone(), usize::from(MOST_ARMINGS) + 1);
     if let Some(attempt) = &mut state.last_attempt {
         newest(&mut attempt.boot_ids, id, usize::from(MOST_ARMINGS));
@@ -72,7 +73,7 @@ fn newest(ids: &mut Vec<String>, id: String, most: usize) {
     ids.drain(..ids.len().saturating_sub(most));
 }
 
-/// What restarted the machine out of the trial, in words, and whether that was asked for.
+/// What ended the trial's boot, in words, and whether it was a requested restart.
 pub(super) fn cause(state: &State, seen: &Evidence) -> (String, String) {
     let last = state.update.as_ref().and_then(|update| update.trials.last());
     if let Some(asked) =
@@ -84,7 +85,7 @@ pub(super) fn cause(state: &State, seen: &Evidence) -> (String, String) {
     (cause.into(), format!("the trial ended without a verdict (reset: {cause})"))
 }
 
-/// A record of a slot no longer carries what it is not.
+/// Marks a slot good and clears what no longer applies.
 pub(super) fn good(state: &mut State, slot: Slot) {
     let record = state.slots.of_mut(slot);
     record.state = SlotState::Good;

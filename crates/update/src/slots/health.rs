@@ -1,14 +1,15 @@
-//! What follows once the running slot was found healthy, outside of a trial.
+//! The effects of a healthy boot outside of a trial.
 
 use super::{Act, Standing, State, Step, effects::good, trial::finish};
 use crate::{Slot, boot::Evidence, status::SlotState};
 use base::error::ToolError;
 
-/// The running slot is healthy: where the boot chain counts, its count is filled up; the initramfs' count is zeroed; after a walk, the
-/// running slot becomes the default. `by_person`: a person says so too, without which an unrecorded slot becomes nothing.
+/// The running slot is healthy: where the boot chain counts, its tries are reset; the initramfs' count is zeroed; after
+/// a fallback, the running slot becomes the default. `by_person`: a person confirms it, which an unrecorded slot
+/// requires.
 ///
 /// # Errors
-/// `failed_precondition` in a trial (that is [`super::commit`]'s), and where nothing may be made the default.
+/// `failed_precondition` in a trial (see [`super::commit`]), and where no slot may be made the default.
 pub fn healthy(
     state: &State,
     seen: &Evidence,
@@ -24,7 +25,7 @@ pub fn healthy(
         Standing::Normal | Standing::Interrupted | Standing::RolledBack => {
             Ok(Step { before: Vec::new(), state: None, after: vec![Act::Default(running), Act::ClearCount] })
         }
-        // Telling the chain its default again would disarm the other one.
+        // Setting the default again would disarm the other slot.
         Standing::Armed => Ok(Step { after: vec![Act::ClearCount], ..Step::default() }),
         Standing::Walked => Ok(walked(state, seen, running, now_ms)),
         Standing::Unrecorded if by_person => Ok(walked(state, seen, running, now_ms)),
@@ -37,7 +38,7 @@ pub fn healthy(
     }
 }
 
-/// The default becomes the running slot, then that is recorded.
+/// Makes the running slot the default, then records that.
 fn walked(state: &State, seen: &Evidence, running: Slot, now_ms: i64) -> Step {
     let ours = state.update.as_ref().is_some_and(|update| update.target == running);
     let step =
@@ -45,7 +46,8 @@ fn walked(state: &State, seen: &Evidence, running: Slot, now_ms: i64) -> Step {
     let mut next = step.state.unwrap_or_else(|| state.clone());
     good(&mut next, running);
     let other = next.slots.of_mut(running.other());
-    // A chain that counts takes a default that runs low on boots for the other one already: it is dead when it has none.
+    // A chain that counts prefers the other slot already when its default has few boots left; the default is dead only
+    // at zero.
     let other_named = [seen.default, seen.armed].contains(&Some(running.other()));
     let unstarted = match seen.tries {
         Some(tries) => other_named && tries.of(running.other()) == 0,

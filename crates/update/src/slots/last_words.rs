@@ -1,5 +1,5 @@
-//! What a trial that died left behind. The kernel keeps its last words in memory, and does not say of which boot they are: words that were
-//! there when the trial was armed or began are older than it.
+//! Crash messages of a failed trial. The kernel keeps them in memory without saying which boot they are from: messages
+//! that existed when the trial was armed or began are older than it.
 
 use super::Pending;
 use crate::{
@@ -9,15 +9,15 @@ use crate::{
 
 /// Longest log tail that is recorded, in bytes.
 pub const LONGEST_LOG: usize = 4096;
-/// Most words that are known again, so that the record does not grow.
+/// Most hashes of known messages, so that the record does not grow.
 const MOST_HEARD: usize = 24;
 
-/// The end of `log`, whole letters.
+/// The end of `log`, cut at a character.
 pub(super) fn tail(log: &str) -> String {
     log[log.ceil_char_boundary(log.len().saturating_sub(LONGEST_LOG))..].to_owned()
 }
 
-/// What is there now is not of what comes next.
+/// Marks the present messages as older than the next trial.
 pub(super) fn hear(update: &mut Pending, seen: &Evidence) {
     for digest in seen.last_words.iter().map(|words| Digest::of(words.as_bytes())) {
         if !update.heard.contains(&digest) && update.heard.len() < MOST_HEARD {
@@ -26,10 +26,10 @@ pub(super) fn hear(update: &mut Pending, seen: &Evidence) {
     }
 }
 
-/// The trial's, right after it ended.
+/// The trial's messages, just after it ended.
 pub(super) fn of_trial(update: Option<&Pending>, seen: &Evidence) -> Option<String> {
     use ResetCause::{OverVoltage, PowerOn, SwitchedOff, UnderVoltage};
-    // Memory without power forgets: whatever is there is a copy of older words.
+    // Memory is lost without power: whatever is there is a copy of older messages.
     if matches!(seen.reset, Some(PowerOn | UnderVoltage | OverVoltage | SwitchedOff)) {
         return None;
     }

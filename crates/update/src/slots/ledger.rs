@@ -1,4 +1,4 @@
-//! The record and the card together: performs steps, and keeps what was recorded at hand.
+//! The record together with the card: performs steps, and caches the record.
 
 use super::{Case, Settled, Standing, State, Step, Store, counter, perform, settle};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use base::error::ToolError;
 use std::sync::Arc;
 
-/// One per machine, in the agent. All of it sleeps.
+/// One per machine, in the agent. All methods block.
 pub struct Ledger {
     disk: Arc<dyn Disk>,
     flow: Arc<dyn BootFlow>,
@@ -19,7 +19,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Reads what is recorded.
+    /// Reads the record.
     ///
     /// # Errors
     /// Those of [`Store::open`].
@@ -33,21 +33,22 @@ impl Ledger {
         Ok(Self { disk, flow, store: opened.store, state: opened.state, faults })
     }
 
-    /// What is recorded.
+    /// The current record.
     pub const fn state(&self) -> &State {
         &self.state
     }
-    /// What was found wrong when the record was opened: torn copies, boots that nobody found healthy.
+    /// Problems found when the record was opened: torn copies, boots that were not found healthy.
     pub fn faults(&self) -> &[String] {
         &self.faults
     }
-    /// What the boot chain says now.
+    /// Reads the boot chain's evidence.
     pub fn evidence(&self) -> Evidence {
         self.flow.evidence()
     }
 
-    /// Settles this boot and performs what follows. The standing holds whatever becomes of that, and its failure is given beside it; but where
-    /// the boot chain could not be mended, a restart would only lead here again, and the slot that runs is one that was walked to.
+    /// Settles this boot and performs the step. The standing is returned with the step's result, whether that failed or
+    /// not. One exception: if the boot chain could not be repaired, a restart would only lead here again, so the
+    /// standing is that of a fallback to the running slot.
     pub fn settle(&mut self, here: &Here) -> (Settled, Result<(), ToolError>) {
         let mut settled = settle(&self.state, &self.flow.evidence(), here);
         let done = self.perform(&settled.step);
@@ -57,10 +58,10 @@ impl Ledger {
         (settled, done)
     }
 
-    /// Performs a step, and has its state from then on.
+    /// Performs a step, and takes over its state.
     ///
     /// # Errors
-    /// Those of [`perform`]; what is recorded is then read again, since a write that failed may still have come through.
+    /// Those of [`perform`]; the record is then read again, because a failed write may have succeeded.
     pub fn perform(&mut self, step: &Step) -> Result<(), ToolError> {
         let done = perform(&*self.disk, &*self.flow, &mut self.store, step);
         match (&done, &step.state) {
@@ -71,10 +72,10 @@ impl Ledger {
         done
     }
 
-    /// Has what is recorded in both copies, as [`Store::save_again`]: `same` is given it, and then what the other copy says.
+    /// Brings the record into both copies, as [`Store::save_again`]: `same` gets it and the content of the other copy.
     ///
     /// # Errors
-    /// Those of [`Store::save_again`]; what is recorded is then read again.
+    /// Those of [`Store::save_again`]; the record is then read again.
     pub fn save_again(&mut self, same: impl FnOnce(&State, &State) -> bool) -> Result<(), ToolError> {
         let saved = self.store.save_again(&*self.disk, &self.state, |other| same(&self.state, other));
         if saved.is_err() {

@@ -1,18 +1,18 @@
-//! Rule 16: how often the agent lets itself be asked, as data.
+//! Rule 16: the agent's rate limits, as data.
 
 use base::error::ToolError;
 
-/// Of the agent's, from its configuration.
+/// The agent's limits, from its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Installs that begin in any 24 hours.
+    /// Installs begun in any 24 hours.
     pub installs_a_day: u32,
     /// Restarts in any hour.
     pub reboots_an_hour: u32,
 }
 
 impl Default for Limits {
-    /// A card is written whole perhaps a thousand times; an update needs a restart and perhaps two more.
+    /// A card survives perhaps a thousand complete writes; an update needs one restart and perhaps two more.
     fn default() -> Self {
         Self { installs_a_day: 6, reboots_an_hour: 6 }
     }
@@ -28,8 +28,8 @@ pub(super) fn reboot(limits: Limits, times: &[i64], now_ms: i64) -> Result<Vec<i
     spend(times, now_ms, HOUR, limits.reboots_an_hour, "restarts an hour")
 }
 
-/// The times with `now` added, and those that no longer count left out. A time ahead of now counts as long as it is nearer than the
-/// window: a clock that was set back gives no more, and one that once stood at 2099 locks nobody out.
+/// `times` with `now` added, and without those that no longer count. A time in the future counts while it is nearer
+/// than the window: setting a clock back grants nothing, and a clock that once stood at 2099 blocks nothing.
 fn spend(times: &[i64], now_ms: i64, window: i64, most: u32, what: &str) -> Result<Vec<i64>, ToolError> {
     let recent = times.iter().copied().filter(|time| time.abs_diff(now_ms) < window.unsigned_abs());
     let mut recent: Vec<i64> = recent.collect();

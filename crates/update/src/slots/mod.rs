@@ -1,7 +1,8 @@
-//! What the agent knows of the slots, and what follows from it at each boot (docs/update.md has the diagram and the table).
+//! The agent's record of the slots, and the decision at each boot (docs/update.md has the diagram and the table).
 //!
-//! Pure functions decide: a [`State`] and the boot chain's evidence give a [`Step`], which is what to do before, the one write of the
-//! new state, and what to do after. [`Ledger`] performs steps on a card. Whatever is cut short, the next boot settles from what it finds.
+//! Pure functions decide: a [`State`] and the boot chain's evidence give a [`Step`]: acts to do before, one write of
+//! the new state, and acts to do after. [`Ledger`] performs steps on a card. After an interruption, the next boot
+//! settles from what it finds.
 
 mod admit;
 mod arm;

@@ -1,5 +1,5 @@
-//! The state as JSON, read so that a record of a newer version loses nothing: fields that are not known are kept, and one that
-//! is known and cannot be read costs that field alone, and is kept beside under `unread_<name>`.
+//! The state as JSON, parsed so that a newer version's record loses nothing: unknown fields are kept. A known field
+//! that cannot be parsed gets its default, and its value is kept under `unread_<name>`.
 
 use super::state::State;
 use crate::status::Attempt;
@@ -7,10 +7,11 @@ use base::base64url;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-/// Of the record. It rises when an older reader must not trust what it knows; new fields do not raise it.
+/// Format of the record. Raised when an older reader must not trust the fields that it knows; new fields do not raise
+/// it.
 pub const FORMAT: u64 = 1;
 
-/// The names of [`Attempt`]'s fields, which a newer version may add to.
+/// The names of [`Attempt`]'s fields, to which a newer version may add.
 const ATTEMPT: [&str; 11] = [
     "version",
     "counter",
@@ -31,7 +32,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The field, or what it is without one.
+    /// Takes the field, or its default.
     fn take<T: DeserializeOwned + Default>(&mut self, name: &str) -> T {
         let Some(value) = self.map.remove(name) else { return T::default() };
         match T::deserialize(&value) {
@@ -47,7 +48,7 @@ impl Reader {
 }
 
 impl State {
-    /// From a record's JSON, and what was found wrong with it. Never fails: what cannot be read is left alone.
+    /// Parses a record's JSON, and returns the problems found. Never fails: unreadable fields are kept as they are.
     pub(super) fn from_json(bytes: &[u8]) -> (Self, Vec<String>) {
         let map = match serde_json::from_slice(bytes) {
             Ok(Value::Object(map)) => map,
@@ -106,10 +107,10 @@ impl State {
         (Self { more: from.map, ..state }, from.faults)
     }
 
-    /// As JSON, what came from a newer version included.
+    /// As JSON, including fields of a newer version.
     pub(super) fn to_json(&self) -> Vec<u8> {
         fn plain(value: &impl Serialize) -> Value {
-            // Numbers, texts and maps of texts: nothing in them can fail.
+            // Cannot fail: only numbers, texts and maps of texts.
             serde_json::to_value(value).unwrap_or_default()
         }
         let mut attempt = plain(&self.last_attempt);

@@ -1,9 +1,10 @@
-//! Two copies of the state in the raw agent-state area, each with a checksum and a number. The older one is written, so that a cut
-//! leaves the newer one.
+//! Two copies of the state in the raw agent-state area, each with a checksum and a sequence number. The older one is
+//! overwritten, so that a power cut leaves the newer one.
 //!
-//! The area in quarters: the first holds the count of unhealthy boots ([`super::counter`]) and a mark of the initramfs's, the second and
-//! third a copy each, the fourth nothing yet. A copy, at the start of its quarter: `RMSTATE1`, sequence and length as little-endian u64,
-//! the SHA-256 of those 16 bytes and the JSON, then the JSON, then zeros to the next 4096 bytes.
+//! The area in quarters: the first holds the count of unhealthy boots ([`super::counter`]) and a mark of the initramfs,
+//! the second and third a copy each, the fourth is unused. A copy, at the start of its quarter: `RMSTATE1`, sequence
+//! and length as little-endian u64, the SHA-256 of those 16 bytes and the JSON, then the JSON, then zeros to the next
+//! 4096 bytes.
 
 use super::State;
 use crate::disk::{Access, Area, Device, Disk};
@@ -12,25 +13,26 @@ use std::io;
 
 const MAGIC: &[u8; 8] = b"RMSTATE1";
 const HEADER: usize = 56;
-/// Writes are whole pages of flash, and whole for `O_DIRECT`.
+/// Writes are whole flash pages, as `O_DIRECT` requires too.
 const PAGE: usize = 4096;
-/// Longest JSON of a record, in bytes: what a card writes in a tenth of a second.
+/// Longest JSON of a record, in bytes: a tenth of a second of a card's writing.
 pub const MAX_RECORD: usize = 1 << 20;
 
-/// Where the state is kept. Knows which copy is the newer one.
+/// The storage of the state. Knows which copy is the newer one.
 #[derive(Debug)]
 pub struct Store {
     sequence: u64,
-    /// The copy that the next write goes to.
+    /// The copy that the next write overwrites.
     older: u64,
 }
 
-/// What was found.
+/// The result of opening.
 #[derive(Debug)]
 pub struct Opened {
     pub store: Store,
     pub state: State,
-    /// Torn copies, fields of a newer version: for people. An empty area has none: so it comes from the factory.
+    /// Problems for people: torn copies, fields of a newer version. None for an empty area, which is a card from the
+    /// factory.
     pub faults: Vec<String>,
 }
 
@@ -42,7 +44,7 @@ enum Copy {
 }
 
 impl Store {
-    /// Reads both copies; the newer whole one holds. Writes nothing.
+    /// Reads both copies; the newer intact one counts. Writes nothing.
     ///
     /// # Errors
     /// Those of [`Disk::open`]; `unavailable` when no copy can be read at all: then nothing may be written either.
@@ -52,7 +54,7 @@ impl Store {
         let mut faults = Vec::new();
         let mut found: Option<(u64, u64, Vec<u8>)> = None;
         let mut unread = Vec::new();
-        // The first write of all goes to the first copy: one that is empty still says that there was nothing to lose.
+        // The very first write goes to the first copy: if that is empty, nothing was ever recorded.
         let lost = copies.iter().all(|copy| matches!(copy, Ok(Copy::Torn(_))));
         for (copy, read) in (0..).zip(copies) {
             match read {
@@ -88,8 +90,8 @@ impl Store {
     /// Writes `state` over the older copy, in one write, and returns when it was read back from the medium.
     ///
     /// # Errors
-    /// `resource_exhausted` when it does not fit, `unavailable` when the card does not take it, `verification_failed` when it gives
-    /// back something else. The newer copy is as it was, and is the one that holds; the next write goes to the same place.
+    /// `resource_exhausted` when it does not fit, `unavailable` when the card fails, `verification_failed` when it
+    /// reads back something else. The newer copy is unchanged and still counts; the next write goes to the same place.
     pub fn save(&mut self, disk: &dyn Disk, state: &State) -> Result<(), ToolError> {
         let device = disk.open(Area::AgentState, Access::Shared)?;
         let quarter = device.size() / 4;
@@ -124,11 +126,11 @@ impl Store {
         Ok(())
     }
 
-    /// Writes `state`, which the newer copy holds, over the older one as well: unless that is whole and what it says would do, by
-    /// `same`, in the newer one's place. Says whether it was written.
+    /// Writes `state`, which is in the newer copy, over the older one as well, unless that is intact and `same` accepts
+    /// it as a replacement. Returns whether it was written.
     ///
     /// # Errors
-    /// Those of [`Disk::open`] and [`Store::save`]. The newer copy is as it was.
+    /// Those of [`Disk::open`] and [`Store::save`]. The newer copy is unchanged.
     pub fn save_again(
         &mut self,
         disk: &dyn Disk,
@@ -201,7 +203,7 @@ fn read(device: &dyn Device, copy: u64) -> io::Result<Copy> {
     if digest(&header[8..24], &json) != header[24..] {
         return Ok(Copy::Torn("its checksum is another".into()));
     }
-    // The next one has to be larger.
+    // The next number must be larger.
     if sequence == u64::MAX {
         return Ok(Copy::Torn("its number is the last one".into()));
     }

@@ -1,4 +1,5 @@
-//! What the agent does when it starts: the record and the boot chain's evidence decide, by the table, where this machine stands.
+//! The agent's decision at start: by the table, the record and the boot chain's evidence determine the machine's
+//! standing.
 
 use super::{
     Act, MOST_ARMINGS, Stage, State, Step, Trial, Verdict,
@@ -14,42 +15,42 @@ use crate::{
     status::{Phase, SlotState},
 };
 
-/// What else is known at start.
+/// Other inputs at start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Here {
     /// Milliseconds since 1970, by this machine's clock.
     pub now_ms: i64,
-    /// The running image's own version and counter, where it has them.
+    /// The running image's own version and counter, if it has them.
     pub version: Option<String>,
     pub counter: Option<u64>,
 }
 
-/// Where the machine stands.
+/// The standing of this boot.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It runs from neither slot: no updates here.
+    /// It runs from neither slot: updates are unavailable.
     Elsewhere,
     /// Boot files and root are of different slots.
     Halves,
-    /// As it should be.
+    /// Normal operation.
     Normal,
-    /// As it should be, and an install can go on.
+    /// Normal operation, and an interrupted install can be resumed.
     Interrupted,
     /// The other slot is armed and waits for a restart.
     Armed,
-    /// The running slot has to prove itself.
+    /// The running slot is on trial.
     Trial(Trial),
-    /// The running slot is not the boot chain's default; once healthy it becomes it.
+    /// A fallback: the running slot is not the boot chain's default. Once healthy it becomes it.
     Walked,
-    /// A trial failed; whether this slot is online decides what becomes of it ([`super::judge_old`]).
+    /// A trial failed; whether this slot is online decides how to continue ([`super::judge_old`]).
     RolledBack,
-    /// Restart plainly, now: what runs must not go on. With the reason.
+    /// Restart now, without trial argument: the running system must not continue. With the reason.
     Restart(String),
-    /// A slot runs of which nothing is recorded: only a person may make it the default.
+    /// Nothing is recorded of the running slot: only a person may make it the default.
     Unrecorded,
 }
 
-/// What was decided.
+/// The decision.
 #[derive(Debug, PartialEq)]
 pub struct Settled {
     /// The row of the table.
@@ -58,8 +59,8 @@ pub struct Settled {
     pub standing: Standing,
 }
 
-/// Decides by the table of docs/update.md. To be called once at each start of the agent, before anything else; performing the step and
-/// calling it again gives the same standing.
+/// Decides by the table of docs/update.md. Call it once at each start of the agent, before anything else. Performing
+/// the step and calling it again gives the same standing.
 pub fn settle(state: &State, seen: &Evidence, here: &Here) -> Settled {
     let view = View::of(state, seen);
     let case = table::row(view).map_or(Case::Elsewhere, |row| row.case);
@@ -148,7 +149,7 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
             let before = running.filter(|_| case == Case::ChainLost).map(Act::Default).into_iter().collect();
             (Step { before, ..plain(next) }, Standing::Normal)
         }
-        // Not even what version runs: a write would say that the record is whole again.
+        // The running version is not recorded either: a write would mark the record as intact.
         Case::Unrecorded => (Step::default(), Standing::Unrecorded),
     }
 }
@@ -158,7 +159,7 @@ fn times(state: &State) -> u8 {
     state.update.as_ref().map_or(0, |update| u8::try_from(update.trials.len()).unwrap_or(u8::MAX))
 }
 
-/// A boot of the target that may be committed.
+/// Begins a trial that may be committed.
 fn begins(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
     let known = next.update.as_ref().is_some_and(|update| update.trials.last() == seen.boot_id.as_ref());
     if !known && times(&next) >= MOST_ARMINGS {
@@ -179,7 +180,7 @@ fn begins(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
     trial(next, seen)
 }
 
-/// The trial runs, unless it was condemned.
+/// The trial runs, unless it was marked as failed.
 fn trial(next: State, seen: &Evidence) -> (Step, Standing) {
     let Some(update) = &next.update else { return (Step::default(), Standing::Normal) };
     let standing = match &update.verdict {
@@ -229,7 +230,7 @@ fn tell(state: &mut State, reset: &str, log_tail: Option<String>) {
     }
 }
 
-/// The running image tells its version itself; what a record says otherwise was another image.
+/// The running image states its own version; a different recorded one was of another image.
 fn learn(state: &mut State, running: Slot, here: &Here) {
     let record = state.slots.of_mut(running);
     if here.version.is_some() && record.version != here.version {
@@ -239,7 +240,8 @@ fn learn(state: &mut State, running: Slot, here: &Here) {
     }
 }
 
-/// A slot that must not be started and was left so by a cut: its head is zeroed now, behind a default that stands.
+/// A slot that must not be started, but was left bootable by a power cut: its head is zeroed now, provided that the
+/// default is another slot.
 fn bar(step: &mut Step, state: &State, seen: &Evidence, standing: &Standing) {
     let Some(running) = seen.running() else { return };
     let other = running.other();

@@ -1,5 +1,5 @@
-//! What is recorded. Every struct keeps the fields it does not know ([`State::more`] and its like): what a newer version wrote is
-//! still there when that version runs again.
+//! The record. Every struct keeps fields that it does not know ([`State::more`] and similar), so that a newer version
+//! finds its own again.
 
 use crate::{
     Slot,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Everything that must survive the loss of the data partition. Written as a whole, by [`super::Store`].
+/// All state that must survive the loss of the data partition. Written as a whole, by [`super::Store`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     pub slots: Slots,
@@ -23,34 +23,35 @@ pub struct State {
     pub revoke_below: u64,
     /// Seconds since 1970: the newest `created` of a committed release. Only rises.
     pub committed_time: u64,
-    /// What earlier versions raised when an install began, so it may lie in the future. Written for them, and never read.
+    /// Raised by earlier versions when an install began, so it may lie in the future. Written for them, never read.
     pub time_floor: u64,
-    /// Versions that are not installed again by themselves; the newest last, at most [`State::MOST_BLOCKED`].
+    /// Versions that are not installed again automatically; the newest last, at most [`State::MOST_BLOCKED`].
     pub blocked: Vec<Blocked>,
-    /// The boot that ended, or is about to end, with a restart that was asked for.
+    /// The boot that ended, or is about to end, with a requested restart.
     pub orderly: Option<Orderly>,
     /// When installs began, in milliseconds since 1970; the last day's.
     pub installs_ms: Vec<i64>,
-    /// When restarts were asked for, likewise; the last hour's.
+    /// When restarts were requested, likewise; the last hour's.
     pub reboots_ms: Vec<i64>,
     /// Roots of trust accepted beyond the image's, oldest first.
     pub roots: Vec<String>,
-    /// Small things that survive the loss of the data partition: identity, hashes of tokens, network connections.
+    /// Small data that survives the loss of the data partition: identity, hashes of tokens, network connections.
     pub kept: BTreeMap<String, Vec<u8>>,
-    /// Both copies had been written, and neither could be read: what was recorded is lost. Stays in the record until the agent has settled a
-    /// boot that began so: what is written before that (the crate `appliance`) must not make it look like a card from the factory.
+    /// Both copies had been written, and neither could be read: the record is lost. Stays set until the agent has
+    /// settled a boot that began so: earlier writes (by the crate `appliance`) must not make it look like a card from
+    /// the factory.
     pub lost: bool,
     /// Fields of a newer version.
     pub more: Map<String, Value>,
-    /// Fields of a newer version in `last_attempt`; they go with it.
+    /// Fields of a newer version in `last_attempt`; removed with it.
     pub attempt_more: Map<String, Value>,
 }
 
 impl State {
-    /// As many blocked versions are remembered.
+    /// Limit of remembered blocked versions.
     pub const MOST_BLOCKED: usize = 32;
 
-    /// Blocks a version, and forgets the oldest one when there are too many.
+    /// Blocks a version, and drops the oldest beyond the limit.
     pub(super) fn block(&mut self, manifest: Digest, version: &str, reason: &str, by_person: bool) {
         self.unblock(Some(manifest));
         let (version, reason) = (version.into(), reason.into());
@@ -59,26 +60,26 @@ impl State {
         self.blocked.drain(..surplus);
     }
 
-    /// A person does not want what is armed or half written. It is not installed by itself again, and did not fail.
+    /// A person took back what is armed or half written. It did not fail, but is not installed again automatically.
     pub fn taken_back(&mut self, update: &Pending, reason: &str) {
         if let Some(manifest) = update.manifest {
             self.block(manifest, &update.version, &reason[..reason.floor_char_boundary(1024)], true);
         }
     }
 
-    /// What was committed is good.
+    /// Unblocks a committed version.
     pub(super) fn unblock(&mut self, manifest: Option<Digest>) {
         self.blocked.retain(|blocked| Some(blocked.manifest) != manifest);
     }
 
-    /// Replaces the last attempt: another one begins.
+    /// Replaces the last attempt when another one begins.
     pub(super) fn begin_attempt(&mut self, attempt: Attempt) {
         self.attempt_more.clear();
         self.last_attempt = Some(attempt);
     }
 }
 
-/// One record a slot.
+/// One record per slot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slots {
     #[serde(rename = "A", default)]
@@ -104,7 +105,7 @@ impl Slots {
     }
 }
 
-/// What is known of a slot.
+/// The record of a slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SlotRecord {
@@ -126,23 +127,23 @@ impl Default for SlotRecord {
     }
 }
 
-/// How far an update is, as recorded. Each is one write.
+/// The recorded progress of an update. Each stage is one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The target's head is, or is about to be, zero; blocks are being written.
+    /// The target's head is zero, or about to be; blocks are being written.
     Writing,
-    /// Every block is on the medium, the head excepted.
+    /// Every block is on the medium except the head.
     Written,
-    /// And was read back from it.
+    /// Everything was read back from the medium.
     Verified,
-    /// The head is there; the boot chain is, or is about to be, told to try it.
+    /// The head is written; the boot chain is armed, or about to be.
     Armed,
-    /// It was started and has not proved itself.
+    /// It was started and is on trial.
     Trial,
-    /// It has; the boot chain is being told.
+    /// The trial succeeded; the boot chain is being updated.
     Committing,
-    /// It failed, the other slot runs and is being looked at: if that is offline as well, it was not the update's fault.
+    /// It failed; the other slot runs and is being checked: if that is offline as well, the update was not at fault.
     RolledBack,
 }
 
@@ -152,7 +153,7 @@ pub enum Stage {
 pub enum Kind {
     #[default]
     Install,
-    /// Back to the other slot's version, which was good before.
+    /// A rollback to the other slot's version, which was good before.
     Rollback,
 }
 
@@ -165,17 +166,17 @@ pub struct Pending {
     pub manifest: Option<Digest>,
     pub version: String,
     pub counter: u64,
-    /// Seconds since 1970, the manifest's.
+    /// Seconds since 1970, from the manifest.
     #[serde(default)]
     pub created: u64,
     #[serde(default)]
     pub revoke_below: u64,
     pub target: Slot,
     pub stage: Stage,
-    /// How often it was armed, [`super::MOST_ARMINGS`] at most.
+    /// How often it was armed, at most [`super::MOST_ARMINGS`].
     #[serde(default)]
     pub armings: u8,
-    /// How often it was armed again because the power failed before the restart; not armings.
+    /// How often it was armed again because of a power failure before the restart; not counted as armings.
     #[serde(default)]
     pub lost: u8,
     /// The boot in which it was armed last.
@@ -184,19 +185,19 @@ pub struct Pending {
     /// Boot ids of its trials, newest last, four at most; `unknown` for one that left no trace.
     #[serde(default)]
     pub trials: Vec<String>,
-    /// What the kernel had left of earlier boots when it was armed and when its trial began: not this trial's.
+    /// Hashes of the crash messages that existed when it was armed and when its trial began: not from this trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heard: Vec<Digest>,
-    /// Why the trial that runs, or ran, has failed.
+    /// Why the running or last trial failed.
     #[serde(default)]
     pub verdict: Option<Verdict>,
     /// When the machine restarts into it, once it is armed.
     #[serde(default, skip_serializing_if = "RestartPlan::waits")]
     pub restart: RestartPlan,
-    /// A rollback that nobody asked for: the dead man's.
+    /// An automatic rollback, by the dead man's switch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_itself: bool,
-    /// Bytes on the medium at the last checkpoint: for people. What is really there, hashes decide.
+    /// Bytes on the medium at the last checkpoint, for people. Hashes decide what is present.
     #[serde(default)]
     pub done: u64,
     #[serde(flatten)]
@@ -207,14 +208,14 @@ pub struct Pending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     pub reason: String,
-    /// Whether a person said so: then nothing the old slot shows changes it.
+    /// Whether a person decided so: then the state of the old slot does not change it.
     #[serde(default)]
     pub by_person: bool,
     #[serde(default)]
     pub log_tail: Option<String>,
 }
 
-/// A version that is not installed again by itself; one that failed by nobody.
+/// A version that is not installed again automatically; a failed one not at all without a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blocked {
     pub manifest: Digest,
@@ -227,7 +228,7 @@ pub struct Blocked {
     pub more: Map<String, Value>,
 }
 
-/// A restart that was asked for.
+/// A requested restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Orderly {
     /// The boot that it ends.

@@ -1,4 +1,4 @@
-//! A transition: what is done before it is recorded, the record, what is done after. Acts can be done twice.
+//! A transition: acts before the record, the record, acts after it. All acts are idempotent.
 
 use super::{State, Store};
 use crate::{
@@ -9,33 +9,33 @@ use crate::{
 use base::error::ToolError;
 use std::io;
 
-/// A deed on the card that a transition asks for.
+/// An act on the card or boot chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Tell the boot chain that this slot is the default ([`BootFlow::commit`]).
+    /// Make this slot the boot chain's default ([`BootFlow::commit`]).
     Default(Slot),
-    /// Have it tried once ([`BootFlow::arm`]).
+    /// Arm it for one trial ([`BootFlow::arm`]).
     Arm(Slot),
-    /// Take that back ([`BootFlow::disarm`]).
+    /// Undo that ([`BootFlow::disarm`]).
     Disarm,
-    /// Zero the head of the slot's boot area, so that nothing starts from it. Never the default slot.
+    /// Zero the head of the slot's boot area, which makes it unbootable. Never the default slot.
     ZeroHead(Slot),
     /// Zero the initramfs' count of boots that were never found healthy.
     ClearCount,
 }
 
-/// A transition, decided and not yet done.
+/// A transition, decided but not performed yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use]
 pub struct Step {
     pub before: Vec<Act>,
-    /// `None`: what is recorded stays.
+    /// `None`: the record stays.
     pub state: Option<State>,
     pub after: Vec<Act>,
 }
 
 impl Step {
-    /// Only the record changes.
+    /// Changes only the record.
     pub fn to(state: State) -> Self {
         Self { state: Some(state), ..Self::default() }
     }
@@ -45,15 +45,15 @@ impl Step {
     }
 }
 
-/// Does it: what is before, one write of the state, what is after. Stops at the first failure, with everything after it undone; the
-/// next boot settles from there.
+/// Performs it: the acts before, one write of the state, the acts after. Stops at the first failure, leaving the rest
+/// undone; the next boot settles from there.
 ///
 /// # Errors
 /// Those of [`BootFlow`] and [`Store::save`]; `failed_precondition` for a head that must not be zeroed.
 pub fn perform(disk: &dyn Disk, flow: &dyn BootFlow, store: &mut Store, step: &Step) -> Result<(), ToolError> {
     step.before.iter().try_for_each(|act| act.perform(disk, flow))?;
     if let Some(state) = &step.state {
-        // Whoever decides about slots has seen what was lost, and has said what holds now.
+        // Whoever decides about slots has dealt with the loss and set a valid state.
         store.save(disk, &State { lost: false, ..state.clone() })?;
     }
     step.after.iter().try_for_each(|act| act.perform(disk, flow))
@@ -71,7 +71,8 @@ impl Act {
     }
 }
 
-/// Sector 0 first and alone: when the rest is torn, it is no file system already. Does nothing where that is so.
+/// Sector 0 first, in a write of its own: if the rest is torn, there is no file system already. Does nothing if it is
+/// zero.
 fn zero_head(disk: &dyn Disk, flow: &dyn BootFlow, slot: Slot) -> Result<(), ToolError> {
     let seen = flow.evidence();
     if seen.default != Some(slot.other()) || seen.running() == Some(slot) {

@@ -1,4 +1,4 @@
-//! The trial: a value that only [`super::settle`] makes, from evidence, and without which nothing is committed.
+//! The trial: a value that only [`super::settle`] creates, from evidence. Nothing is committed without one.
 
 use super::{
     Act, Kind, Stage, State, Step, Verdict,
@@ -12,7 +12,7 @@ use crate::{
 };
 use base::error::ToolError;
 
-/// A trial that runs: the flag is set, boot files and root are the target's, and the record says that it is tried.
+/// A running trial: the flag is set, boot files and root are the target's, and the record says that it is on trial.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Trial {
     slot: Slot,
@@ -23,16 +23,17 @@ impl Trial {
     pub(super) const fn new(slot: Slot, boot_id: Option<String>) -> Self {
         Self { slot, boot_id }
     }
-    /// The slot that is tried, and runs.
+    /// The slot on trial, which is running.
     pub const fn slot(&self) -> Slot {
         self.slot
     }
 }
 
-/// Step 9: it proved itself. Recorded first, then the boot chain is told; after that, [`committed`]. `seen` is the evidence of now.
+/// Step 9: the trial succeeded. Recorded first, then the boot chain is updated; after that, [`committed`]. `seen` is
+/// the current evidence.
 ///
 /// # Errors
-/// `failed_precondition` when the evidence no longer says that this very trial runs, or it was condemned.
+/// `failed_precondition` when the evidence no longer shows this trial, or it was marked as failed.
 pub fn commit(state: &State, trial: &Trial, seen: &Evidence) -> Result<Step, ToolError> {
     let slot = trial.slot;
     let flagged = seen.trial == Some(true) && seen.booted == Some(slot) && seen.root == Some(slot);
@@ -51,11 +52,11 @@ pub fn commit(state: &State, trial: &Trial, seen: &Evidence) -> Result<Step, Too
     Ok(Step { after: vec![Act::Default(slot)], ..step })
 }
 
-/// Step 10, once the boot chain names the slot: the floors rise, never before. What is below `revoke_below` cannot be started
-/// any more. At the next boot again when it was cut.
+/// Step 10, once the boot chain names the slot, and never before: the floors rise. Slots below `revoke_below` are made
+/// unbootable. Repeated at the next boot after an interruption.
 ///
 /// # Errors
-/// `failed_precondition` unless it is committing, runs, and is the default.
+/// `failed_precondition` unless it is committing, running, and the default.
 pub fn committed(state: &State, seen: &Evidence, now_ms: i64) -> Result<Step, ToolError> {
     let slot = Some(at(state, &[Stage::Committing])?.target);
     if seen.running() != slot || seen.default != slot {
@@ -66,7 +67,7 @@ pub fn committed(state: &State, seen: &Evidence, now_ms: i64) -> Result<Step, To
     Ok(finish(state, now_ms))
 }
 
-/// The slot of the pending update is what runs and what is started from now on.
+/// Makes the slot of the pending update the committed one.
 pub(super) fn finish(state: &State, now_ms: i64) -> Step {
     let mut next = state.clone();
     let Some(update) = next.update.take() else { return Step::default() };
@@ -108,11 +109,12 @@ pub(super) fn finish(state: &State, now_ms: i64) -> Step {
     Step { before: Vec::new(), state: Some(next), after }
 }
 
-/// The trial failed, or a person does not want it: recorded before the plain restart that ends it. `log_tail`: its last lines, of which
-/// [`LONGEST_LOG`](super::LONGEST_LOG) bytes are kept. What a person said stays when its time is up as well.
+/// The trial failed, or a person rejects it: recorded before the plain restart that ends it. `log_tail`: the log's last
+/// lines, of which [`LONGEST_LOG`](super::LONGEST_LOG) bytes are kept. A person's reason is kept even if the deadline
+/// passes later.
 ///
 /// # Errors
-/// `failed_precondition` when no trial runs.
+/// `failed_precondition` when no trial is running.
 pub fn condemn(
     state: &State,
     trial: &Trial,

@@ -11,15 +11,16 @@ use serde_json::Map;
 /// Longest reason that is recorded, in bytes.
 const LONGEST_REASON: usize = 1024;
 
-/// Step 3, before the target's head is zeroed: from here on the target is nothing that can be started. An update that was armed and
-/// not tried is disarmed first, so that the boot chain never tries what is gone. Going on with an interrupted one is the same.
+/// Step 3, before the target's head is zeroed: from here on the target is unbootable. An update that was armed but not
+/// tried is disarmed first, so that the boot chain never tries a missing system. Resuming an interrupted one is the
+/// same.
 ///
 /// # Errors
 /// Those of [`admit`].
 pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
     let &Asked { candidate, limits, now_ms, .. } = asked;
     let resumed = resumes(state, candidate);
-    // Going on is not another install.
+    // Resuming does not count as another install.
     let generous = Limits { installs_a_day: u32::MAX, ..limits };
     let target = admit(state, &Asked { limits: if resumed { generous } else { limits }, ..*asked })?;
     // No floor rises here: the release may still fail.
@@ -49,7 +50,7 @@ pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
     record.note = None;
     record.barred = true;
     let armed = state.update.as_ref().is_some_and(|update| update.stage == Stage::Armed);
-    // Whichever update it was: three armings are all a version gets, however often it is written.
+    // Counted across downloads: a version gets three armings, however often it is written.
     let armings =
         state.update.as_ref().filter(|update| update.manifest == Some(candidate.manifest)).map_or(0, |was| was.armings);
     next.update = Some(Pending {
@@ -76,7 +77,7 @@ pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
     Ok(Step { before, state: Some(next), after: Vec::new() })
 }
 
-/// Whether it goes on with what was interrupted.
+/// Whether it resumes the interrupted update.
 fn resumes(state: &State, candidate: &Candidate) -> bool {
     let writing = |stage| matches!(stage, Stage::Writing | Stage::Written | Stage::Verified);
     state.update.as_ref().is_some_and(|update| update.manifest == Some(candidate.manifest) && writing(update.stage))
@@ -90,7 +91,7 @@ pub fn checkpoint(state: &State, done: u64) -> Result<Step, ToolError> {
     stage(state, &[Stage::Writing], |update| update.done = done)
 }
 
-/// Every block is on the medium, the head excepted.
+/// Every block is on the medium except the head.
 ///
 /// # Errors
 /// `failed_precondition` unless blocks were being written.
@@ -100,7 +101,7 @@ pub fn written(state: &State) -> Result<Step, ToolError> {
     Ok(next)
 }
 
-/// Every block was read back from the medium. The head comes next, and then [`super::arm`].
+/// Every block was read back from the medium. Next the head is written, then [`super::arm`] is called.
 ///
 /// # Errors
 /// `failed_precondition` unless everything was written.
@@ -108,8 +109,8 @@ pub fn verified(state: &State) -> Result<Step, ToolError> {
     stage(state, &[Stage::Written, Stage::Verified], |update| update.stage = Stage::Verified)
 }
 
-/// The install failed before anything was tried: nothing is pending any more, and the target stays one that cannot be started.
-/// Nothing is blocked: the next try may go well.
+/// The install failed before a trial: nothing is pending any more, and the target stays unbootable. The version is not
+/// blocked: the next try may succeed.
 ///
 /// # Errors
 /// `failed_precondition` once the update was armed.
@@ -125,7 +126,7 @@ pub fn failed(state: &State, target: Slot, reason: &str, now_ms: i64) -> Result<
     Ok(Step { state: Some(next), after: vec![Act::ZeroHead(target)], ..Step::default() })
 }
 
-/// The pending update, which has to be in one of `from`.
+/// The pending update, if it is in one of the stages `from`.
 pub(super) fn at<'a>(state: &'a State, from: &[Stage]) -> Result<&'a Pending, ToolError> {
     let what = match &state.update {
         Some(update) if from.contains(&update.stage) => return Ok(update),
@@ -135,7 +136,7 @@ pub(super) fn at<'a>(state: &'a State, from: &[Stage]) -> Result<&'a Pending, To
     Err(ToolError::precondition(what).hint("ask for the update's status"))
 }
 
-/// One change of a pending update that is in one of `from`.
+/// Changes the pending update, if it is in one of the stages `from`.
 pub(super) fn stage(state: &State, from: &[Stage], change: impl FnOnce(&mut Pending)) -> Result<Step, ToolError> {
     let mut update = at(state, from)?.clone();
     change(&mut update);
@@ -148,7 +149,7 @@ pub(super) fn set_phase(state: &mut State, phase: Phase) {
     }
 }
 
-/// The attempt is over, for that reason (empty when it went well).
+/// Ends the attempt with this reason (empty on success).
 pub(super) fn end_attempt(state: &mut State, phase: Phase, reason: &str, now_ms: i64) {
     if let Some(attempt) = &mut state.last_attempt {
         attempt.phase = phase;
@@ -157,7 +158,7 @@ pub(super) fn end_attempt(state: &mut State, phase: Phase, reason: &str, now_ms:
     }
 }
 
-/// At most [`LONGEST_REASON`] bytes of it, whole letters.
+/// At most [`LONGEST_REASON`] bytes, cut at a character.
 pub(super) fn bounded(text: &str) -> String {
     text[..text.floor_char_boundary(LONGEST_REASON)].to_owned()
 }

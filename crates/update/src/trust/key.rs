@@ -1,4 +1,4 @@
-//! Keys: Ed25519, by ring.
+//! Ed25519 keys, using ring.
 
 use super::Purpose;
 use crate::bundle::{Digest, Signature};
@@ -20,13 +20,13 @@ impl Serialize for PublicKey {
 
 impl<'de> Deserialize<'de> for PublicKey {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // 32 bytes with one spelling, as digests are.
+        // One spelling per key, as for digests.
         Digest::deserialize(from).map(|bytes| Self(bytes.0))
     }
 }
 
 impl PublicKey {
-    /// What signatures and roles call it: its SHA-256.
+    /// Its id in signatures and roles: its SHA-256.
     pub fn id(&self) -> Digest {
         Digest::of(&self.0)
     }
@@ -38,24 +38,24 @@ impl PublicKey {
     }
 }
 
-/// The secret half; lives in a file of the person who signs, never on a device.
+/// The secret half. Kept in a file by the person who signs, never on a device.
 pub struct SecretKey(Ed25519KeyPair);
 
 impl SecretKey {
-    /// A new one, as PKCS #8 version 2 (RFC 5958).
+    /// Generates a key, as PKCS #8 version 2 (RFC 5958).
     ///
     /// # Errors
-    /// When the system has no randomness to give.
+    /// When the system's random source fails.
     pub fn generate() -> Result<Vec<u8>, String> {
         Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
             .map(|document| document.as_ref().to_vec())
             .map_err(|_| "the system gave no random bytes".into())
     }
 
-    /// From PKCS #8, version 2 as made here, or 1 as `openssl genpkey -algorithm ed25519` makes it.
+    /// Reads PKCS #8, version 2 as generated here, or version 1 as of `openssl genpkey -algorithm ed25519`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub fn from_pkcs8(der: &[u8]) -> Result<Self, String> {
         Ed25519KeyPair::from_pkcs8_maybe_unchecked(der)
             .map(Self)
@@ -68,7 +68,7 @@ impl SecretKey {
         PublicKey(public)
     }
 
-    /// Ed25519 has no randomness of its own: the same key signs the same bytes the same way.
+    /// Ed25519 is deterministic: the same key and bytes give the same signature.
     pub fn sign(&self, purpose: Purpose, bytes: &[u8]) -> Signature {
         let mut signature = [0; 64];
         signature.copy_from_slice(self.0.sign(&purpose.message(bytes)).as_ref());

@@ -1,7 +1,7 @@
 //! The root of trust: keys, thresholds, versions, rotation.
 //!
-//! What is signed is said with it: every signature covers a prefix that names its [`Purpose`] and then the exact bytes, so that a
-//! signature made for one thing is none for another.
+//! Every signature covers a prefix that names its [`Purpose`] and then the exact bytes, so that a signature is valid
+//! for one purpose only.
 
 mod key;
 mod purpose;

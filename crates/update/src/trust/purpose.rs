@@ -1,6 +1,6 @@
-//! What a signature is for.
+//! The purpose of a signature.
 
-/// What is signed; part of what is signed.
+/// The kind of document; it is part of the signed bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A bundle's manifest.
@@ -24,7 +24,7 @@ impl Purpose {
         [Self::Release, Self::Channel, Self::Root].into_iter().find(|purpose| purpose.name() == name)
     }
 
-    /// The bytes that are signed: `raspi-mcp NAME 1`, a byte of zero, and `bytes`.
+    /// The signed bytes: `raspi-mcp NAME 1`, a zero byte, and `bytes`.
     pub fn message(self, bytes: &[u8]) -> Vec<u8> {
         [b"raspi-mcp ".as_slice(), self.name().as_bytes(), b" 1\0", bytes].concat()
     }

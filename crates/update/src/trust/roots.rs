@@ -1,80 +1,81 @@
-//! The root of trust a device holds: which keys may sign what, how many of them it takes, and what comes after it.
+//! A device's root of trust: which keys may sign what, the thresholds, and the successor.
 
 use super::{PublicKey, Purpose, Signed};
 use crate::bundle::{Digest, Envelope, Fault, Index, Manifest, Signature, is_time, is_word, strict};
 use serde::{Deserialize, Serialize};
 
-/// What is signed of a root of trust: JSON.
+/// The signed content of a root of trust: JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RootFile {
-    /// 1. Readers refuse any other.
+    /// Must be 1; readers refuse any other.
     pub format: u32,
     pub product: String,
-    /// Rises by one with each root.
+    /// Incremented with each root.
     pub version: u64,
     /// Seconds since 1970.
     pub created: u64,
-    /// Seconds since 1970; signs nothing new from then on.
+    /// Seconds since 1970; signs nothing new after that.
     pub expires: u64,
-    /// Different ones; at most 32.
+    /// Without duplicates; at most 32.
     pub keys: Vec<PublicKey>,
     /// Signs the next root. Offline.
     pub root: Role,
     /// Signs manifests. Offline.
     pub release: Role,
-    /// Signs channels' indexes. Online, so it cannot be trusted with more.
+    /// Signs channels' indexes. Online, so it gets no other rights.
     pub channel: Role,
 }
 
-/// Who may sign something, and how many of them it takes.
+/// The keys of a role, and its threshold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// Different ids of keys of the same file; at most 16.
+    /// Ids of distinct keys of the same file; at most 16.
     pub keys: Vec<Digest>,
-    /// 1 to as many as there are.
+    /// From 1 to the number of keys.
     pub threshold: usize,
 }
 
-/// A root of trust that is held.
+/// A verified root of trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
     file: RootFile,
     keys: Vec<(Digest, PublicKey)>,
 }
 
-/// A manifest that enough release keys have signed. Only [`Roots::verify_release`] makes one.
+/// A manifest with enough signatures of release keys. Only [`Roots::verify_release`] creates one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::manual_non_exhaustive, reason = "not only other crates: nobody else makes one")]
 pub struct Release {
     pub manifest: Manifest,
-    /// SHA-256 of the manifest's bytes: what a release is called.
+    /// SHA-256 of the manifest's bytes: the release's id.
     pub digest: Digest,
-    /// Where in the bundle the blocks start, and where they end. Not signed, and bound by the index all the same: see [`super::super::bundle::Index`].
+    /// Where in the bundle the blocks start, and where they end. Not signed, but bound by the index: see
+    /// [`super::super::bundle::Index`].
     pub blocks_at: u64,
     pub total: u64,
     _only_here: (),
 }
 
 impl Release {
-    /// The index of this release, of the bytes that its manifest names by hash and length.
+    /// Makes the index of this release, from the bytes that its manifest names by hash and length.
     ///
     /// # Errors
-    /// [`Fault::Hash`], and [`Fault::Malformed`] where somebody signed what the format does not allow.
+    /// [`Fault::Hash`], and [`Fault::Malformed`] if signed content violates the format.
     pub fn index(&self, bytes: Vec<u8>) -> Result<Index, Fault> {
         Index::decode(bytes, &self.manifest, self.blocks_at, self.total)
     }
 }
 
 const WHAT: &str = "the root of trust";
-/// Most keys of a root, which bounds what it takes to check one.
+/// Most keys of a root, which bounds the cost of verifying one.
 const MAX_KEYS: usize = 32;
 const MAX_ROLE: usize = 16;
 
 impl Roots {
-    /// Takes a root as it comes with the image. It is believed because of where it lies; that it is signed by its own root keys shows that it
-    /// is whole and that they exist.
+    /// Parses the root that comes with the image. It is trusted because of its location; the signatures of its own root
+    /// keys only show that it is intact and that the keys exist.
     ///
     /// # Errors
     /// [`Fault`].
@@ -85,7 +86,7 @@ impl Roots {
         Ok(roots)
     }
 
-    /// Reads a root that may lack signatures: for those who write and sign it.
+    /// Parses a root that may lack signatures, for writing and signing one.
     ///
     /// # Errors
     /// [`Fault`].
@@ -100,11 +101,12 @@ impl Roots {
         Ok(Self { file, keys })
     }
 
-    /// The root after this one: its version is the next, and both this root's keys and its own have signed it.
-    /// Its expiry is not looked at, so that a device that was off for years can walk the chain; [`Roots::fresh`] is for the last of it.
+    /// Accepts the next root: its version must be the next, signed by both this root's keys and its own. Its expiry is
+    /// not checked, so that a device that was off for years can follow the chain; check [`Roots::fresh`] for the last
+    /// one.
     ///
     /// # Errors
-    /// [`Fault`]; this root stays.
+    /// [`Fault`]; this root is unchanged.
     pub fn accept(&self, next: &[u8]) -> Result<Self, Fault> {
         let signed = Signed::parse(next, Purpose::Root)?;
         self.verify(
@@ -125,7 +127,7 @@ impl Roots {
         Ok(next)
     }
 
-    /// The manifest of a bundle's head, when enough release keys have signed it. Nothing of it is parsed before.
+    /// Verifies a bundle's head: enough release keys must have signed the manifest, which is not parsed before.
     ///
     /// # Errors
     /// [`Fault`].
@@ -145,7 +147,7 @@ impl Roots {
         Ok(Release { manifest, digest, blocks_at: envelope.blocks_at, total: envelope.total, _only_here: () })
     }
 
-    /// The ids of the channel keys that have signed `bytes`, when they are enough.
+    /// The ids of the channel keys that have signed `bytes`, if they meet the threshold.
     ///
     /// # Errors
     /// [`Fault`].
@@ -153,7 +155,7 @@ impl Roots {
         self.verify(Purpose::Channel, bytes, signatures, "the channel's index")
     }
 
-    /// Whether it may still be relied on at `now` (seconds since 1970, from the time floor).
+    /// Whether it may still be trusted at `now` (seconds since 1970, from the time floor).
     ///
     /// # Errors
     /// [`Fault::Expired`].
@@ -165,7 +167,7 @@ impl Roots {
         Err(Fault::Expired { what, expired: self.file.expires, now })
     }
 
-    /// What images it is for.
+    /// The product whose images it is for.
     pub fn product(&self) -> &str {
         &self.file.product
     }
@@ -177,7 +179,7 @@ impl Roots {
         &self.file
     }
 
-    /// Of the keys of `purpose`'s role, which have signed `bytes`; keys that the role does not have are passed over.
+    /// The keys of `purpose`'s role that have signed `bytes`; other keys are ignored.
     fn verify(
         &self,
         purpose: Purpose,
@@ -218,7 +220,7 @@ impl Roots {
 }
 
 impl RootFile {
-    /// Whether it is one; its keys.
+    /// Checks the content; returns its keys.
     ///
     /// # Errors
     /// [`Fault`].
@@ -246,7 +248,7 @@ impl RootFile {
                 &format!("role {name}'s threshold is not from 1 to its number of keys"),
             )?;
         }
-        // The key that lies on a server must not be able to make firmware.
+        // A key on a server must not be able to sign firmware.
         let online = self.channel.keys.iter().any(|id| self.release.keys.contains(id) || self.root.keys.contains(id));
         sure(!online, "a channel key is a release or root key as well")?;
         Ok(keys)

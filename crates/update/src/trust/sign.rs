@@ -3,10 +3,10 @@
 use super::{Purpose, SecretKey};
 use crate::bundle::{Envelope, Fault, MAX_SIGNATURES, Manifest};
 
-/// Adds a key's signature to a head. Only what reads as a manifest is signed.
+/// Adds a key's signature to a head. Only a valid manifest is signed.
 ///
 /// # Errors
-/// [`Fault`]; the head stays as it was.
+/// [`Fault`]; the head is unchanged.
 pub fn sign(envelope: &mut Envelope, key: &SecretKey) -> Result<(), Fault> {
     Manifest::parse(&envelope.manifest)?;
     let signature = key.sign(Purpose::Release, &envelope.manifest);

@@ -1,5 +1,5 @@
-//! A signed text: a few lines of signatures, an empty line, and the exact bytes that are signed. For roots of trust and channels' indexes;
-//! bundles carry their signatures in their heads.
+//! A signed text: a few lines of signatures, an empty line, and the exact signed bytes. Used for roots of trust and
+//! channels' indexes; bundles carry their signatures in their heads.
 
 use super::Purpose;
 use crate::bundle::{Digest, Fault, MAX_SIGNATURES, Signature};
@@ -7,17 +7,17 @@ use crate::bundle::{Digest, Fault, MAX_SIGNATURES, Signature};
 /// Longest signed text with its signatures, in bytes.
 pub const MAX_SIGNED: usize = 1 << 20;
 
-/// A signed text. Nothing in it is believed: [`super::Roots`] decides about it.
+/// A signed text. Untrusted until [`super::Roots`] verifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     pub purpose: Purpose,
     pub signatures: Vec<Signature>,
-    /// What is signed.
+    /// The signed bytes.
     pub text: Vec<u8>,
 }
 
 impl Signed {
-    /// Reads one.
+    /// Parses one.
     ///
     /// # Errors
     /// [`Fault::Malformed`], [`Fault::TooLong`].
@@ -50,7 +50,7 @@ impl Signed {
         let mut head = first_line(self.purpose);
         for Signature { key_id, signature } in &self.signatures {
             head.push_str(&format!("signature {key_id} "));
-            // The two halves of 32 bytes print as digests do.
+            // The two halves of 32 bytes are printed like digests.
             let mut halves = [Digest([0; 32]); 2];
             halves[0].0.copy_from_slice(&signature[..32]);
             halves[1].0.copy_from_slice(&signature[32..]);

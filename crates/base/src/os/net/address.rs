@@ -1,7 +1,8 @@
 //! IPv4 addresses of interfaces with their prefix, by rtnetlink(7), and IPv6 addresses from `/proc/net/if_inet6`.
 //!
-//! procfs has no list of IPv4 addresses by interface, and routes do not tell two interfaces in one network apart (a Pi with
-//! cable and Wi-Fi in the same room), so the kernel is asked: one request, `RTM_GETADDR`, which needs no right.
+//! procfs does not list IPv4 addresses by interface, and routes do not distinguish two interfaces in one network (a Pi
+//! with cable and Wi-Fi in the same room), so the kernel is queried: one request, `RTM_GETADDR`, which needs no
+//! privileges.
 
 use crate::os::{Root, malformed};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with, sockopt};
@@ -11,14 +12,14 @@ use std::{
     time::Duration,
 };
 
-/// A tree of captured files has the kernel's answer here, as it came.
+/// In a tree of captured files, the kernel's raw answer.
 const CAPTURED: &str = "rtnetlink/getaddr4";
 const V6: &str = "proc/net/if_inet6";
-/// The kernel answers in pages of at most 32 KiB (`NLMSG_GOODSIZE` and more where the reader has room).
+/// The kernel answers in pages of at most 32 KiB (`NLMSG_GOODSIZE`, or more if the reader has room).
 const PAGE: usize = 32 * 1024;
-/// Pages read at most: 16 of them hold some 6000 addresses.
+/// Limit of pages: 16 of them hold some 6000 addresses.
 const PAGES: usize = 16;
-/// The kernel answers at once; this only keeps a broken one from holding the server.
+/// The kernel answers at once; the limit protects the server from a defective one.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 // linux/netlink.h, linux/rtnetlink.h, linux/if_addr.h
@@ -38,7 +39,7 @@ const IFADDRMSG: usize = 8;
 /// One IPv4 address of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct V4 {
-    /// Number of the interface (`/sys/class/net/*/ifindex`).
+    /// Index of the interface (`/sys/class/net/*/ifindex`).
     pub index: u32,
     pub address: Ipv4Addr,
     /// 0-32.
@@ -56,7 +57,7 @@ pub struct V6Address {
     pub scope: Scope,
 }
 
-/// How far an address is known.
+/// The scope of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     Global,
@@ -74,8 +75,8 @@ impl V4 {
 /// Every IPv4 address, in the kernel's order.
 ///
 /// # Errors
-/// What the socket says (`PermissionDenied` or `Unsupported` where a sandbox forbids AF_NETLINK); `InvalidData` when an
-/// answer cannot be understood; in a captured tree those of its file.
+/// Those of the socket (`PermissionDenied` or `Unsupported` in a sandbox without AF_NETLINK); `InvalidData` when an
+/// answer cannot be parsed; in a captured tree those of its file.
 pub fn v4(root: &Root) -> io::Result<Vec<V4>> {
     let mut found = Vec::new();
     if !root.is_system() {
@@ -106,7 +107,7 @@ fn request() -> [u8; HEADER + IFADDRMSG] {
     request
 }
 
-/// Takes one page of the answer apart; says whether it was the last.
+/// Parses one page of the answer. Returns whether it was the last.
 fn page(mut bytes: &[u8], found: &mut Vec<V4>) -> io::Result<bool> {
     while !bytes.is_empty() {
         let length = number(bytes, 0).map_or(0, |length| length as usize);
@@ -164,10 +165,10 @@ fn wrong(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("rtnetlink: {why}"))
 }
 
-/// Every IPv6 address, in the kernel's order; none where IPv6 is switched off.
+/// Every IPv6 address, in the kernel's order; none when IPv6 is disabled.
 ///
 /// # Errors
-/// `InvalidData` when a line is not what proc(5) says.
+/// `InvalidData` when a line does not have the format of proc(5).
 pub fn v6(root: &Root) -> io::Result<Vec<V6Address>> {
     match root.read(V6) {
         Ok(text) => {
@@ -187,7 +188,7 @@ fn line_v6(line: &str) -> Option<V6Address> {
     let scope = match u8::from_str_radix(scope, 16).ok()? {
         0x10 => Scope::Host,
         0x20 => Scope::Link,
-        // 0x40, site-local, is deprecated and routed like any other.
+        // 0x40, site-local, is deprecated and routed like a global one.
         _ => Scope::Global,
     };
     let prefix = u8::from_str_radix(prefix, 16).ok().filter(|prefix| *prefix <= 128)?;

@@ -1,10 +1,10 @@
-//! What the kernel says about each network interface: `/sys/class/net/*` (`Documentation/ABI/testing/sysfs-class-net`).
+//! The state of each network interface: `/sys/class/net/*` (`Documentation/ABI/testing/sysfs-class-net`).
 
 use crate::os::Root;
 use std::io;
 
 const FOLDER: &str = "sys/class/net";
-/// A machine full of containers has hundreds; nobody reads more.
+/// Limit of interfaces in an answer; a machine with many containers has hundreds.
 pub const MOST: usize = 128;
 
 /// One interface.
@@ -12,27 +12,27 @@ pub const MOST: usize = 128;
 pub struct Interface {
     pub name: String,
     pub index: u32,
-    /// Six octets with colons; zeros for an interface that has none (tunnels), as the kernel gives the loopback.
+    /// Six octets with colons; zeros for an interface without one (tunnels), like the kernel's loopback.
     pub mac: String,
     /// Largest packet, in bytes.
     pub mtu: Option<u32>,
     pub state: State,
     pub kind: Kind,
-    /// Megabits a second, where the driver tells.
+    /// Megabits per second, if the driver reports it.
     pub megabits: Option<u32>,
 }
 
-/// RFC 2863's operational state, in three words.
+/// RFC 2863's operational state, reduced to three values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Up,
-    /// No cable, no radio, no partner, or switched off.
+    /// No cable, no radio, no peer, or switched off.
     Down,
-    /// The driver keeps no such state: the loopback, most tunnels.
+    /// The driver does not report it: the loopback, most tunnels.
     Unknown,
 }
 
-/// What an interface is.
+/// The kind of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Ethernet,
@@ -40,16 +40,16 @@ pub enum Kind {
     Loopback,
     Bridge,
     Vlan,
-    /// Made by software: containers, dummies, bonds.
+    /// Created by software: containers, dummies, bonds.
     Virtual,
     Tunnel,
     Other,
 }
 
-/// Every interface, at most [`MOST`], by name, with how many there are in all.
+/// Every interface, at most [`MOST`], sorted by name, with the total number.
 ///
 /// # Errors
-/// `NotFound` without sysfs. An interface that goes away meanwhile is left out.
+/// `NotFound` without sysfs. An interface that disappears meanwhile is skipped.
 pub fn read(root: &Root) -> io::Result<(Vec<Interface>, usize)> {
     let names = root.list(FOLDER)?;
     let is_interface = |name: &&String| root.has(&format!("{FOLDER}/{name}/ifindex"));
@@ -85,7 +85,7 @@ fn one(root: &Root, name: &str) -> io::Result<Interface> {
     })
 }
 
-/// The driver's own word (`DEVTYPE`), then the hardware type (linux/if_arp.h).
+/// From the driver's `DEVTYPE`, then from the hardware type (linux/if_arp.h).
 fn kind(root: &Root, name: &str) -> Kind {
     let uevent = root.read(&format!("{FOLDER}/{name}/uevent")).unwrap_or_default();
     match uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE=")) {
@@ -98,7 +98,7 @@ fn kind(root: &Root, name: &str) -> Kind {
     }
     match root.number(&format!("{FOLDER}/{name}/type")).unwrap_or(0) {
         772 => Kind::Loopback,
-        // A device with hardware behind it has a link to it.
+        // A hardware device has this link.
         1 if root.has(&format!("{FOLDER}/{name}/device")) => Kind::Ethernet,
         1 => Kind::Virtual,
         512 | 768 | 769 | 776 | 778 | 823 | 65534 => Kind::Tunnel,

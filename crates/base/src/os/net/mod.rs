@@ -1,4 +1,4 @@
-//! The network as the kernel has it: interfaces, addresses, routes, sockets, name servers, radio.
+//! The kernel's state of the network: interfaces, addresses, routes, sockets, name servers, radio.
 
 pub mod address;
 pub mod interface;

@@ -1,21 +1,21 @@
-//! Which name servers are asked: `/etc/resolv.conf` (resolv.conf(5)), and behind the stub of systemd-resolved the ones it
-//! asks (`/run/systemd/resolve/resolv.conf`).
+//! The configured name servers: `/etc/resolv.conf` (resolv.conf(5)), and behind the stub of systemd-resolved its
+//! upstream servers (`/run/systemd/resolve/resolv.conf`).
 
 use crate::os::{Root, if_there};
 use std::{io, net::IpAddr};
 
 const CONFIGURED: &str = "etc/resolv.conf";
 const BEHIND_RESOLVED: &str = "run/systemd/resolve/resolv.conf";
-/// The C library takes three; files of resolved may hold more.
+/// The C library uses three; resolved's file may have more.
 const MOST: usize = 16;
 
-/// Addresses of the name servers, in the order they are asked; one of link scope with its zone (`fe80::1%eth0`).
+/// Addresses of the name servers, in order of use; a link-local one with its zone (`fe80::1%eth0`).
 ///
 /// # Errors
-/// Those of reading the file; without one there are none.
+/// Those of reading the file; a missing file means none.
 pub fn servers(root: &Root) -> io::Result<Vec<String>> {
     let configured = parse(&optional(root, CONFIGURED)?);
-    // Every answer of a stub is another server's: 127.0.0.53 tells nobody where names come from.
+    // The stub at 127.0.0.53 only forwards, so its upstream servers are reported.
     if !configured.is_empty() && configured.iter().all(|server| address(server).is_some_and(|each| each.is_loopback()))
     {
         let behind = parse(&optional(root, BEHIND_RESOLVED)?);
@@ -26,7 +26,7 @@ pub fn servers(root: &Root) -> io::Result<Vec<String>> {
     Ok(configured)
 }
 
-/// Empty where it is not there.
+/// Empty when it does not exist.
 fn optional(root: &Root, file: &str) -> io::Result<String> {
     if_there(root.read(file)).map(Option::unwrap_or_default)
 }

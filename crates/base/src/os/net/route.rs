@@ -15,35 +15,35 @@ const LETTERS: [(u32, char); 7] =
 const UP: u32 = 0x1;
 const GATEWAY: u32 = 0x2;
 const REJECT: u32 = 0x200;
-/// The machine's own addresses, which are no way anywhere; and learnt exceptions.
+/// Routes to the machine's own addresses, and learnt exceptions.
 const OWN: u32 = 0x8000_0000;
 const ANYCAST: u32 = 0x0010_0000;
 const CACHE: u32 = 0x0100_0000;
 
-/// One way to somewhere.
+/// One route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     pub destination: IpAddr,
     /// 0-32, or 0-128.
     pub prefix: u8,
-    /// `None` where the destination is on the link itself.
+    /// `None` when the destination is on the link itself.
     pub gateway: Option<IpAddr>,
     /// "UG": see `LETTERS`.
     pub flags: String,
-    /// Of several, the smallest is taken.
+    /// The route with the smallest metric is used.
     pub metric: u32,
     pub interface: String,
     usable: bool,
 }
 
 impl Route {
-    /// Whether everything without a way of its own goes here.
+    /// Whether it is a default route.
     pub fn is_default(&self) -> bool {
         self.prefix == 0 && self.usable
     }
 }
 
-/// The default route of each family, by the smallest metric.
+/// The default route of each family, with the smallest metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Defaults {
     pub v4: Option<Route>,
@@ -58,17 +58,17 @@ impl Defaults {
         };
         Self { v4: best(true), v6: best(false) }
     }
-    /// The interface that most of what leaves this machine goes through.
+    /// The interface of the default route.
     pub fn interface(&self) -> Option<&str> {
         self.v4.as_ref().or(self.v6.as_ref()).map(|route| route.interface.as_str())
     }
 }
 
-/// The routes of the main table, IPv4 before IPv6, without those to this machine itself and to multicast groups. A family
-/// that the kernel does not have has none.
+/// The routes of the main table, IPv4 before IPv6, without those to this machine itself and to multicast groups. A
+/// family that the kernel lacks has none.
 ///
 /// # Errors
-/// `InvalidData` when a line is no route.
+/// `InvalidData` when a line is not a route.
 pub fn read(root: &Root) -> io::Result<Vec<Route>> {
     let mut routes = Vec::new();
     if let Some(text) = if_there(root.read(V4))? {
@@ -84,8 +84,8 @@ pub fn read(root: &Root) -> io::Result<Vec<Route>> {
     Ok(routes)
 }
 
-/// "eth0 00000000 0101A8C0 0003 0 0 100 00000000 0 0 0": interface, destination, gateway, flags, two counters, metric, mask.
-/// Addresses are the bytes as they lie in memory, printed as one number.
+/// "eth0 00000000 0101A8C0 0003 0 0 100 00000000 0 0 0": interface, destination, gateway, flags, two counters, metric,
+/// mask. Addresses are in memory order, printed as one number.
 fn line_v4(line: &str) -> Option<Route> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let [interface, destination, gateway, flags, _, _, metric, mask, ..] = fields[..] else { return None };
@@ -101,8 +101,8 @@ fn line_v4(line: &str) -> Option<Route> {
     })
 }
 
-/// Destination and its prefix, source and its prefix, next hop, metric, two counters, flags, interface. The inner `None` is
-/// a route that is left out.
+/// Destination and its prefix, source and its prefix, next hop, metric, two counters, flags, interface. The inner
+/// `None` is a route that is skipped.
 fn line_v6(line: &str) -> Option<Option<Route>> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let [destination, prefix, _, _, hop, metric, _, _, flags, interface] = fields[..] else { return None };
@@ -119,7 +119,7 @@ fn line_v6(line: &str) -> Option<Option<Route>> {
         usable: flags & UP != 0 && flags & REJECT == 0,
     };
     let own = flags & (OWN | ANYCAST | CACHE) != 0 || destination.is_multicast() || destination.is_loopback();
-    // Without a default route the kernel lists one that refuses, on lo.
+    // Without a default route the kernel lists a rejecting one, on lo.
     Some((!own && interface != "lo").then_some(route))
 }
 
@@ -128,7 +128,7 @@ fn v4_hex(digits: &str) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::from(bytes.to_ne_bytes()))
 }
 
-/// 32 hexadecimal digits, the address in the order of the wire.
+/// 32 hexadecimal digits, the address in network order.
 pub(super) fn v6_hex(digits: &str) -> Option<Ipv6Addr> {
     let whole = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     whole.then(|| u128::from_str_radix(digits, 16).ok()).flatten().map(Ipv6Addr::from_bits)

@@ -1,4 +1,5 @@
-//! TCP and UDP sockets: `/proc/net/{tcp,tcp6,udp,udp6}` (proc_net(5)), and whose they are, as far as this user may see.
+//! TCP and UDP sockets: `/proc/net/{tcp,tcp6,udp,udp6}` (proc_net(5)), and their processes, as far as this user may see
+//! them.
 
 use crate::os::{Root, malformed};
 use std::{
@@ -8,11 +9,11 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
-/// Sockets read of one table at most; a machine with more is no appliance.
+/// Limit of sockets read per table, more than an appliance has.
 const MOST: usize = 16_384;
-/// A line has some 150 bytes.
+/// In bytes; a line has about 150.
 const LARGEST_TABLE: u64 = MOST as u64 * 256;
-/// Processes whose open files are looked through at most.
+/// Limit of processes whose open files are searched.
 const PROCESSES: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,18 +45,18 @@ impl Protocol {
 pub struct Socket {
     pub protocol: Protocol,
     pub local: SocketAddr,
-    /// Unspecified and port 0 where there is no other end.
+    /// Unspecified address and port 0 when it is not connected.
     pub remote: SocketAddr,
     /// "ESTABLISHED", "LISTEN", ...; "NONE" for UDP, which has no states.
     pub state: &'static str,
-    /// Number under `/proc/*/fd`; 0 where no process has it any more.
+    /// Inode, as in `/proc/*/fd`; 0 when no process has it any more.
     pub inode: u64,
 }
 
-/// Every socket of every protocol that the kernel has, in its order.
+/// Every socket of every supported protocol, in the kernel's order.
 ///
 /// # Errors
-/// Those of reading; `InvalidData` when a line is no socket.
+/// Those of reading; `InvalidData` when a line is not a socket.
 pub fn read(root: &Root) -> io::Result<Vec<Socket>> {
     let mut all = Vec::new();
     for protocol in Protocol::ALL {
@@ -83,7 +84,8 @@ fn line(protocol: Protocol, text: &str) -> Option<Socket> {
     Some(Socket { protocol, local, remote, state, inode })
 }
 
-/// Address and port of the kernel's tables (`0100007F:1F90`): each 32-bit word of the address as it lies in memory, printed as a number.
+/// Address and port of the kernel's tables (`0100007F:1F90`): each 32-bit word of the address is in memory order,
+/// printed as a number.
 pub fn endpoint(text: &str) -> Option<SocketAddr> {
     let (digits, port) = text.split_once(':')?;
     let word = |at: usize| -> Option<[u8; 4]> {
@@ -118,18 +120,18 @@ fn name(state: u8) -> &'static str {
         "LISTEN",
         "CLOSING",
     ];
-    // 12 is a connection on its way in, which others list as SYN_RECV.
+    // 12 is an incoming connection, which other tools show as SYN_RECV.
     NAMES.get(usize::from(state).wrapping_sub(1)).copied().unwrap_or("SYN_RECV")
 }
 
-/// Which process has each socket, for those of `wanted` whose process this user may look into: its own, and all for root.
+/// The process of each socket in `wanted`, for processes that this user may inspect: its own, or all for root.
 pub fn owners(root: &Root, wanted: &[u64]) -> HashMap<u64, u32> {
     let mut found = HashMap::new();
     let processes = root.list("proc").unwrap_or_default();
     let numbers = processes.iter().filter_map(|name| name.parse::<u32>().ok());
     for pid in numbers.take(PROCESSES) {
         let folder = format!("proc/{pid}/fd");
-        // Not ours to see, or gone.
+        // Not permitted, or the process is gone.
         let Ok(files) = root.list(&folder) else { continue };
         for file in files {
             let Ok(target) = root.link(&format!("{folder}/{file}")) else { continue };

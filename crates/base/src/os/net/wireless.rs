@@ -1,14 +1,15 @@
-//! Strength of the radio links: `/proc/net/wireless` (`net/wireless/wext-proc.c`).
+//! Signal strength of radio links: `/proc/net/wireless` (`net/wireless/wext-proc.c`).
 
 use crate::os::{Root, if_there, malformed};
 use std::io;
 
 const FILE: &str = "proc/net/wireless";
 
-/// The signal of one interface, in dBm, where the driver reports it in dBm.
+/// The signal of one interface in dBm, if its driver reports dBm.
 ///
 /// # Errors
-/// `InvalidData` when its line is no line of that file. Without the file, or the interface in it, there is none.
+/// `InvalidData` when its line does not have that file's format. `None` without the file, or without the interface in
+/// it.
 pub fn signal_dbm(root: &Root, interface: &str) -> io::Result<Option<f64>> {
     if_there(root.read(FILE))?.map_or(Ok(None), |text| parse(&text, interface))
 }
@@ -19,7 +20,7 @@ fn parse(text: &str, interface: &str) -> io::Result<Option<f64>> {
     let Some(line) = line else { return Ok(None) };
     let level = line.split_whitespace().nth(2).and_then(|level| level.trim_end_matches('.').parse::<f64>().ok());
     let level = level.ok_or_else(|| malformed(FILE, "a line has no level"))?;
-    // Drivers without dBm count upwards from 0; such a number means nothing outside the driver.
+    // Drivers without dBm count upwards from 0; such a number has no general meaning.
     Ok((level < 0.0 && level > -128.0).then_some(level))
 }
 

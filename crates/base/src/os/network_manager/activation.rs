@@ -1,5 +1,5 @@
-//! Activating a profile behind a checkpoint: NetworkManager itself goes back to what was before when its time is up, whoever
-//! made it has gone or not.
+//! Activates a profile with a checkpoint: NetworkManager itself reverts to the previous state on timeout, whether the
+//! caller still exists or not.
 
 use super::{ACTIVE, CHECKPOINT, DEVICE, Objects, SERVICE, is_gone, manage, property, said, unknown};
 use crate::{
@@ -10,25 +10,26 @@ use futures::StreamExt;
 use std::time::Duration;
 use zbus::{MatchRule, MessageStream, ObjectPath, OwnedObjectPath, message};
 
-/// NM_CHECKPOINT_CREATE_FLAG_DISCONNECT_NEW_DEVICES: a bridge or VLAN that the profile brings goes again, too.
+/// NM_CHECKPOINT_CREATE_FLAG_DISCONNECT_NEW_DEVICES: a bridge or VLAN that the profile creates is removed on a revert,
+/// too.
 const DISCONNECT_NEW_DEVICES: u32 = 4;
 const ACTIVATED: u32 = 2;
 const DEACTIVATED: u32 = 4;
 
-/// A moment NetworkManager can go back to.
+/// A state that NetworkManager can restore.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// Its object on the bus. NetworkManager counts anew when it restarts:
+    /// Its D-Bus object path. A restarted NetworkManager reuses paths:
     pub path: String,
-    /// this tells whether it is still the same, in milliseconds of CLOCK_BOOTTIME.
+    /// so the creation time, in milliseconds of CLOCK_BOOTTIME, tells whether it is the same checkpoint.
     pub created: i64,
 }
 
-/// Remembers everything as it is, for `timeout`; then NetworkManager goes back to it.
+/// Creates a checkpoint of the current state, to which NetworkManager reverts after `timeout`.
 ///
 /// # Errors
-/// `conflict` when somebody else's checkpoint stands, `capability_missing` before NetworkManager 1.4.
+/// `conflict` when another checkpoint exists, `capability_missing` before NetworkManager 1.4.
 pub async fn checkpoint(bus: &Bus, timeout: Duration) -> Result<Checkpoint, ToolError> {
     let all_devices: &[ObjectPath<'_>] = &[];
     let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
@@ -36,7 +37,7 @@ pub async fn checkpoint(bus: &Bus, timeout: Duration) -> Result<Checkpoint, Tool
     let answer = made.map_err(|error| match said(&error) {
         Some("UnknownMethod") => ToolError { code: ErrorCode::CapabilityMissing, ..error }
             .hint("checkpoints came with NetworkManager 1.4; without them nothing here would revert by itself"),
-        // Overlapping ones would undo each other.
+        // Overlapping ones would revert each other.
         Some("InvalidArguments") | Some("Failed") => ToolError { code: ErrorCode::Conflict, ..error }
             .hint("another program tries a change of the network; wait until it is done"),
         _ => error,
@@ -47,7 +48,7 @@ pub async fn checkpoint(bus: &Bus, timeout: Duration) -> Result<Checkpoint, Tool
     Ok(Checkpoint { path: path.as_str().to_owned(), created })
 }
 
-/// Whether it still stands: neither confirmed nor reverted, and not lost with a NetworkManager that restarted.
+/// Whether it still exists: neither confirmed nor reverted, and not lost in a restart of NetworkManager.
 ///
 /// # Errors
 /// `unavailable` when NetworkManager does not answer.
@@ -63,7 +64,7 @@ async fn created(bus: &Bus, path: &str) -> Result<Option<i64>, ToolError> {
     }
 }
 
-/// Lets it revert in `timeout` from now rather than when it was to.
+/// Sets the revert to `timeout` from now.
 ///
 /// # Errors
 /// `capability_missing` before NetworkManager 1.12, `unavailable` when it does not answer.
@@ -72,24 +73,24 @@ pub async fn revert_in(bus: &Bus, checkpoint: &Checkpoint, timeout: Duration) ->
     manage(bus, "CheckpointAdjustRollbackTimeout", &(object(&checkpoint.path)?, seconds)).await.map(drop)
 }
 
-/// Keeps everything as it is now.
+/// Keeps the current state.
 ///
 /// # Errors
-/// `not_found` when it does not stand any more.
+/// `not_found` when it no longer exists.
 pub async fn keep(bus: &Bus, checkpoint: &Checkpoint) -> Result<(), ToolError> {
     end(bus, checkpoint, "CheckpointDestroy").await
 }
 
-/// Goes back at once.
+/// Reverts at once.
 ///
 /// # Errors
-/// As [`keep`]; `unavailable` when a device could not be brought back.
+/// As [`keep`]; `unavailable` when a device could not be restored.
 pub async fn revert(bus: &Bus, checkpoint: &Checkpoint) -> Result<(), ToolError> {
     end(bus, checkpoint, "CheckpointRollback").await
 }
 
 async fn end(bus: &Bus, checkpoint: &Checkpoint, method: &str) -> Result<(), ToolError> {
-    // Its number may be another's by now.
+    // Its path may belong to another one by now.
     let gone = || ToolError::not_found("the change has been taken back or confirmed already");
     if !stands(bus, checkpoint).await? {
         return Err(gone());
@@ -98,11 +99,13 @@ async fn end(bus: &Bus, checkpoint: &Checkpoint, method: &str) -> Result<(), Too
     done.map(drop).map_err(|error| if is_gone(&error) { gone() } else { error })
 }
 
-/// Activates the profile at `profile`, on the device of `interface` or one that NetworkManager chooses, and waits until it is.
+/// Activates the profile at `profile`, on the device of `interface` or one that NetworkManager chooses, and waits until
+/// it is active.
 ///
 /// # Errors
-/// `not_found` for an interface NetworkManager does not manage, `failed_precondition` when the profile does not fit or
-/// cannot be activated (no cable, no such Wi-Fi, no address), and NetworkManager's own. Bounded by the caller.
+/// `not_found` for an interface that NetworkManager does not manage, `failed_precondition` when the profile does not
+/// fit or cannot be activated (no cable, no such Wi-Fi, no address), and NetworkManager's own. The caller bounds the
+/// time.
 pub async fn activate(
     bus: &Bus,
     objects: &Objects,
@@ -122,7 +125,7 @@ pub async fn activate(
     let rule = rule.map_err(|fault| ToolError::internal(format!("a match rule: {fault}")))?;
     let connection = bus.connection().await?;
     let lost = |fault: zbus::Error| ToolError::unavailable(format!("the system bus: {fault}")).hint("try again");
-    // Listens before it acts: the signal may come before the answer.
+    // Subscribed before the call: the signal may come before the answer.
     let mut signals = MessageStream::for_match_rule(rule, &connection, None).await.map_err(lost)?;
     let body = (object(profile)?, object(device)?, object("/")?);
     let answer = manage(bus, "ActivateConnection", &body).await?;
@@ -144,7 +147,7 @@ pub async fn activate(
     Ok(devices.iter().filter_map(|device| now.interface_of(device).map(str::to_owned)).collect())
 }
 
-/// The device that is an interface.
+/// The device of an interface.
 ///
 /// # Errors
 /// `not_found` when NetworkManager has none of that name.
@@ -167,7 +170,7 @@ async fn state(bus: &Bus, path: &str) -> Result<Option<u32>, ToolError> {
     }
 }
 
-/// Why the activation at `path` failed, as the signals that have come say.
+/// Why the activation at `path` failed, from the signals received.
 async fn reason(signals: &mut MessageStream, path: &str) -> u32 {
     let mut why = 0;
     while let Some(Some(Ok(signal))) = futures::FutureExt::now_or_never(signals.next()) {
@@ -181,7 +184,7 @@ async fn reason(signals: &mut MessageStream, path: &str) -> u32 {
     why
 }
 
-/// NMActiveConnectionStateReason, for a person.
+/// NMActiveConnectionStateReason as text.
 fn refused(reason: u32) -> ToolError {
     let why = match reason {
         2 => "somebody disconnected it",

@@ -1,7 +1,7 @@
-//! NetworkManager, by its D-Bus interface (networkmanager.dev, "D-Bus API Reference", 1.42).
+//! NetworkManager, through its D-Bus interface (networkmanager.dev, "D-Bus API Reference", 1.42).
 //!
-//! All of its objects come in one answer (`GetManagedObjects`); only the settings of profiles, which hold no secrets, have
-//! to be asked for one by one.
+//! One answer has all of its objects (`GetManagedObjects`); only the settings of profiles, without secrets, are
+//! requested one by one.
 
 pub mod activation;
 pub mod profile;
@@ -24,7 +24,7 @@ const ACCESS_POINT: &str = "org.freedesktop.NetworkManager.AccessPoint";
 const ACTIVE: &str = "org.freedesktop.NetworkManager.Connection.Active";
 const PROFILE: &str = "org.freedesktop.NetworkManager.Settings.Connection";
 const CHECKPOINT: &str = "org.freedesktop.NetworkManager.Checkpoint";
-/// Objects looked at most: a Pi has about a hundred, most of them access points.
+/// Limit of objects: a Pi has about a hundred, most of them access points.
 const OBJECTS: usize = 8192;
 
 /// The properties of one interface of an object.
@@ -43,7 +43,7 @@ impl Properties {
     fn flag(&self, name: &str) -> Option<bool> {
         self.get(name)
     }
-    /// Another object; "/" stands for none.
+    /// Another object; "/" means none.
     fn object(&self, name: &str) -> Option<&str> {
         let path: &ObjectPath<'_> = self.get(name)?;
         (path.as_str() != "/").then_some(path.as_str())
@@ -54,14 +54,14 @@ impl Properties {
         let list = list.and_then(|value| Vec::<OwnedObjectPath>::try_from(value).ok());
         list.unwrap_or_default().iter().map(|path| path.as_str().to_owned()).collect()
     }
-    /// Bytes that are text by custom only, such as the name of a Wi-Fi network.
+    /// Bytes that are text by convention only, such as the name of a Wi-Fi network.
     fn bytes(&self, name: &str) -> Option<String> {
         let bytes = Vec::<u8>::try_from(self.0.get(name)?.try_clone().ok()?).ok()?;
         (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
-/// Everything NetworkManager shows, at one moment.
+/// All of NetworkManager's objects at one moment.
 pub struct Objects(HashMap<String, HashMap<String, Properties>>);
 
 type Managed = HashMap<OwnedObjectPath, HashMap<String, HashMap<String, OwnedVariant>>>;
@@ -86,7 +86,7 @@ impl Objects {
         self.0.get(path)?.get(interface)
     }
 
-    /// Every object that has an interface.
+    /// All objects with this interface.
     fn all<'a>(&'a self, interface: &'a str) -> impl Iterator<Item = (&'a str, &'a Properties)> {
         self.0.iter().filter_map(move |(path, interfaces)| Some((path.as_str(), interfaces.get(interface)?)))
     }
@@ -95,10 +95,10 @@ impl Objects {
         self.of(MANAGER_PATH, MANAGER)
     }
 
-    /// The name of the interface that a device is, as the kernel has it.
+    /// The kernel's interface name of a device.
     fn interface_of(&self, device: &str) -> Option<&str> {
         let device = self.of(device, DEVICE)?;
-        // Of a modem or tunnel, the one that carries its packets.
+        // For a modem or tunnel, the interface that carries its packets.
         device.text("IpInterface").filter(|name| !name.is_empty()).or_else(|| device.text("Interface"))
     }
 }
@@ -109,14 +109,14 @@ async fn manage<B: Serialize + DynamicType>(bus: &Bus, method: &str, body: &B) -
     bus.call(manager, method, body).await.map_err(absent)
 }
 
-/// One property, asked for now.
+/// Reads one property.
 async fn property(bus: &Bus, path: &str, interface: &str, name: &str) -> Result<OwnedVariant, ToolError> {
     let object = Object { service: SERVICE, path, interface: "org.freedesktop.DBus.Properties" };
     let answer = bus.call(object, "Get", &(interface, name)).await.map_err(absent)?;
     answer.body().deserialize().map_err(|fault| unknown(name, &fault))
 }
 
-/// Says what to do where there is no NetworkManager, and gives its own errors their codes (nm-errors.h).
+/// Adds the next step when NetworkManager is missing, and maps its errors to codes (nm-errors.h).
 fn absent(error: ToolError) -> ToolError {
     if error.code == ErrorCode::CapabilityMissing {
         return error.hint("profiles of connections need NetworkManager; interfaces are in system.get_network_info");
@@ -136,12 +136,12 @@ fn unknown(what: &str, fault: &zbus::Error) -> ToolError {
         .hint("it may be newer than this server")
 }
 
-/// The last word of the error's name on the bus.
+/// The last part of the error's D-Bus name.
 fn said(error: &ToolError) -> Option<&str> {
     error.details.get("dbus_error")?.as_str()?.rsplit('.').next()
 }
 
-/// Whether an object that was asked is no more: in the words of the bus, of GLib, and of NetworkManager about checkpoints.
+/// Whether the object no longer exists: by the errors of D-Bus, of GLib, and of NetworkManager for checkpoints.
 fn is_gone(error: &ToolError) -> bool {
     error.code == ErrorCode::NotFound
         || matches!(said(error), Some("UnknownMethod" | "UnknownObject" | "UnknownInterface" | "InvalidArguments"))

@@ -1,5 +1,5 @@
-//! The profiles NetworkManager knows (it calls them connections), and which are active. Never their secrets: `GetSettings`
-//! leaves them out, and what is read of the rest is listed here.
+//! NetworkManager's profiles (its "connections"), and which are active. Never their secrets: `GetSettings` omits them,
+//! and only the fields below are read.
 
 use super::{ACTIVE, Objects, PROFILE, Properties, SERVICE, absent, is_gone, unknown};
 use crate::{
@@ -16,27 +16,27 @@ pub const MOST: usize = 256;
 /// One profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Its object on the bus, until NetworkManager restarts.
+    /// Its D-Bus object path, until NetworkManager restarts.
     pub path: String,
     pub uuid: String,
-    /// What people call it; several may have the same.
+    /// Its display name; not unique.
     pub name: String,
     /// "802-3-ethernet", "802-11-wireless", "vpn".
     pub kind: String,
-    /// The one interface it is for, if it is for one.
+    /// The interface that it is restricted to, if any.
     pub interface: Option<String>,
     pub autoconnect: bool,
-    /// When it was active last, in seconds since 1970.
+    /// When it was last active, in seconds since 1970.
     pub last_active: Option<u64>,
     pub ssid: Option<String>,
     /// "auto", "manual", "disabled", ...
     pub ipv4_method: Option<String>,
     pub ipv6_method: Option<String>,
-    /// Where it is active.
+    /// Its current use, if it is active.
     pub active: Option<Active>,
 }
 
-/// A profile in use.
+/// An active profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Active {
     pub path: String,

@@ -1,9 +1,9 @@
-//! Which Wi-Fi network each radio is in.
+//! The Wi-Fi network of each radio.
 
 use super::{ACCESS_POINT, Objects, WIRELESS};
 use crate::{error::ToolError, os::bus::Bus};
 
-/// A radio that is in a network.
+/// A radio that is connected to a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Radio {
     pub interface: String,
@@ -15,7 +15,7 @@ pub struct Radio {
     pub strength: u8,
 }
 
-/// Every radio that is in a network.
+/// Every radio that is connected to a network.
 ///
 /// # Errors
 /// Those of [`Objects::read`].

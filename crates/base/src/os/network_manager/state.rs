@@ -1,22 +1,22 @@
-//! What NetworkManager thinks of the whole: its state, and whether the world can be reached.
+//! NetworkManager's overall state, and its connectivity.
 
 use super::{ACTIVE, CHECKPOINT, Objects};
 
-/// NetworkManager as a whole.
+/// NetworkManager's overall state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manager {
     pub version: String,
-    /// NMState in its own words: "connected_global".
+    /// NMState by its name: "connected_global".
     pub state: &'static str,
     pub connectivity: Connectivity,
-    /// The interface that most of what leaves this machine goes through.
+    /// The interface of the default route.
     pub primary_interface: Option<String>,
-    /// The profile active there: name, UUID and type.
+    /// The active profile there: name, UUID and type.
     pub primary: Option<Primary>,
     pub networking_enabled: bool,
-    /// By software; a switch on the machine counts too.
+    /// By software; a hardware switch counts too.
     pub wireless_enabled: bool,
-    /// Somebody, perhaps not us, may still take a change back.
+    /// Number of checkpoints, of any program, that may revert a change.
     pub checkpoints: usize,
 }
 
@@ -43,7 +43,7 @@ pub enum Connectivity {
     Full,
 }
 
-/// `None` when the answer does not hold the manager itself.
+/// `None` when the manager itself is not among the objects.
 pub fn of(objects: &Objects) -> Option<Manager> {
     let manager = objects.manager()?;
     let primary = manager.object("PrimaryConnection").and_then(|path| objects.of(path, ACTIVE));

@@ -1,4 +1,4 @@
-//! What only a process' owner, or root, may see of it.
+//! Details of a process that only its owner, or root, may see.
 
 use super::{
     environment, is_gone,
@@ -13,9 +13,9 @@ use std::{
     fs, io,
 };
 
-/// Descriptors looked at, of a process that has more.
+/// Limit of descriptors examined.
 const MOST_FDS: usize = 1024;
-/// Files answered.
+/// Limit of files in an answer.
 const MOST_FILES: usize = 256;
 
 /// Each part is absent when it cannot be read; `unavailable` says why.
@@ -76,7 +76,7 @@ pub struct OpenFile {
 }
 
 impl Detail {
-    /// All that this process may read of `pid`. `maps`: also its mappings, which takes the kernel longest.
+    /// Reads all that this process may see of `pid`. With `maps` also its mappings, the slowest part for the kernel.
     ///
     /// # Errors
     /// See [`is_gone`]: it has ended.
@@ -132,7 +132,7 @@ impl Detail {
         })
     }
 
-    /// What `other` has and this has not: read by somebody who may read more.
+    /// Adds the fields of `other`, read with more privileges, that are missing here.
     pub fn complete(&mut self, other: Self) {
         macro_rules! take {
             ($($name:ident)*) => { $(
@@ -167,7 +167,7 @@ fn counters(text: &str) -> Option<IoCounters> {
 struct Descriptors {
     count: u32,
     files: Vec<OpenFile>,
-    /// Numbers of descriptors, by their sockets' inodes.
+    /// Descriptor numbers by socket inode.
     sockets: HashMap<u64, u32>,
 }
 
@@ -180,7 +180,7 @@ fn descriptors(root: &Root, pid: u32) -> io::Result<Descriptors> {
         .collect();
     fds.sort_unstable();
     for fd in fds {
-        // Closed meanwhile, perhaps.
+        // Possibly closed meanwhile.
         let Ok(target) = root.link(&format!("proc/{pid}/fd/{fd}")) else { continue };
         let target = target.to_string_lossy();
         if let Some(inode) = target.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']')) {

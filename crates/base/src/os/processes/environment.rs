@@ -1,9 +1,9 @@
-//! What a process was started with: its arguments and variables, without the secrets among them.
+//! A process' arguments and environment, with secrets masked.
 
 use crate::redact::{MASK, is_secret_name, redact_text};
 use std::collections::BTreeMap;
 
-/// Variables kept of one process, and bytes of each value.
+/// Limit of variables per process, and of bytes per value.
 const MOST: usize = 256;
 const VALUE: usize = 1024;
 
@@ -18,14 +18,14 @@ pub fn variables(bytes: &[u8]) -> BTreeMap<String, String> {
     variables.take(MOST).collect()
 }
 
-/// More than what is secret elsewhere: a variable called `DB_PASS` or `SIGNING_KEY` is one here.
+/// Stricter than elsewhere: variables such as `DB_PASS` or `SIGNING_KEY` count as secrets here.
 fn is_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let at_end = ["PASS", "KEY", "AUTH", "DSN"].iter().any(|end| upper.ends_with(end));
     at_end || is_secret_name(&name.replace(['.', '/', ':'], "_"))
 }
 
-/// A command line, masked: `--password=x`, `--password x` and what looks like a secret by itself.
+/// A command line, masked: `--password=x`, `--password x` and anything that looks like a secret.
 pub fn arguments(args: Vec<String>) -> Vec<String> {
     let mut hide = false;
     args.into_iter()

@@ -1,14 +1,14 @@
-//! Who has a device open: the descriptors of every process that may be looked into.
+//! The processes that have a device open: searches the descriptors of every accessible process.
 
 use super::{Proc, is_gone};
 use crate::os::Root;
 use rustix::fs::{AtFlags, FileType, major, minor, statat};
 use std::io;
 
-/// More than this nobody reads.
+/// Limit of processes in an answer.
 const MOST: usize = 16;
 
-/// A device file by its numbers, as sysfs writes them: `81:0`.
+/// A device's numbers, as in sysfs: `81:0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceNumber {
     pub major: u32,
@@ -16,14 +16,14 @@ pub struct DeviceNumber {
 }
 
 impl DeviceNumber {
-    /// That of `/dev/video0`, and of no other kind.
+    /// The numbers of a video device such as `/dev/video0`.
     ///
     /// # Errors
     /// Those of reading sysfs; `InvalidInput` for any other path.
     pub fn of_video(root: &Root, path: &str) -> io::Result<Self> {
         let number = path.strip_prefix("/dev/video").and_then(|number| number.parse::<u16>().ok());
         let number = number.ok_or(io::ErrorKind::InvalidInput)?;
-        // Not of the file: whoever asks may have a /dev of his own.
+        // From sysfs, not from the file: a caller's /dev may differ.
         let line = root.line(&format!("sys/class/video4linux/video{number}/dev"))?;
         let parsed = line.split_once(':').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         let (major, minor) = parsed.ok_or(io::ErrorKind::InvalidData)?;
@@ -31,8 +31,8 @@ impl DeviceNumber {
     }
 }
 
-/// Numbers and names (`comm`) of processes that have the device open, by number; at most 16. What may not be looked into is
-/// passed over.
+/// Ids and names (`comm`) of processes that have the device open, sorted by id; at most 16. Inaccessible processes are
+/// skipped.
 ///
 /// # Errors
 /// Those of opening `/proc`.
@@ -59,7 +59,7 @@ pub fn of(root: &Root, device: DeviceNumber, named: &str) -> io::Result<Vec<(u32
 fn holds(root: &Root, pid: u32, device: DeviceNumber, named: &str) -> bool {
     let Ok(descriptors) = std::fs::read_dir(root.path(&format!("proc/{pid}/fd"))) else { return false };
     descriptors.filter_map(Result::ok).any(|entry| {
-        // The name first: asking about a file on a network that is gone would wait for it.
+        // The link first: stat of a file on a dead network file system would block.
         let link = std::fs::read_link(entry.path()).unwrap_or_default();
         let called = link.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(named));
         called

@@ -1,4 +1,5 @@
-//! How much processor time each process takes: against a reading of a quarter of a second to a minute ago, else since it started.
+//! Processor time per process: since a reading of a quarter of a second to a minute ago, otherwise since the process
+//! started.
 
 use super::stat::{Stat, TICKS};
 use std::{
@@ -7,27 +8,28 @@ use std::{
     time::Duration,
 };
 
-/// A tick is ten milliseconds: of less than half a second it says little, so older readings are preferred.
+/// Preferred minimum age of the earlier reading: a tick is ten milliseconds, so shorter intervals are inaccurate.
 const YOUNGEST: Duration = Duration::from_millis(500);
-/// How long a caller who asks for processor time waits when there is no earlier reading: 25 ticks tell a share to 4 %.
+/// The wait for processor time when there is no earlier reading: 25 ticks give a share to 4 %.
 pub const SHORTEST: Duration = Duration::from_millis(250);
-/// Older than this is history, not the present.
+/// Maximum age of the earlier reading.
 const OLDEST: Duration = Duration::from_secs(60);
-/// The newest reading may be too young to compare with, so the one before it is kept too.
+/// The newest reading may be too recent to compare with, so the one before it is kept too.
 const KEPT: usize = 2;
-/// Processes of one reading that are kept: 96 KiB of them.
+/// Limit of processes kept per reading: 96 KiB.
 const MOST: usize = 8192;
 
-/// What was counted of every process at one moment.
+/// The counters of every process at one moment.
 #[derive(Debug)]
 struct Reading {
-    /// Since boot.
+    /// Time since boot.
     at: Duration,
     /// By pid.
     counts: Vec<Count>,
 }
 
-/// Twelve bytes a process. The low halves of the kernel's counters: of a number and its start both would have to come again.
+/// Twelve bytes per process. The lower halves of the kernel's counters suffice: a confusion would need the same id and
+/// the same start.
 #[derive(Debug)]
 struct Count {
     pid: u32,
@@ -41,7 +43,7 @@ pub struct Load {
     kept: Mutex<VecDeque<Arc<Reading>>>,
 }
 
-/// What a reading is compared with.
+/// The earlier reading of a comparison.
 #[derive(Debug)]
 pub struct Since {
     now: Duration,
@@ -56,7 +58,7 @@ impl Load {
             kept.iter().rfind(|reading| (youngest..=OLDEST).contains(&now.saturating_sub(reading.at)))
         };
         let earlier = older(YOUNGEST).or_else(|| older(SHORTEST)).cloned();
-        // So young that the next call could compare with neither: it stays until it is old enough.
+        // A very recent newest reading is kept until it is old enough, so that the next call has a usable one.
         if kept.back().is_none_or(|newest| now.saturating_sub(newest.at) >= YOUNGEST) {
             kept.push_back(Arc::new(Reading::of(now, stats)));
             while kept.len() > KEPT {
@@ -76,24 +78,24 @@ impl Reading {
 }
 
 impl Count {
-    // The low half is what is wanted.
+    // Truncates to the lower half.
     fn of(stat: &Stat) -> Self {
         Self { pid: stat.pid, start: stat.start_ticks as u32, ticks: stat.ticks() as u32 }
     }
 }
 
 impl Since {
-    /// Compares a moment `now` with `stats`, all processes at `before`: for a caller who reads twice.
+    /// Compares a moment `now` with `stats`, all processes at `before`, for a caller that reads twice.
     pub fn between(before: Duration, stats: &[Stat], now: Duration) -> Self {
         Self { now, earlier: Some(Arc::new(Reading::of(before, stats))) }
     }
 
-    /// How long ago the earlier reading was, at least a tick; `None` without one.
+    /// Age of the earlier reading in seconds, at least a tick; `None` without one.
     pub fn seconds(&self) -> Option<f64> {
         self.earlier.as_ref().map(|earlier| self.now.saturating_sub(earlier.at).as_secs_f64().max(1.0 / TICKS))
     }
 
-    /// The time `stat`'s percentage is about, in seconds: since the earlier reading, or since it started.
+    /// The interval of `stat`'s percentage in seconds: since the earlier reading, or since the process started.
     pub fn seconds_of(&self, stat: &Stat) -> f64 {
         match self.before(stat) {
             Some(_) => self.seconds().unwrap_or_default(),
@@ -101,7 +103,7 @@ impl Since {
         }
     }
 
-    /// Share of one processor, in percent; more than 100 for several threads at work.
+    /// Share of one processor, in percent; above 100 with several busy threads.
     pub fn percent(&self, stat: &Stat) -> f64 {
         let ticks = match self.before(stat) {
             Some(before) => (stat.ticks() as u32).wrapping_sub(before) as f64,

@@ -29,7 +29,7 @@ pub struct Map {
     pub perms: String,
 }
 
-/// Mappings answered, the largest.
+/// Limit of mappings in an answer; the largest are kept.
 const MOST: usize = 64;
 
 /// # Errors
@@ -53,10 +53,10 @@ fn kilobytes(line: &str, name: &str) -> Option<u64> {
     line.strip_prefix(name)?.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// The mappings, those of one file together, largest first.
+/// The mappings, combined per file, largest first.
 ///
 /// # Errors
-/// As [`rollup`]; `InvalidData` for a process with so many that they do not fit into 512 KiB of text.
+/// As [`rollup`]; `InvalidData` for a process whose mappings exceed 512 KiB of text.
 pub fn maps(root: &Root, pid: u32) -> io::Result<Vec<Map>> {
     Ok(parse_maps(&root.read(&format!("proc/{pid}/smaps"))?))
 }

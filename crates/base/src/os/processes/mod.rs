@@ -1,4 +1,4 @@
-//! Processes: `/proc/[pid]`. One directory is opened, everything else is found from there, with one buffer for all.
+//! Processes: `/proc/[pid]`. All accesses are relative to one open directory, with a shared buffer.
 
 pub mod detail;
 pub mod environment;
@@ -39,10 +39,10 @@ impl Proc {
         Ok(Self { folder, buffer: vec![0; BUFFER] })
     }
 
-    /// Every process there is now. Those that end while this looks are left out.
+    /// All current processes. Those that end meanwhile are skipped.
     ///
     /// # Errors
-    /// Those of reading the directory; `InvalidData` when a process' numbers cannot be understood.
+    /// Those of reading the directory; `InvalidData` when a process' numbers cannot be parsed.
     pub fn all(&mut self) -> io::Result<Vec<Stat>> {
         let mut stats = Vec::with_capacity(256);
         for pid in self.pids()? {
@@ -57,7 +57,7 @@ impl Proc {
 
     fn pids(&self) -> io::Result<Vec<u32>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        // Its own descriptor: reading a directory moves it.
+        // A separate descriptor: reading a directory moves its position.
         let folder = rustix::fs::openat(&self.folder, c".", flags, Mode::empty())?;
         let mut buffer = [MaybeUninit::uninit(); 8192];
         let mut entries = RawDir::new(&folder, &mut buffer);
@@ -69,20 +69,21 @@ impl Proc {
         Ok(pids)
     }
 
-    /// One process' numbers.
+    /// The numbers of one process.
     ///
     /// # Errors
-    /// See [`is_gone`]; `InvalidData` when they cannot be understood.
+    /// See [`is_gone`]; `InvalidData` when they cannot be parsed.
     pub fn stat(&mut self, pid: u32) -> io::Result<Stat> {
         let length = self.fill(pid, "stat")?;
         Stat::parse(&self.buffer[..length])
             .ok_or_else(|| super::malformed(&format!("proc/{pid}/stat"), "its form is new"))
     }
 
-    /// Reads `/proc/PID/NAME` into the buffer, as far as that reaches.
+    /// Reads `/proc/PID/NAME` into the buffer, up to its size.
     fn fill(&mut self, pid: u32, name: &str) -> io::Result<usize> {
         let file = self.open_at(&format!("{pid}/{name}"), OFlags::RDONLY)?;
-        // Both files are made at once: what does not fill the buffer is all of it (fs/proc/base.c, fs/seq_file.c).
+        // The kernel generates both files in one piece: a read that does not fill the buffer is complete
+        // (fs/proc/base.c, fs/seq_file.c).
         Ok(rustix::io::read(&file, &mut self.buffer)?)
     }
 
@@ -90,7 +91,7 @@ impl Proc {
         Ok(rustix::fs::openat(&self.folder, path, flags | OFlags::CLOEXEC, Mode::empty())?)
     }
 
-    /// Who it belongs to: its effective user.
+    /// Its effective user id.
     ///
     /// # Errors
     /// See [`is_gone`].
@@ -98,7 +99,7 @@ impl Proc {
         Ok(rustix::fs::statat(&self.folder, pid.to_string(), AtFlags::SYMLINK_NOFOLLOW)?.st_uid)
     }
 
-    /// Its arguments, at most 4 KiB of them; none for a kernel thread or a zombie.
+    /// Its arguments, at most 4 KiB; empty for a kernel thread or a zombie.
     ///
     /// # Errors
     /// See [`is_gone`].
@@ -107,7 +108,7 @@ impl Proc {
         Ok(split(&self.buffer[..length]))
     }
 
-    /// Where a link like `exe` or `cwd` points.
+    /// The target of a link like `exe` or `cwd`.
     ///
     /// # Errors
     /// `PermissionDenied` for processes of others; see [`is_gone`].
@@ -117,7 +118,7 @@ impl Proc {
     }
 }
 
-/// Text of arguments or variables, each ended by a zero.
+/// Splits arguments or variables, each ended by a zero byte.
 fn split(bytes: &[u8]) -> Vec<String> {
     let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
     if bytes.is_empty() {
@@ -126,7 +127,7 @@ fn split(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
 }
 
-/// Whether a process ended before it was looked at.
+/// Whether the process had ended.
 pub fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }

@@ -1,4 +1,5 @@
-//! Sockets of a process: its descriptors' inodes, joined with the tables of its network (`/proc/[pid]/net`, proc_pid_net(5)).
+//! Sockets of a process: its descriptors' inodes, joined with the tables of its network namespace (`/proc/[pid]/net`,
+//! proc_pid_net(5)).
 
 use crate::os::{Root, if_there, net::socket::endpoint};
 use schemars::JsonSchema;
@@ -32,7 +33,7 @@ pub struct Connection {
 /// The sockets of these descriptors, by inode.
 ///
 /// # Errors
-/// Those of reading the tables; a table this kernel does not have is empty.
+/// Those of reading the tables; a table that this kernel lacks is empty.
 pub fn join(root: &Root, pid: u32, fds: &HashMap<u64, u32>) -> io::Result<Vec<Connection>> {
     let mut found = Vec::new();
     if fds.is_empty() {

@@ -1,7 +1,7 @@
 //! `/proc/[pid]/stat` (proc_pid_stat(5)).
 
-/// What the kernel counts of one process. Times are in ticks of a hundredth of a second (USER_HZ on every architecture we
-/// build for).
+/// The kernel's counters of one process. Times are in ticks of a hundredth of a second (USER_HZ on every architecture
+/// we build for).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub pid: u32,
@@ -15,7 +15,7 @@ pub struct Stat {
     pub system_ticks: u64,
     pub nice: i32,
     pub threads: u32,
-    /// Since boot. With the pid it names a process for as long as the machine is up.
+    /// Since boot. Together with the pid it identifies a process until the next boot.
     pub start_ticks: u64,
     /// Virtual size in bytes.
     pub virtual_bytes: u64,
@@ -23,14 +23,14 @@ pub struct Stat {
     pub resident_pages: u64,
 }
 
-/// Ticks of a second.
+/// Ticks per second.
 pub const TICKS: f64 = 100.0;
-/// `PF_KTHREAD` of linux/sched.h: a thread of the kernel.
+/// `PF_KTHREAD` of linux/sched.h: a kernel thread.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 impl Stat {
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        // The name may hold anything, brackets too: it ends at the last one.
+        // The name may contain anything, including brackets: it ends at the last one.
         let (open, close) = (text.iter().position(|b| *b == b'(')?, text.iter().rposition(|b| *b == b')')?);
         let pid = std::str::from_utf8(&text[..open]).ok()?.trim().parse().ok()?;
         let comm = String::from_utf8_lossy(text.get(open + 1..close)?).into_owned();

@@ -1,8 +1,8 @@
-//! Which services are started at boot: the state of every unit file.
+//! Which services start at boot: the state of every unit file.
 //!
-//! systemd reads folders full of links to answer that: a second of its processor for 400 files, in which it does nothing
-//! else. So it is asked once, and again when it says that something has changed: it does so for what is enabled through it
-//! and when it reads its files again. A link made by hand is as unknown to it until then as it is here.
+//! To answer that, systemd reads folders of links: a second of processor time for 400 files, in which it does nothing
+//! else. So the answer is kept until systemd signals a change: it does so when units are enabled through it and when it
+//! reloads its files. A link made by hand is unknown to systemd until then, and so here.
 
 use super::{MANAGER, SERVICE, name, watch};
 use crate::{
@@ -28,11 +28,11 @@ struct Kept {
     listener: Listener,
 }
 
-/// Name of the file to its state: `enabled`, `disabled`, `static`, `masked`, ... (systemctl(1), is-enabled).
+/// State by file name: `enabled`, `disabled`, `static`, `masked`, ... (systemctl(1), is-enabled).
 #[derive(Debug, Default)]
 pub struct Files(HashMap<String, String>);
 
-/// Hears of changes until it is dropped.
+/// Listens for changes until it is dropped.
 struct Listener {
     stale: Arc<AtomicBool>,
     task: JoinHandle<()>,
@@ -45,7 +45,7 @@ impl Drop for Listener {
 }
 
 impl Enabled {
-    /// The states as they are now.
+    /// The current states.
     ///
     /// # Errors
     /// As [`Bus::call`].
@@ -63,7 +63,7 @@ impl Enabled {
             }
             _ => listen(bus).await?,
         };
-        // Before asking: what changes meanwhile makes the answer stale.
+        // Cleared before the request, so that a change meanwhile marks the answer as stale.
         listener.stale.store(false, Ordering::Release);
         let files = Arc::new(read(bus).await?);
         *slot = Some(Kept { files: Arc::clone(&files), listener });
@@ -72,20 +72,20 @@ impl Enabled {
 }
 
 impl Files {
-    /// The state of a unit's file: that of its template where it is an instance.
+    /// The state of a unit's file; for an instance that of its template.
     pub fn state(&self, unit: &str) -> Option<&str> {
         let of_template = || self.0.get(&name::template(unit)?);
         self.0.get(unit).or_else(of_template).map(String::as_str)
     }
 
-    /// Services that could be started; neither templates nor second names.
+    /// Services that could be started, without templates and aliases.
     pub fn services(&self) -> impl Iterator<Item = (&str, &str)> {
         let shown = |(name, state): &(&str, &str)| !name.contains("@.") && *state != "alias";
         self.0.iter().map(|(name, state)| (name.as_str(), state.as_str())).filter(shown)
     }
 }
 
-/// Whether systemd starts a unit at boot whose file has this state.
+/// Whether systemd starts a unit with this state of its file at boot.
 pub fn is_enabled(state: &str) -> bool {
     matches!(state, "enabled" | "enabled-runtime")
 }

@@ -1,4 +1,4 @@
-//! Every service systemd has loaded, with its state: one message, filtered on systemd's side.
+//! All loaded services with their states: one message, filtered by systemd.
 
 use super::MANAGER;
 use crate::{
@@ -25,7 +25,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// systemd's word; one that this version does not know counts as what it is nearest to, being neither up nor down.
+    /// Maps systemd's word; an unknown one counts as a similar state that is neither up nor down.
     pub fn of(word: &str) -> Self {
         match word {
             "active" => Self::Active,
@@ -52,7 +52,7 @@ impl Status {
         }
     }
 
-    /// Neither `inactive` nor `failed`: something of it may run.
+    /// Neither `inactive` nor `failed`: some process of it may be running.
     pub fn is_up(self) -> bool {
         !matches!(self, Self::Inactive | Self::Failed)
     }
@@ -64,13 +64,13 @@ pub struct Listed {
     pub name: String,
     pub description: String,
     pub status: Status,
-    /// What the kind of unit makes of it: running, exited, dead, auto-restart, ...
+    /// The state specific to the kind of unit: running, exited, dead, auto-restart, ...
     pub sub_status: String,
 }
 
 type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
 
-/// The services that are loaded, in no order. Names that are only mentioned somewhere and have no file are left out.
+/// The loaded services, unsorted. Names that are only referenced and have no file are skipped.
 ///
 /// # Errors
 /// As [`Bus::call`].
@@ -87,7 +87,7 @@ pub async fn loaded(bus: &Bus) -> Result<Vec<Listed>, ToolError> {
     .await
 }
 
-/// What `of` takes of each unit in one of `states` with a name by one of `patterns`; empty ones are all.
+/// Collects `of` for each unit in one of `states` with a name that matches one of `patterns`; empty lists match all.
 ///
 /// # Errors
 /// As [`Bus::call`].

@@ -1,7 +1,6 @@
-//! systemd's services over D-Bus: names, states, properties, unit files, and news of them.
+//! systemd's services over D-Bus: names, states, properties, unit files, and signals.
 //!
-//! Everything here reads. What changes a unit is the agent's (`agent::units`). Interface:
-//! org.freedesktop.systemd1(5).
+//! Read-only. The agent changes units (`agent::units`). Interface: org.freedesktop.systemd1(5).
 
 pub mod enabled;
 pub mod list;
@@ -24,21 +23,21 @@ use std::{
 
 pub const SERVICE: &str = "org.freedesktop.systemd1";
 const PATH: &str = "/org/freedesktop/systemd1";
-/// The object that knows every unit.
+/// The manager object.
 pub const MANAGER: Object<'static> =
     Object { service: SERVICE, path: PATH, interface: "org.freedesktop.systemd1.Manager" };
 
-/// Two readings of a processor clock that lie closer together say nothing.
+/// Minimum interval between two readings of processor time.
 const SHORTEST: Duration = Duration::from_millis(500);
-/// A reading older than this says nothing about now.
+/// Maximum age of an earlier reading.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Services whose readings are kept; more than a machine has.
+/// Limit of services whose readings are kept; more than a machine has.
 const READINGS: usize = 1024;
 
-/// What is kept of systemd between calls.
+/// State of systemd kept between calls.
 #[derive(Default)]
 pub struct Systemd {
-    /// Which unit files there are, and which of them are enabled.
+    /// The unit files, and which of them are enabled.
     pub enabled: enabled::Enabled,
     readings: Mutex<HashMap<String, Reading>>,
 }
@@ -50,9 +49,9 @@ struct Reading {
 }
 
 impl Systemd {
-    /// The share of `cores` processors that `unit` used, 0-100, and over how long: since the last reading where that is 0.5
-    /// to 60 s old, otherwise since the unit started, `running` ago. `used` is CPUUsageNSec; `None` when there is no time to
-    /// speak of.
+    /// The share of `cores` processors that `unit` used, 0-100, and the interval: since the last reading if that is 0.5
+    /// to 60 s old, otherwise since the unit started, `running` ago. `used` is CPUUsageNSec; `None` when the interval
+    /// is too short.
     pub fn cpu_percent(
         &self,
         unit: &str,
@@ -63,7 +62,7 @@ impl Systemd {
     ) -> Option<(f64, f64)> {
         let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
         let before = readings.get(unit).copied();
-        // Counters begin anew with each start of the unit.
+        // Counters are reset with each start of the unit.
         let usable = before.filter(|before| {
             let age = now.saturating_duration_since(before.at);
             (SHORTEST..=LONGEST).contains(&age) && before.used <= used && age <= running

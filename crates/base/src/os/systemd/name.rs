@@ -1,28 +1,28 @@
-//! Names of services (systemd.unit(5)): one parser for both halves, so that neither passes on what the other would read
-//! differently.
+//! Names of services (systemd.unit(5)): one parser for both halves, so that they never interpret a name differently.
 
 use crate::error::ToolError;
 use std::fmt;
 
-/// Longest name that a caller may write, in characters: a unit's has 255 at most (systemd's UNIT_NAME_MAX), and ".service" may have
-/// to be added. Every unit has a name that short, if need be the one without ".service".
+/// Longest name from a caller, in characters: a unit's has 255 at most (systemd's UNIT_NAME_MAX), and ".service" may
+/// have to be added. Every service can be named within that limit, without ".service" if necessary.
 pub const LONGEST: usize = 255 - SUFFIX.len();
-/// What a caller may write; [`ServiceName::parse`] then adds ".service" where it is missing.
+/// The accepted form; [`ServiceName::parse`] then adds ".service" if it is missing.
 pub const PATTERN: &str = r"^[A-Za-z0-9_:\\][A-Za-z0-9_:.\\-]*(@[A-Za-z0-9_:.\\@-]+)?$";
 const SUFFIX: &str = ".service";
-/// The other kinds of units there are: nothing here touches them.
+/// The other kinds of units, which are not supported here.
 const OTHERS: &[&str] =
     &["socket", "target", "device", "mount", "automount", "swap", "timer", "path", "slice", "scope", "snapshot"];
 
-/// The full name of one service, like `nginx.service` or `backup@home.service`. Never a template, never another kind.
+/// The full name of one service, like `nginx.service` or `backup@home.service`. Neither a template nor another kind of
+/// unit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServiceName(String);
 
 impl ServiceName {
-    /// `text` as a caller wrote it: `nginx` or `nginx.service`.
+    /// Parses a caller's spelling: `nginx` or `nginx.service`.
     ///
     /// # Errors
-    /// `invalid_argument` saying what a name is made of.
+    /// `invalid_argument` with the accepted form.
     pub fn parse(text: &str) -> Result<Self, ToolError> {
         let refuse = |why: String| Err(ToolError::invalid(why).with("parameter", "service_name"));
         if !fits(text) {
@@ -72,15 +72,15 @@ pub fn fits(text: &str) -> bool {
         && instance.is_none_or(|text| !text.is_empty() && text.bytes().all(|byte| inner(byte) || byte == b'@'))
 }
 
-/// `backup@.service` of `backup@home.service`.
+/// `backup@.service` for `backup@home.service`.
 pub fn template(unit: &str) -> Option<String> {
     let (prefix, rest) = unit.split_once('@')?;
     let (instance, kind) = rest.rsplit_once('.')?;
     (!instance.is_empty()).then(|| format!("{prefix}@.{kind}"))
 }
 
-/// Where the unit called `name` is on the bus: everything but letters and digits as `_` and two hexadecimal digits, a digit
-/// in front too (systemd's bus_label_escape).
+/// The D-Bus path of the unit `name`: everything except letters and digits is escaped as `_` and two hexadecimal
+/// digits, and so is a leading digit (systemd's bus_label_escape).
 pub fn object_path(name: &str) -> String {
     let mut path = format!("{}/unit/", super::PATH);
     for (at, byte) in name.bytes().enumerate() {

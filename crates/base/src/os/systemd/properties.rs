@@ -1,4 +1,4 @@
-//! All properties of one unit in one message, and typed looks into them.
+//! All properties of one unit in one message, with typed access.
 
 use super::{SERVICE, name};
 use crate::{
@@ -8,15 +8,15 @@ use crate::{
 use std::collections::HashMap;
 use zbus::{Array, Message, Variant};
 
-/// The bytes of an answer to GetAll, not yet taken apart.
+/// The bytes of a GetAll answer, not parsed yet.
 pub struct Answer(zbus::message::Body);
 
-/// What a unit says about itself. Empty texts, and numbers that mean "none", are `None`.
+/// The properties of a unit. Empty texts, and numbers that mean "none", are `None`.
 pub struct Properties<'a>(HashMap<&'a str, Variant<'a>>);
 
-/// Asks for all properties of the unit called `unit`. systemd loads it for that if it has to.
+/// Requests all properties of the unit `unit`. systemd loads it if necessary.
 ///
-/// The empty interface stands for all of them (sd-bus takes it so, and systemctl uses it): one message for those of every
+/// The empty interface means all of them (supported by sd-bus and used by systemctl): one message for those of every
 /// unit and those of a service.
 ///
 /// # Errors
@@ -30,7 +30,7 @@ pub async fn of_unit(bus: &Bus, unit: &str) -> Result<Answer, ToolError> {
 
 impl Answer {
     /// # Errors
-    /// `unavailable` when it is not what GetAll answers.
+    /// `unavailable` when it is not a valid GetAll answer.
     pub fn read(&self) -> Result<Properties<'_>, ToolError> {
         self.0.deserialize().map(Properties).map_err(|error| refusal(SERVICE, "GetAll", &error))
     }
@@ -52,7 +52,7 @@ impl<'a> Properties<'a> {
         matches!(self.0.get(name), Some(Variant::Bool(true)))
     }
 
-    /// An unsigned number of any width. systemd writes "not known" and "no limit" as the largest there is.
+    /// An unsigned number of any width. systemd represents "not known" and "no limit" by the largest value.
     pub fn number(&self, name: &str) -> Option<u64> {
         match self.0.get(name)? {
             Variant::U64(u64::MAX) | Variant::U32(u32::MAX) => None,
@@ -70,7 +70,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// A list of texts; empty where there is none.
+    /// A list of texts; empty when missing.
     pub fn list(&self, name: &str) -> Vec<String> {
         match self.0.get(name) {
             Some(Variant::Array(array)) => texts(array),
@@ -78,14 +78,14 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// ExecStart= and its like, one command line each: path and arguments as systemd took them apart.
+    /// ExecStart= and similar, one command line each: path and arguments as parsed by systemd.
     pub fn commands(&self, name: &str) -> Vec<Vec<String>> {
         let Some(Variant::Array(array)) = self.0.get(name) else { return Vec::new() };
         let command = |variant: &Variant<'_>| match variant {
             Variant::Structure(command) => match command.fields() {
                 [Variant::Str(path), Variant::Array(words), ..] => {
                     let mut words = texts(words);
-                    // The first is the name it is called by, which is the path as good as always.
+                    // The first argument is `argv[0]`, almost always the path.
                     match words.first_mut() {
                         Some(first) => path.as_str().clone_into(first),
                         None => words.push(path.as_str().to_owned()),
@@ -99,7 +99,7 @@ impl<'a> Properties<'a> {
         array.iter().filter_map(command).collect()
     }
 
-    /// LoadError: name and words of what is wrong with the unit's file.
+    /// LoadError: name and message of the error in the unit's file.
     pub fn load_error(&self) -> Option<String> {
         match self.0.get("LoadError")? {
             Variant::Structure(error) => match error.fields() {

@@ -1,12 +1,13 @@
-//! The memory of a service where the kernel keeps no account of it, as on Raspberry Pi OS, whose firmware starts the kernel
-//! with `cgroup_disable=memory`: what its processes have resident, summed.
+//! The memory of a service without kernel accounting, as on Raspberry Pi OS, whose firmware starts the kernel with
+//! `cgroup_disable=memory`: the sum of its processes' resident memory.
 
 use crate::os::Root;
 
-/// Processes of one service that are looked at; a service with more is left without a sum rather than with half of one.
+/// Limit of processes per service; beyond it there is no sum, rather than a partial one.
 const PROCESSES: usize = 1024;
 
-/// Bytes, pages shared between its processes counted in each. `None` when a process cannot be read, or there are too many.
+/// In bytes; pages shared between processes count for each. `None` when a process cannot be read, or there are too
+/// many.
 ///
 /// `group` is the service's ControlGroup, below the unified hierarchy or the one of systemd's own name (cgroups(7)).
 pub fn of_group(root: &Root, group: &str) -> Option<u64> {
@@ -22,7 +23,7 @@ pub fn of_group(root: &Root, group: &str) -> Option<u64> {
     }
     let mut kib = 0_u64;
     for pid in pids {
-        // A process that has just ended has nothing resident, nor has a thread of the kernel (proc_pid_status(5)).
+        // A process that has just ended has no resident memory, and neither has a kernel thread (proc_pid_status(5)).
         let Ok(status) = root.read(&format!("proc/{pid}/status")) else { continue };
         let Some(line) = status.lines().find_map(|line| line.strip_prefix("VmRSS:")) else { continue };
         kib = kib.saturating_add(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?);

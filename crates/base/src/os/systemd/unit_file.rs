@@ -1,21 +1,21 @@
-//! The text of a unit file (systemd.syntax(7)): sections, settings, and which lines are neither.
+//! The text of a unit file (systemd.syntax(7)): sections, settings, and invalid lines.
 
-/// One setting of a file, in its order.
+/// One setting of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub section: String,
     pub key: String,
     pub value: String,
-    /// Counted from 1; the first line of a continued one.
+    /// Line number from 1; the first line of a continued one.
     pub line: usize,
 }
 
-/// A file and its drop-ins, read together.
+/// A file with its drop-ins, combined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitFile {
     pub sections: Vec<String>,
     pub settings: Vec<Setting>,
-    /// What is wrong with single lines.
+    /// Errors in single lines.
     pub faults: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl UnitFile {
                 }
                 continue;
             }
-            // A backslash at the end joins the next line, comments between them left out.
+            // A trailing backslash joins the next line; comments in between are skipped.
             let mut whole = line.to_owned();
             while let Some(joined) = whole.strip_suffix('\\') {
                 let next = lines.find(|(_, text)| !text.trim_start().starts_with(['#', ';']));
@@ -66,7 +66,7 @@ impl UnitFile {
         self.sections.iter().any(|known| known == section)
     }
 
-    /// All values of a setting; an empty one takes back those before it.
+    /// All values of a setting; an empty one resets those before it.
     pub fn values(&self, section: &str, key: &str) -> Vec<&str> {
         let mut found = Vec::new();
         for setting in self.settings.iter().filter(|setting| setting.section == section && setting.key == key) {
@@ -79,7 +79,7 @@ impl UnitFile {
         found
     }
 
-    /// The names in a setting that holds a list of them.
+    /// The names in a list setting.
     pub fn words(&self, section: &str, key: &str) -> Vec<&str> {
         self.values(section, key).into_iter().flat_map(str::split_whitespace).collect()
     }

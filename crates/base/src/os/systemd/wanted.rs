@@ -1,15 +1,16 @@
-//! Which services are part of the system that is up, and not only running for a moment.
+//! Which services belong to the running system, as opposed to temporarily running ones.
 
 use super::{list, properties};
 use crate::{error::ToolError, os::bus::Bus};
 use futures::future::try_join_all;
 use std::collections::{BTreeSet, HashSet};
 
-/// What makes systemd start a unit along with another one (systemd.unit(5), the reverse dependencies of Wants=, Requires= and Upholds=).
+/// Properties by which systemd starts a unit with another one (systemd.unit(5), the reverse dependencies of Wants=,
+/// Requires= and Upholds=).
 const PULLS: [&str; 3] = ["WantedBy", "RequiredBy", "UpheldBy"];
 
-/// Those of `names` that something which is up pulls in: a target that was reached, another service. The rest was started by a message,
-/// a timer or a person, and an `[Install]` section of theirs may say no more than by which name D-Bus calls them.
+/// Those of `names` that an active unit pulls in: a reached target, another service. The others were started by a
+/// message, a timer or a person; their `[Install]` section may contain no more than a D-Bus alias.
 ///
 /// # Errors
 /// As [`Bus::call`].

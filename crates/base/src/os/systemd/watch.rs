@@ -1,4 +1,4 @@
-//! News from systemd: signals, asked for while somebody needs them.
+//! Signals from systemd, subscribed to on demand.
 
 use super::{MANAGER, SERVICE, name};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use zbus::{Connection, MatchRule, MessageStream, message};
 
-/// Signals of the manager called `member`, from now on. Keep polling it: a full queue holds up the whole connection.
+/// Signals `member` of the manager, from now on. Keep polling the stream: a full queue blocks the whole connection.
 ///
 /// # Errors
 /// As [`Bus::call`].
@@ -15,7 +15,7 @@ pub async fn manager(bus: &Bus, member: &'static str) -> Result<MessageStream, T
     stream(&bus.connection().await?, MANAGER.path, MANAGER.interface, member).await
 }
 
-/// One signal for each change of the unit called `unit`, from now on; otherwise as [`manager`].
+/// One signal per change of the unit `unit`, from now on; otherwise as [`manager`].
 ///
 /// # Errors
 /// As [`Bus::call`].
@@ -45,7 +45,7 @@ fn rule<'a>(path: &'a str, interface: &'a str, member: &'a str) -> zbus::Result<
     rule.path(path).interface(interface).member(member).build()
 }
 
-/// systemd sends signals only while somebody has asked for them. Asking again changes nothing.
+/// systemd sends signals only while there is a subscriber. Idempotent.
 ///
 /// # Errors
 /// As [`Bus::call`].

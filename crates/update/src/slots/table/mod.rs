@@ -1,30 +1,30 @@
-//! Rule 1: what follows from the evidence of a boot and the record, as a table. The first row that fits decides. docs/update.md
-//! shows this very table; a test compares them.
+//! Rule 1: the decision for a boot's evidence and the record, as a table. The first matching row decides.
+//! docs/update.md shows this very table; a test compares them.
 
 mod rows;
 mod view;
 
 pub use rows::TABLE;
 
-/// A set of things a column can be: one bit each.
+/// A set of values of a column: one bit each.
 pub type Set = u16;
 
-/// Columns of slots. With an update recorded, `T` is its target and `O` the other slot; with none, the running slot is `O` and the
-/// one that does not run is `T`.
+/// Columns of slots. With an update recorded, `T` is its target and `O` the other slot; without one, `O` is the running
+/// slot and `T` the other.
 pub mod place {
     use super::Set;
     pub const T: Set = 1;
     pub const O: Set = 2;
-    /// Lost, or nobody tells.
+    /// Lost or unknown.
     pub const NONE: Set = 4;
     pub const NAMES: [(Set, &str); 3] = [(T, "T"), (O, "O"), (NONE, "?")];
 }
-/// The column of what is recorded.
+/// The column of the record.
 pub mod recorded {
     use super::Set;
     /// No update, and the running slot is good.
     pub const GOOD: Set = 1;
-    /// No update, and nothing is known of the running slot: so it comes from the factory.
+    /// No update, and no record of the running slot, as from the factory.
     pub const UNKNOWN: Set = 2;
     /// No update, and the running slot is recorded as bad.
     pub const BAD: Set = 4;
@@ -34,7 +34,7 @@ pub mod recorded {
     pub const TRIAL: Set = 32;
     pub const COMMITTING: Set = 64;
     pub const ROLLED_BACK: Set = 128;
-    /// What was recorded is lost.
+    /// The record is lost.
     pub const LOST: Set = 256;
     /// An update that was started, or may have been.
     pub const STARTED: Set = ARMED | TRIAL | COMMITTING;
@@ -55,23 +55,24 @@ pub mod recorded {
 pub mod flag {
     use super::Set;
     pub const YES: Set = 1;
-    /// Or nobody tells.
+    /// No, or unknown.
     pub const NO: Set = 2;
     pub const NAMES: [(Set, &str); 2] = [(YES, "yes"), (NO, "no")];
 }
-/// The column of when it was recorded.
+/// The column of the time of the record.
 pub mod since {
     use super::Set;
     /// In this boot.
     pub const NOW: Set = 1;
-    /// In an earlier one, and the trial was started or may have been: the marker of the restart into it, or the boot chain's own count.
+    /// In an earlier boot, and the trial was started or may have been, by the marker of the restart into it or the boot
+    /// chain's count.
     pub const TRIED: Set = 2;
-    /// In an earlier one, and nobody restarted into the trial.
+    /// In an earlier boot, without a restart into the trial.
     pub const UNTRIED: Set = 4;
     pub const NAMES: [(Set, &str); 3] = [(NOW, "this boot"), (TRIED, "tried"), (UNTRIED, "untried")];
 }
 
-/// Fits everything.
+/// Matches everything.
 pub const ANY: Set = Set::MAX;
 
 /// Names of the rows.
@@ -107,7 +108,7 @@ pub enum Case {
     BothLost,
 }
 
-/// A row: sets for the six columns, and what it means.
+/// A row: sets for the six columns, and its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub case: Case,
@@ -121,7 +122,7 @@ pub struct Row {
     pub does: &'static str,
 }
 
-/// What is seen, in the words of the table: one bit a column.
+/// The observed values: one bit per column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     pub flag: Set,
@@ -143,7 +144,7 @@ impl Row {
     }
 }
 
-/// The row that decides; `None` would be a hole in the table, which a test over all views excludes.
+/// The row that decides; `None` would be a gap in the table, which a test over all views excludes.
 pub fn row(view: View) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.fits(view))
 }

@@ -18,7 +18,7 @@ macro_rules! row {
     };
 }
 
-/// The table. The last column speaks of what is done at once; what is done once the slot was found healthy is said so.
+/// The table. The last column describes immediate effects; those after the slot was found healthy are marked so.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = {
     use flag::{NO, YES};

@@ -1,4 +1,4 @@
-//! Evidence and record in the words of the table.
+//! Maps evidence and record to the table's columns.
 
 use super::{Set, View, flag, place, recorded, since};
 use crate::{
@@ -8,11 +8,11 @@ use crate::{
     status::SlotState,
 };
 
-/// So often the power may fail between arming and the restart, before that counts as an attempt as well: no loop is without an end.
+/// Limit of power failures between arming and restart; further ones count as attempts, so that the loop ends.
 const MOST_LOST: u8 = 16;
 
 impl View {
-    /// The evidence and the record in the table's words.
+    /// The columns for this evidence and record.
     pub fn of(state: &State, seen: &Evidence) -> Self {
         let running = seen.running().or(seen.root);
         let target = state.update.as_ref().map(|update| update.target).or_else(|| running.map(Slot::other));
@@ -32,8 +32,8 @@ impl View {
     }
 }
 
-/// The default that the boot chain names. One that counts no longer names a slot whose boots are spent; where nothing is on trial, that
-/// slot was the default and did not start.
+/// The default that the boot chain names. A chain that counts names the other slot once the boots of its default are
+/// spent; without a trial, that slot was the default and did not start.
 fn named(state: &State, seen: &Evidence, running: Option<Slot>) -> Option<Slot> {
     let spent = |slot: &Slot| seen.tries.is_some_and(|tries| tries.of(*slot) == 0);
     let passed_over = seen.armed.filter(|slot| state.update.is_none() && Some(*slot) != running && spent(slot));
@@ -67,12 +67,13 @@ fn when(state: &State, seen: &Evidence) -> Set {
         return since::NOW;
     }
     let asked = state.orderly.as_ref().is_some_and(|orderly| orderly.trial);
-    // A chain that counts knows better than the marker, unless it forgot.
+    // A chain that counts is more reliable than the marker, unless it lost its state.
     let counted = seen.tries.map(|tries| (seen.armed == Some(update.target), tries.of(update.target)));
     let tried = match counted {
         Some((true, left)) => left == 0,
         Some((false, _)) => asked,
-        // Without a marker only lost power proves that the flag was lost; anything else may have been the trial's end.
+        // Without a marker only a loss of power proves that the flag was lost; anything else may have been the trial's
+        // end.
         None => asked || seen.reset != Some(ResetCause::PowerOn) || update.lost >= MOST_LOST,
     };
     if tried { since::TRIED } else { since::UNTRIED }
