@@ -120,8 +120,8 @@ pub fn run<T: Send + 'static>(
 async fn run_erased(what: &'static str, work: Work) -> Result<Done, ToolError> {
     let stop = Stop::of(what);
     let waits = Waits(stop.clone());
-    // The audit's store has its own thread, because syncing a file to a card can take a second. These threads end ten
-    // seconds after their last use.
+    // Not on the store's thread: the audit waits for that one, and syncing a file to a card can take a second. These
+    // threads end ten seconds after their last use.
     #[expect(clippy::disallowed_methods)]
     let ended = tokio::task::spawn_blocking(move || work(&stop)).await;
     drop(waits);
