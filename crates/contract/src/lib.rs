@@ -1,10 +1,11 @@
-//! What both halves agree on: settings, roles and policy, the metadata and schemas of tools, the records of the audit.
+//! What server and agent share: settings, roles and policy, metadata and schemas of tools, records of the audit.
 //!
-//! Knows `base` and no other crate of this workspace. From below: [`meta`] and [`values`]; [`actions`], [`config`]; [`access`], [`schema`],
-//! [`audit`].
+//! Depends on `base` and no other crate of this workspace. From the bottom up: [`meta`] and [`values`]; [`actions`],
+//! [`config`]; [`access`], [`schema`], [`audit`].
 //!
-//! Both halves judge by the same code: a default, a limit or a name is written down once, here. Settings are checked whole before anybody
-//! sees one. What is written here is on disk and on the wire of devices in the field: old spellings stay readable.
+//! Server and agent use the same code: each default, limit and name is defined once, here. Settings are checked
+//! completely before they are used. These types are on disk and on the wire of devices in the field, so old spellings
+//! must stay readable.
 
 pub mod access;
 pub mod actions;

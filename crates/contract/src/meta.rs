@@ -1,4 +1,4 @@
-//! What every tool declares about itself. Nothing here is inert: each field is enforced, or shapes an answer.
+//! What every tool declares about itself. Each field is enforced or affects an answer.
 
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub enum Mode {
     Deny,
 }
 
-/// Where a server stands; a tool may be confined to some of them (docs/contract/README.md).
+/// The kind of environment that a server runs in. A tool may be limited to some of them (docs/contract/README.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Environment {
@@ -63,7 +63,7 @@ pub enum Stability {
     Stable,
 }
 
-/// What a call does to the world; becomes the MCP annotations and decides the rate bucket and the audit's urgency.
+/// What a call changes. It determines the MCP annotations, the rate bucket and how soon the audit record is synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     Read,
@@ -76,7 +76,7 @@ impl Effect {
     }
 }
 
-/// A tool that will go away, and what to call instead.
+/// Marks a tool that will be removed, with its replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Deprecated {
     pub replacement: &'static str,
@@ -88,42 +88,42 @@ pub struct Meta {
     /// `namespace.operation`.
     pub name: &'static str,
     pub title: &'static str,
-    /// Intent first: one sentence, then "Use when", "Returns" and, where it helps, "Note". Models read this.
+    /// One sentence about the intent, then "Use when", "Returns" and optionally "Note". Models read this.
     pub description: &'static str,
     pub tier: Tier,
     pub role: Role,
-    /// Policy when the configuration is silent.
+    /// The mode when the configuration has no entry.
     pub mode: Mode,
     pub effect: Effect,
-    /// What it changes is gone with the power, as the level of a pin is: its record need not be on the card before the
+    /// The effect is lost with the power, like the level of a pin: the record need not be on the card before the
     /// answer, only within a second. For writes.
     pub volatile: bool,
     /// Whether it reaches beyond this machine.
     pub open_world: bool,
-    /// Longest run; the configured request timeout caps it unless `long`.
+    /// Maximum run time; also limited by the configured request timeout unless `long`.
     pub timeout_seconds: u32,
-    /// Waits or streams by design: counted apart from the concurrency limit and not capped by the request timeout.
+    /// Waits or streams by design: not counted in the concurrency limit and not limited by the request timeout.
     pub long: bool,
-    /// Asks the client something while it runs (sampling, elicitation), so it needs a conversation that rmcp carries.
+    /// Sends requests to the client while it runs (sampling, elicitation), so it needs a conversation through rmcp.
     pub interactive: bool,
     /// Takes `dry_run`, which validates and reports without changing anything.
     pub dry_run: bool,
-    /// Arguments whose text may be cut when a person is asked and it is longer than they are shown: length, SHA-256 and both
-    /// ends then stand for it. Anything else that is too long is refused. For the content of files.
+    /// Arguments that an ask may truncate to length, SHA-256 and both ends if they are too long to show. Any other
+    /// argument that is too long is refused. For the content of files.
     pub bulk: &'static [&'static str],
-    /// What a person is told of these arguments beside the arguments themselves, before they allow the call.
+    /// What an ask says about these arguments in addition to showing them.
     pub explain: Option<fn(&serde_json::Value) -> Option<String>>,
     /// Takes `limit` and `offset`, answers with `pagination`.
     pub paginated: bool,
-    /// Answers may be this old: the pipeline keeps them so long. `None`: always fresh.
+    /// The pipeline caches answers for this long. `None`: not cached.
     pub cache_seconds: Option<u32>,
-    /// Typical answer on a Raspberry Pi, in tokens of about four bytes. `tools.search` filters by it.
+    /// Typical size of an answer on a Raspberry Pi, in tokens of about four bytes. `tools.search` filters by it.
     pub estimated_tokens: u32,
     pub stability: Stability,
     /// Monotonic; raised by the rules of docs/contract/README.md. `name@N` selects it.
     pub schema_version: u32,
     pub tags: &'static [&'static str],
-    /// Where it may run.
+    /// The environments it may run in.
     pub environments: &'static [Environment],
     pub deprecated: Option<Deprecated>,
     /// The resource that holds the same data.
@@ -131,7 +131,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// A read: fundamental tier, every role, no question, half a minute.
+    /// A read: fundamental tier, every role, no approval, 30 seconds.
     pub const READ: Meta = Meta {
         name: "",
         title: "",
@@ -165,7 +165,7 @@ impl Meta {
         effect: Effect::Write { destructive: false, idempotent: true },
         ..Meta::READ
     };
-    /// A change that can take the device away: professional tier, administrators, a person is asked.
+    /// A change that can make the device unavailable: professional tier, administrators, needs an approval.
     pub const RISKY: Meta = Meta {
         tier: Tier::Professional,
         role: Role::Admin,

@@ -1,11 +1,11 @@
-//! Who is calling, and through which door.
+//! The caller of a tool, and the transport it uses.
 
 use super::presence::Presence;
 use crate::meta::Role;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// The way a message came in. In the audit by this name.
+/// The transport by which a message arrived. The audit uses these names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
@@ -26,32 +26,32 @@ impl Door {
     }
 }
 
-/// An identified caller. Cancellation, sessions, tasks, approvals and the audit go by `principal`; leases and everything that is
-/// shared out go by the owner behind it, if it has one ([`Caller::party`]).
+/// An identified caller. Cancellation, sessions, tasks, approvals and the audit go by `principal`; leases and shares go
+/// by its owner, if it has one ([`Caller::party`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// `stdio`, `loopback`, `uid:1000`, `token:NAME`.
     pub principal: String,
-    /// Whose credential it is, by the configuration (`access.owners`, `owner` of a token).
+    /// The owner of the credential, from the configuration (`access.owners`, `owner` of a token).
     pub owner: Option<String>,
     pub role: Role,
     pub door: Door,
-    /// The connection it is on; HTTP has none that lasts.
+    /// The caller's connection; `None` for HTTP, which has no lasting one.
     pub presence: Option<Presence>,
-    /// Gone when the token it showed stops counting: whatever is still on its way then gets nothing that lasts.
+    /// Gone once the token that the caller presented is no longer valid; calls still in progress then get no leases.
     pub pass: Option<Presence>,
 }
 
-/// The principal of everybody on this machine who shows nothing.
+/// The principal of all programs on this machine without a credential.
 const ANONYMOUS: &str = "loopback";
 
 impl Caller {
-    /// A program on this machine that showed no token.
+    /// A program on this machine that presented no token.
     pub fn anonymous(role: Role) -> Self {
         Self::new(ANONYMOUS, role, Door::Http)
     }
 
-    /// Whether it is one of many that nothing tells apart.
+    /// Whether it shares its principal with all other anonymous callers.
     pub fn is_anonymous(&self) -> bool {
         self.principal == ANONYMOUS
     }
@@ -65,8 +65,8 @@ impl Caller {
         Self { owner: owner.map(str::to_owned), ..self }
     }
 
-    /// Who counts as one when something is shared out: all credentials of one owner, else the principal. No principal begins with
-    /// `owner:`.
+    /// The unit for leases and shares: the owner, so that all credentials of one owner count as one, otherwise the
+    /// principal. No principal begins with `owner:`.
     pub fn party(&self) -> Cow<'_, str> {
         match &self.owner {
             Some(owner) => format!("owner:{owner}").into(),

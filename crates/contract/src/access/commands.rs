@@ -1,5 +1,5 @@
-//! Which command lines the configuration allows. Both halves ask: the server before anybody is bothered, the agent, with
-//! its own configuration, before it runs one.
+//! Checks command lines against the configuration. The server checks before it asks a person; the agent checks again,
+//! by its own configuration, before it runs a command.
 
 use crate::config::{
     CommandSetting, Exec,
@@ -12,21 +12,21 @@ use std::{
     time::Duration,
 };
 
-/// Arguments of one command.
+/// Maximum number of arguments of one command.
 pub const MOST_ARGS: usize = 64;
-/// Bytes of one argument, of a shell's line, and of the value of a variable.
+/// Maximum bytes of one argument, of a shell's line, and of a variable's value.
 pub const ARG_BYTES: usize = 1024;
-/// Bytes of all arguments and variables together: a person has to read them before they say yes.
+/// Maximum bytes of all arguments and variables together: a person has to read them before approving.
 const ALL_BYTES: usize = 4096;
-/// Variables of one command.
+/// Maximum number of variables of one command.
 pub const MOST_ENV: usize = 16;
-/// What a command may be given to read, in bytes: in base64 it shares one line of the agent's protocol with the rest.
+/// Maximum bytes of standard input: in base64 it shares one line of the agent's protocol with the rest of the request.
 pub const STDIN_BYTES: usize = 24 * 1024;
-/// Milliseconds (docs/contract/exec.md).
+/// Range of `timeout_ms`, in milliseconds (docs/contract/exec.md).
 pub const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 1_000..=600_000;
 pub const DEFAULT_TIMEOUT_MS: u32 = 60_000;
 
-/// A command line that somebody wants to run.
+/// A requested command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// Name of a configured command, or its program's full path; with `shell`, a line for `/bin/sh`.
@@ -34,20 +34,20 @@ pub struct Wanted<'a> {
     pub args: &'a [String],
     pub cwd: Option<&'a str>,
     pub env: &'a BTreeMap<String, String>,
-    /// Whether it is to read something, and how much.
+    /// Length of the standard input in bytes, if there is any.
     pub stdin: Option<usize>,
     pub shell: bool,
     pub timeout_ms: u32,
 }
 
-/// What is run when it is allowed.
+/// What is run for an allowed request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allowed {
     pub program: PathBuf,
-    /// Without the program's own name.
+    /// Without the program's name.
     pub args: Vec<String>,
     pub user: String,
-    /// Where it may write; its working directory lies in one of them.
+    /// Folders it may write to; the working directory is in one of them.
     pub roots: Vec<PathBuf>,
     /// Before symbolic links are resolved.
     pub cwd: PathBuf,
@@ -56,11 +56,11 @@ pub struct Allowed {
     pub limit: Duration,
 }
 
-/// What `exec` makes of `wanted`.
+/// Checks `wanted` against `exec`.
 ///
 /// # Errors
-/// `invalid_argument` for what no program can be given, `permission_denied` for what the configuration does not allow. Each
-/// names the parameter.
+/// `invalid_argument` for what can never be passed to a program, `permission_denied` for what the configuration does
+/// not allow. Each names the parameter.
 pub fn judge(exec: &Exec, wanted: &Wanted<'_>) -> Result<Allowed, ToolError> {
     sane(wanted)?;
     if wanted.shell {
@@ -117,7 +117,7 @@ fn pairs(wanted: &Wanted<'_>) -> Vec<(String, String)> {
     wanted.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// What no configuration could allow.
+/// The checks that do not depend on the configuration.
 fn sane(wanted: &Wanted<'_>) -> Result<(), ToolError> {
     let bad = |parameter: &str, what: String| Err(ToolError::invalid(what).with("parameter", parameter));
     if wanted.command.is_empty() || wanted.args.len() > MOST_ARGS || wanted.env.len() > MOST_ENV {
@@ -131,7 +131,7 @@ fn sane(wanted: &Wanted<'_>) -> Result<(), ToolError> {
         if text.len() > ARG_BYTES {
             return bad(&parameter, format!("{parameter} has {} bytes, at most {ARG_BYTES} are passed", text.len()));
         }
-        // Tabs and ends of lines are text; the rest would only hide something from whoever approves it.
+        // Tabs and newlines are text; other control characters could hide something from the person who approves.
         if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
             return bad(&parameter, format!("{parameter} has a control character in it"));
         }
@@ -151,7 +151,7 @@ fn sane(wanted: &Wanted<'_>) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Quoted and cut: an error is not a mirror.
+/// Quoted and truncated to 64 characters, because errors must not repeat arbitrary input.
 fn short(text: &str) -> String {
     let shown: String = text.chars().take(64).collect();
     format!("{shown:?}")
@@ -178,7 +178,7 @@ fn not_listed(command: &CommandSetting, parameter: &str, message: String) -> Too
         .hint("the owner says in [[exec.commands]] what a command may get")
 }
 
-/// Options may stand anywhere; the others are judged by their place among themselves.
+/// Options may be at any position; other arguments are checked by their position among themselves.
 fn arguments(command: &CommandSetting, args: &[String]) -> Result<(), ToolError> {
     let name = &command.name;
     let mut place = 0;
@@ -223,7 +223,7 @@ fn any(patterns: &[String], arg: &str) -> Result<bool, ToolError> {
     Ok(false)
 }
 
-/// `cwd`, or the first root; relative paths begin there. Without roots it is `/`, and nowhere else.
+/// `cwd`, or the first root. Relative paths start at the first root. Without roots only `/` is allowed.
 fn working_directory(roots: &[PathBuf], cwd: Option<&str>) -> Result<PathBuf, ToolError> {
     let first = roots.first().map_or(Path::new("/"), PathBuf::as_path);
     let Some(cwd) = cwd else { return Ok(first.to_owned()) };
@@ -237,7 +237,7 @@ fn working_directory(roots: &[PathBuf], cwd: Option<&str>) -> Result<PathBuf, To
     Err(outside(roots))
 }
 
-/// The refusal of a working directory.
+/// The error for a working directory outside `roots`.
 pub fn outside(roots: &[PathBuf]) -> ToolError {
     let shown: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
     ToolError::denied("cwd is not in a folder that commands may run in")

@@ -1,4 +1,4 @@
-//! Who is calling, what they may do, how often, and the record of it.
+//! Callers, their permissions and shares, and the asks that a person is shown.
 
 pub mod caller;
 pub mod commands;

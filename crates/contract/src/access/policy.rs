@@ -1,6 +1,6 @@
-//! The server half's policy: which tools are on, for whom, and which ask a person first.
+//! The server's policy: which tools are on, for whom, and which need an approval.
 //!
-//! The agent half has a copy of its own (`crates/agent/src/policy.rs`) and does not trust this one.
+//! The agent has its own copy (`crates/agent/src/policy.rs`) and does not trust this one.
 
 use crate::{
     access::{caller::Caller, way},
@@ -12,7 +12,7 @@ use base::error::ToolError;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Decisions per tool, made from the configuration: at start, and again when `raspi-mcp allow` has changed it.
+/// Decisions per tool, from the configuration: read at start, and again when `raspi-mcp allow` has changed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     pub environment: Environment,
@@ -20,16 +20,16 @@ pub struct Policy {
     pub enabled: BTreeSet<String>,
     /// Tools or namespaces that are off.
     pub disabled: BTreeSet<String>,
-    /// What the configuration says about tools and actions.
+    /// `policy`: the modes of tools and actions.
     pub modes: BTreeMap<String, Mode>,
-    /// Tools that are open one at a time.
+    /// Grants, each of which opens one tool.
     pub grants: Vec<Grant>,
-    /// The configuration was not understood: only the fundamental tier runs.
+    /// Part of the configuration was not understood: only the fundamental tier runs.
     pub restricted: bool,
 }
 
 impl Policy {
-    /// Read-only until configured otherwise.
+    /// The policy without any configuration: read-only.
     pub fn read_only() -> Self {
         Self {
             environment: Environment::Prod,
@@ -41,7 +41,7 @@ impl Policy {
         }
     }
 
-    /// What the configuration decides.
+    /// The policy of a configuration.
     pub fn of(settings: &Settings) -> Self {
         Self {
             environment: settings.environment,
@@ -53,17 +53,17 @@ impl Policy {
         }
     }
 
-    /// The grants of `tool` that hold for `caller`; `None` is any caller that has the role.
+    /// The grants of `tool` that apply to `caller`; `None` stands for any caller with the role.
     pub fn grants<'a>(&'a self, tool: &'a str, caller: Option<&'a str>) -> impl Iterator<Item = &'a Grant> {
         self.grants.iter().filter(move |grant| grant.tool == tool && grant.is_for(caller))
     }
 
-    /// Whether a grant names `caller`: then its tools are not only those of its role.
+    /// Whether a grant names `caller`, so that it can have tools beyond its role.
     pub fn names(&self, caller: &str) -> bool {
         self.grants.iter().any(|grant| grant.callers.iter().any(|one| one == caller))
     }
 
-    /// Whether `caller` has the role that the tool wants, or a grant that names it.
+    /// Whether `caller` has the tool's role, or a grant that names it.
     pub fn has_role(&self, meta: &Meta, caller: &Caller) -> bool {
         caller.role >= meta.role
             || self.grants(meta.name, Some(&caller.principal)).any(|grant| !grant.callers.is_empty())
@@ -76,20 +76,22 @@ impl Policy {
             || self.grants(meta.name, caller).next().is_some()
     }
 
-    /// What the configuration says.
+    /// The entries of `policy` and `tools.disable`.
     pub fn words(&self) -> Words<'_> {
         Words { modes: &self.modes, disabled: &self.disabled }
     }
 
-    /// Allow, ask or deny, from the configuration or the tool's declaration; of a tool whose calls differ, for the mildest.
+    /// The mode from the configuration, or the tool's own default. For a tool whose calls differ, that of the least
+    /// restricted call.
     pub fn mode(&self, meta: &Meta) -> Mode {
         self.words().judge_mildest(meta.name, meta.mode).mode
     }
 
-    /// Whether a call with these arguments runs, or a person is asked first: by what it does, not by its name.
+    /// Whether a call with these arguments runs, or needs an approval first. This depends on its actions, not only on
+    /// its name.
     ///
     /// # Errors
-    /// `permission_denied` naming the word that stands in the way.
+    /// `permission_denied`, naming the entry that forbids it.
     pub fn judge(&self, meta: &Meta, args: &Value) -> Result<Mode, ToolError> {
         let ruling = self.words().judge(meta.name, args, meta.mode);
         if ruling.mode != Mode::Deny {
@@ -103,7 +105,7 @@ impl Policy {
         self.off_for(meta, None)
     }
 
-    /// As [`Policy::off`], for one caller: a grant may name it.
+    /// As [`Policy::off`], for one caller, which a grant may name.
     pub fn off_for(&self, meta: &Meta, caller: Option<&str>) -> Option<ToolError> {
         let name = meta.name;
         let mildest = self.words().judge_mildest(name, meta.mode);
@@ -126,10 +128,10 @@ impl Policy {
         Some(error.with("tool", name))
     }
 
-    /// Whether this caller may use this tool at all.
+    /// Checks whether this caller may use this tool at all.
     ///
     /// # Errors
-    /// `permission_denied` with `details.tool`, and `required_role` when the role is what is missing.
+    /// `permission_denied` with `details.tool`, and `required_role` when the role is missing.
     pub fn admit(&self, meta: &Meta, caller: &Caller) -> Result<(), ToolError> {
         if !self.has_role(meta, caller) {
             let (name, needs, has) = (meta.name, meta.role.name(), caller.role.name());
@@ -143,7 +145,7 @@ impl Policy {
     }
 }
 
-/// The refusal of a call that does `actions`.
+/// The error for a denied call with these `actions`.
 fn denied(meta: &Meta, ruling: &Ruling<'_>, actions: &[&str]) -> ToolError {
     let (name, source) = (meta.name, ruling.source());
     let error = match source.as_ref().filter(|_| ruling.name != Some(name)) {

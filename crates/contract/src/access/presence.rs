@@ -1,4 +1,4 @@
-//! The connection that a caller is on. What is lent to a caller there ends with it.
+//! A caller's connection. Leases made on it end with it.
 
 use super::seats::{InUse, Seat};
 use std::sync::{
@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// A connection, for as long as it is open. Clones are the same one.
+/// A connection, while it is open. Clones refer to the same connection.
 #[derive(Clone, Debug, Default)]
 pub struct Presence {
     gone: Arc<AtomicBool>,
@@ -15,22 +15,22 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// A connection that has a place among others.
+    /// A connection that has a place in its listener's table.
     pub fn seated(seat: &Arc<Seat>) -> Self {
         Self { seat: Arc::downgrade(seat), ..Self::default() }
     }
 
-    /// The place, while there is one.
+    /// The place, while it exists.
     pub fn seat(&self) -> Option<Arc<Seat>> {
         self.seat.upgrade()
     }
 
-    /// The same connection, which is not idle as long as the returned value is kept: it makes room for nobody.
+    /// The same connection, not idle while the returned value exists, and so not closed for a newcomer.
     pub fn held(&self) -> Self {
         Self { _in_use: self.seat().map(|seat| Arc::new(seat.in_use())), ..self.clone() }
     }
 
-    /// The connection is over. What is lent to it later must be refused: calls may still be on their way.
+    /// Marks the connection as closed. Later leases on it must be refused, because calls may still be in progress.
     pub fn leave(&self) {
         self.gone.store(true, Ordering::Release);
     }

@@ -1,9 +1,9 @@
-//! The connections of one listener: bounded in all and for one caller (see [`crate::access::shares`]), and an idle one makes
-//! room for a newcomer.
+//! The connections of one listener. Their number is limited in total and per caller (see [`crate::access::shares`]),
+//! and an idle connection is closed when a new one needs its place.
 //!
-//! Nobody is asked to leave while there is room, so idle connections cost no timer. When there is none, the connection that
-//! goes is an idle one, of whoever has most, and of those the one that was not used for longest. Idle is: no request is
-//! open, nothing is subscribed to, nothing waits to be read by the peer for longer than [`STALLED`].
+//! Nothing is closed while there is room, so idle connections need no timer. Otherwise the connection closed is an idle
+//! one of the caller or network with the most connections, and of those the least recently used one. Idle means: no
+//! open request, no subscription, and no data that the peer has left unread for longer than [`STALLED`].
 
 use super::{
     presence::Presence,
@@ -17,7 +17,7 @@ use std::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// A peer that has read nothing for so long, while there was something, may be made to leave by a newcomer.
+/// A connection whose peer has read nothing of pending data for this long may be closed for a new one.
 pub const STALLED: Duration = Duration::from_secs(10);
 
 /// All connections of one listener.
@@ -35,16 +35,16 @@ struct Table {
 
 #[derive(Debug)]
 struct Row {
-    /// Where it comes from: a network, or a local user.
+    /// Its source: a network or a local user.
     from: Arc<str>,
-    /// Who it is, once that is known.
+    /// The caller, once it is known.
     who: Option<Who>,
-    /// Gone when what it showed does not count any more.
+    /// Gone once the presented credential is no longer valid.
     pass: Option<Presence>,
-    /// Requests that are open, and whatever else keeps it in use.
+    /// Open requests and other uses that keep it from being idle.
     open: usize,
     used: Instant,
-    /// Since when its peer has read nothing of what waits.
+    /// Since when its peer has not read pending data.
     stalled: Option<Instant>,
     evicted: CancellationToken,
 }
@@ -76,7 +76,7 @@ impl Row {
     }
 }
 
-/// One connection's place; free again when dropped.
+/// One connection's place, freed when dropped.
 #[derive(Debug)]
 pub struct Seat {
     seats: Arc<Seats>,
@@ -84,7 +84,7 @@ pub struct Seat {
     evicted: CancellationToken,
 }
 
-/// Something that keeps a connection in use.
+/// Keeps a connection in use until dropped.
 #[derive(Debug)]
 pub struct InUse {
     seats: Arc<Seats>,
@@ -92,16 +92,16 @@ pub struct InUse {
 }
 
 impl Seats {
-    /// `whole`: connections at once.
+    /// `whole`: maximum number of connections at once.
     pub fn new(whole: usize) -> Arc<Self> {
         Arc::new(Self { rule: Rule::half(whole), table: Mutex::default() })
     }
 
-    /// A place for a newcomer from `from`, of which there may be `most`. What it does not know yet is who it is:
-    /// [`Seat::is`] says so.
+    /// A place for a new connection from `from`, which may have at most `most`. The caller is not known yet;
+    /// [`Seat::is`] sets it.
     ///
     /// # Errors
-    /// [`Full`], when nobody who is idle can make room.
+    /// [`Full`], when there is no idle connection that may be closed.
     pub fn sit(self: &Arc<Self>, from: &str, most: usize) -> Result<Arc<Seat>, Full> {
         let mut table = self.lock();
         if table.rows.values().filter(|row| &*row.from == from).count() >= most
@@ -109,7 +109,7 @@ impl Seats {
         {
             return Err(Full::Share(most));
         }
-        // The reserve of admins is theirs: nobody makes them leave for less.
+        // Connections of admins within their reserve are never closed for a new connection.
         if table.rows.len() >= self.rule.whole
             && !table.evict(|_, row| !row.is_admin())
             && !(table.rows.values().filter(|row| row.is_admin()).count() > self.rule.reserve
@@ -132,12 +132,12 @@ impl Seats {
         Ok(Arc::new(Seat { seats: Arc::clone(self), number, evicted }))
     }
 
-    /// The division of the places.
+    /// The limits of the listener.
     pub fn rule(&self) -> Rule {
         self.rule
     }
 
-    /// Closes every connection whose credential was revoked, whatever it is doing.
+    /// Closes every connection whose credential was revoked, even while it is in use.
     pub fn close_revoked(&self) {
         let revoked = |row: &Row| row.pass.as_ref().is_some_and(Presence::is_gone);
         self.lock().rows.retain(|_, row| {
@@ -160,7 +160,7 @@ impl Seats {
 }
 
 impl Table {
-    /// Makes one of those that `among` accepts leave; says whether there was one that could.
+    /// Closes one of the connections that `among` accepts. Returns whether one could be closed.
     fn evict(&mut self, among: impl Fn(u64, &Row) -> bool) -> bool {
         let now = Instant::now();
         let mut sizes: HashMap<&Arc<str>, usize> = HashMap::new();
@@ -173,7 +173,7 @@ impl Table {
             .filter(|(number, row)| row.may_go(now) && among(**number, row))
             .max_by_key(|(number, row)| (sizes[row.group()], std::cmp::Reverse((row.used, **number))))
             .map(|(number, _)| *number);
-        // Out of the table at once: it holds no place while it is closed.
+        // Removed at once: it has no place while it is being closed.
         let Some(row) = leaves.and_then(|number| self.rows.remove(&number)) else { return false };
         tracing::debug!(from = %row.from, "closed an idle connection: its place is needed");
         row.evicted.cancel();
@@ -182,11 +182,12 @@ impl Table {
 }
 
 impl Seat {
-    /// Says who it is, and what is gone when that does not count any more. A request of somebody else on the same connection
-    /// changes both.
+    /// Sets the caller, and the pass that is gone when its credential is no longer valid. A request of another caller
+    /// on the same connection changes both.
     ///
     /// # Errors
-    /// [`Full`], when the caller has its share of connections, or only the reserve is left, and none of them is idle.
+    /// [`Full`], when the caller has its share of connections, or only the reserve is left, and none of the connections
+    /// in question is idle.
     pub fn is(&self, principal: &str, is_admin: bool, pass: Option<&Presence>) -> Result<(), Full> {
         let rule = &self.seats.rule;
         let mut table = self.seats.lock();
@@ -219,18 +220,18 @@ impl Seat {
         Ok(())
     }
 
-    /// It is in use until the returned value is dropped.
+    /// Marks the connection as in use until the returned value is dropped.
     pub fn in_use(&self) -> InUse {
         self.seats.change(self.number, |row| row.open += 1);
         InUse { seats: Arc::clone(&self.seats), number: self.number }
     }
 
-    /// Its peer has read nothing since then; `None`: it has read, or has nothing to read.
+    /// Records since when its peer has read nothing; `None` if it has read, or has nothing to read.
     pub fn stalled(&self, since: Option<Instant>) {
         self.seats.change(self.number, |row| row.stalled = since);
     }
 
-    /// Returns when a newcomer has got its place: close it at once.
+    /// Returns when the place was given to another connection; close this one at once.
     pub async fn evicted(&self) {
         self.evicted.cancelled().await;
     }
@@ -262,7 +263,7 @@ mod tests {
         seat.evicted().now_or_never().is_some()
     }
 
-    /// Time passes: seats differ in when they were used.
+    /// Advances the clock, so that seats differ in their time of last use.
     async fn tick() {
         tokio::time::advance(Duration::from_millis(1)).await;
     }
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(busy("c", false), Err(Full::Whole(8)));
         busy("root", true).unwrap();
         assert_eq!(busy("root", true), Err(Full::Whole(8)));
-        // An idle one of its own makes room, nobody else's.
+        // Only an idle connection of the same caller makes room.
         held[0].1 = held[1].0.in_use();
         let seat = seats.sit("here", ANY).unwrap();
         assert!(left(&held[0].0));

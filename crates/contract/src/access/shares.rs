@@ -1,8 +1,9 @@
-//! How much of what everybody uses one caller may take. One caller is one owner's credentials together, where the
-//! configuration names the owner; else one principal: a token, a subject of a JWT, a local user, or all anonymous programs on this machine.
+//! How much of a shared pool one caller may take. All credentials of one owner are one caller, where the configuration
+//! names the owner; otherwise one principal is: a token, a JWT's subject, a local user, or all anonymous programs on
+//! this machine.
 //!
-//! Every pool is divided by a [`Rule`]: a bound for the whole, a share for one caller, and a reserve that only admins
-//! (root, `raspi-mcp-admin`, admin tokens) can take. Admins have no share: they may use the whole.
+//! Every pool has a [`Rule`]: a limit for the whole, a share for one caller, and a reserve that only admins (root,
+//! `raspi-mcp-admin`, admin tokens) can take. Admins have no share: they may use the whole.
 //!
 //! | pool | whole | share of one caller | reserve for admins |
 //! | --- | --- | --- | --- |
@@ -14,10 +15,10 @@
 //! | subscriptions | `resources::subscriptions::IN_ALL` | a quarter | an eighth |
 //! | tasks | [`TASKS`] | a quarter | an eighth |
 //! | HTTP sessions | `http.session_limit` | half | an eighth |
-//! | TCP connections, WebSockets included | `http.max_connections` | half; a quarter for one network beyond loopback | an eighth |
+//! | TCP connections, WebSockets included | `http.max_connections` | half; a quarter for a network beyond loopback | an eighth |
 //! | unix socket connections | `socket.max_connections` | half | an eighth |
 //!
-//! Half, since on loopback all anonymous clients are one caller and have to work side by side.
+//! Half, because all anonymous clients on loopback are one caller and have to work at the same time.
 
 use super::caller::Caller;
 use crate::meta::Role;
@@ -27,22 +28,22 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Calls that wait for a person's answer. The agent holds as many asks, and four for one caller.
+/// Calls that wait for a person's answer. The agent keeps the same number of asks, and four for one caller.
 pub const APPROVALS: usize = 32;
 /// Open `subscriptions/listen` requests.
 pub const LISTENS: usize = 64;
-/// Tasks whose state is kept (running, or ended in the last minutes).
+/// Tasks whose state is kept (running, or ended in the last few minutes).
 pub const TASKS: usize = 128;
-/// A share is never smaller than this, as far as the whole goes: a small pool cannot be divided.
+/// Minimum share, unless the whole is smaller: a small pool cannot be divided.
 const LEAST_SHARE: usize = 3;
 
 /// The division of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub whole: usize,
-    /// Most for one caller that is no admin.
+    /// Maximum for one caller without admin role.
     pub share: usize,
-    /// Of the whole, what only admins can take.
+    /// The part of the whole that only admins can take.
     pub reserve: usize,
 }
 
@@ -63,7 +64,8 @@ impl Rule {
         Self { whole, share: if part > least { part } else { least }, reserve }
     }
 
-    /// Whether one more place can be given to a caller that has `own`, when `weak` callers have so many and `all` have so many.
+    /// Whether one more place can be given to a caller that has `own`, when callers without admin role have `weak` and
+    /// all callers together have `all`.
     ///
     /// # Errors
     /// [`Full`]
@@ -81,14 +83,14 @@ impl Rule {
 /// Why there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
-    /// The caller has its share, which is so large.
+    /// The caller has its share, of this size.
     Share(usize),
-    /// All are taken, but for the reserve.
+    /// All of this many are taken, except perhaps the reserve.
     Whole(usize),
 }
 
 impl Full {
-    /// `what` are the places of, in the plural: "calls".
+    /// `what` names what is counted, in the plural: "calls".
     pub fn error(self, what: &str) -> ToolError {
         match self {
             Self::Share(share) => ToolError::exhausted(format!("this caller has {share} {what} already, its share"))
@@ -102,12 +104,12 @@ impl Full {
     }
 }
 
-/// Whether a caller may take from the reserve, and more than a share.
+/// Whether a caller may use the reserve and exceed a share.
 pub fn is_admin(caller: &Caller) -> bool {
     caller.role >= Role::Admin
 }
 
-/// Who has how many.
+/// The number of taken places, in total and per caller.
 #[derive(Debug, Default)]
 pub struct Taken {
     pub all: usize,
@@ -153,7 +155,7 @@ pub struct Pool {
     taken: Mutex<Taken>,
 }
 
-/// One taken place; free again when dropped.
+/// One taken place, freed when dropped.
 #[derive(Debug)]
 pub struct Held {
     pool: Arc<Pool>,

@@ -1,4 +1,4 @@
-//! Bearer tokens: made here, shown once, kept as SHA-256, compared in constant time.
+//! Bearer tokens: generated here, shown once, stored as SHA-256, compared in constant time.
 
 use crate::{
     config::{Sha256, TokenSetting},
@@ -13,9 +13,9 @@ use ring::{
 use std::fmt;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339, macros::datetime};
 
-/// What every token starts with, so that redaction and secret scanners recognise one.
+/// The prefix of every token, by which redaction and secret scanners recognise one.
 pub const PREFIX: &str = "rmcp_";
-/// A presented token longer than this is not one of ours and is not even hashed.
+/// Maximum bytes of a presented token; a longer one is rejected without hashing.
 const LONGEST: usize = 256;
 
 /// A new secret. Its debug form does not show it.
@@ -25,7 +25,7 @@ impl Token {
     /// 256 random bits from the operating system.
     ///
     /// # Errors
-    /// `internal` when the system has no randomness to give.
+    /// `internal` when the system provides no random bytes.
     pub fn mint() -> Result<Self, ToolError> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).map_err(|_| {
@@ -35,12 +35,12 @@ impl Token {
         Ok(Self(format!("{PREFIX}{}", base64url::encode(&bytes))))
     }
 
-    /// The secret itself, to be shown once.
+    /// The secret, to be shown once.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What the configuration keeps of it.
+    /// The hash, which the configuration stores.
     pub fn sha256(&self) -> Sha256 {
         hash(&self.0)
     }
@@ -52,25 +52,25 @@ impl fmt::Debug for Token {
     }
 }
 
-/// A clock before this was never set (a Pi has no battery for one): what ends at some time cannot be judged by it.
+/// A clock before this time was never set (a Pi has no battery-backed clock), so expiry cannot be judged by it.
 pub const EARLIEST: OffsetDateTime = datetime!(2026-01-01 00:00 UTC);
 
 /// Why a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// No token of this server.
+    /// Not a token of this server.
     Unknown,
     Expired,
-    /// It expires, and this machine does not know the time.
+    /// It has an expiry, and this machine's clock is not set.
     Clock,
 }
 
-/// The setting that `presented` belongs to.
+/// The setting of the token `presented`.
 ///
-/// Every entry is compared, and each in the same time, so that how long it takes says nothing about any of them.
+/// Every entry is compared in constant time, so that the duration reveals nothing about any of them.
 ///
 /// # Errors
-/// When there is none, or it has expired by `now`.
+/// When there is none, it has expired by `now`, or its expiry cannot be judged because the clock is not set.
 pub fn judge<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTime) -> Result<&'a TokenSetting, Fault> {
     if presented.len() > LONGEST {
         return Err(Fault::Unknown);
@@ -90,10 +90,10 @@ pub fn judge<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTim
     }
 }
 
-/// Whether a token may have this name and this owner.
+/// Checks a token's name and owner.
 ///
 /// # Errors
-/// `invalid_argument`: the configuration would refuse it.
+/// `invalid_argument` for names that the configuration would refuse.
 pub fn check_names(name: &str, owner: Option<&str>) -> Result<(), ToolError> {
     for (what, option, text) in [("name", "--name", Some(name)), ("owner", "--owner", owner)] {
         if text.is_some_and(|text| !crate::config::is_name(text, 64)) {
@@ -106,10 +106,10 @@ pub fn check_names(name: &str, owner: Option<&str>) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// The lines that make a server accept a token.
+/// The configuration lines that make a server accept a token.
 ///
 /// # Errors
-/// `invalid_argument` for an expiry that cannot be written.
+/// `invalid_argument` for an expiry that cannot be formatted.
 pub fn lines(token: &TokenSetting) -> Result<String, ToolError> {
     let TokenSetting { name, sha256, role, owner, expires } = token;
     let expires = match expires.map(|moment| moment.format(&Rfc3339)).transpose() {
@@ -121,7 +121,8 @@ pub fn lines(token: &TokenSetting) -> Result<String, ToolError> {
     Ok(format!("[[access.tokens]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"{role}\"\n{owner}{expires}"))
 }
 
-/// `raspi-mcp token new`: makes a token and says, once, what it is and which lines make the server accept it.
+/// `raspi-mcp token new`: generates a token and returns it, this one time, with the lines that make the server accept
+/// it.
 ///
 /// # Errors
 /// `invalid_argument` for a name the configuration would refuse; `internal` without randomness.
@@ -143,16 +144,16 @@ pub fn run_new(
     ))
 }
 
-/// No salt and no stretching: a token has 256 random bits, there is nothing to guess.
+/// Without salt or key stretching: a token has 256 random bits and cannot be guessed.
 pub fn hash(token: &str) -> Sha256 {
     let mut bytes = [0; 32];
     bytes.copy_from_slice(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());
     Sha256(bytes)
 }
 
-/// Equal, found out without stopping at the first difference.
+/// Compares all bytes, without stopping at the first difference.
 pub fn same<const LENGTH: usize>(left: &[u8; LENGTH], right: &[u8; LENGTH]) -> bool {
-    // The black box keeps the compiler from turning the loop back into an early exit.
+    // `black_box` keeps the compiler from turning the loop into an early exit.
     left.iter().zip(right).fold(0, |difference, (left, right)| std::hint::black_box(difference | (left ^ right))) == 0
 }
 

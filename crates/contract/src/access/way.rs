@@ -1,10 +1,11 @@
-//! The way out of a refusal, by the door the caller came through: over stdio there are no tokens, over HTTP no terminal.
+//! Hints on how to resolve a refusal, by the caller's transport: a stdio client has no tokens, an HTTP client no
+//! terminal.
 
 use super::caller::{Caller, Door};
 use crate::meta::Role;
 use serde_json::{Map, Value};
 
-/// How this caller gets role `needed`.
+/// How this caller can get role `needed`.
 pub fn to_a_role(caller: &Caller, needed: Role) -> String {
     let role = needed.name();
     match caller.door {
@@ -30,7 +31,7 @@ pub fn to_a_role(caller: &Caller, needed: Role) -> String {
     }
 }
 
-/// What decides this caller's role.
+/// The source of this caller's role.
 pub fn role_of(caller: &Caller) -> String {
     match (caller.door, caller.principal.split_once(':')) {
         (Door::Stdio, _) => "access.stdio_role".into(),
@@ -41,12 +42,12 @@ pub fn role_of(caller: &Caller) -> String {
     }
 }
 
-/// How the owner opens what is closed: by `command`.
+/// How the owner opens a tool with `command`.
 pub fn to_open(caller: &Caller, command: &str) -> String {
     format!("{}; nothing has to be restarted", to_run(caller, command))
 }
 
-/// As [`to_open`], where that is not all there is to do.
+/// As [`to_open`], for cases where the command alone is not enough.
 pub fn to_run(caller: &Caller, command: &str) -> String {
     let at = match caller.door {
         Door::Stdio | Door::Unix => "in a terminal on this device",
@@ -55,7 +56,7 @@ pub fn to_run(caller: &Caller, command: &str) -> String {
     format!("the owner opens it with `{command}`, run {at} (as root where raspi-mcp is installed)")
 }
 
-/// How a person says yes to the ask `id`.
+/// How a person approves the ask `id`.
 pub fn to_an_approval(caller: &Caller, id: &str) -> String {
     let at = match caller.door {
         Door::Stdio | Door::Unix => "in a terminal on this device",
@@ -64,7 +65,7 @@ pub fn to_an_approval(caller: &Caller, id: &str) -> String {
     format!("tell the person to run `raspi-mcp approve {id}` {at}, then make the same call again")
 }
 
-/// How this caller gets something into the configuration: `change` says what.
+/// How this caller can get a change of the configuration; `change` describes it.
 pub fn to_the_configuration(caller: &Caller, change: &str) -> String {
     match caller.door {
         Door::Stdio => {
@@ -74,7 +75,7 @@ pub fn to_the_configuration(caller: &Caller, change: &str) -> String {
     }
 }
 
-/// How this caller gets a pin that another one has: `details` say who, and for how long.
+/// How this caller can get a pin that another one has; `details` has the holder and the remaining time.
 pub fn to_a_lent_pin(caller: &Caller, details: &Map<String, Value>) -> String {
     let holder = details.get("lent_to").and_then(Value::as_str).unwrap_or("its holder");
     let pin = details.get("pin").and_then(Value::as_u64).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! The table of actions: what there is to do, and which tool does what.
+//! The table of all actions, and of the actions of each tool.
 
 use super::Does;
 use serde_json::Value;
 
-/// Every action and what it is.
+/// Every action with its description.
 pub const ACTIONS: &[(&str, &str)] = &[
     ("camera:capture", "take a picture"),
     ("camera:view", "see a picture that was kept"),
@@ -43,7 +43,7 @@ pub const ACTIONS: &[(&str, &str)] = &[
     ("system:update", "install another version"),
 ];
 
-/// What each tool does. A tool that is not here only tells what every caller may know.
+/// The actions of each tool. A tool that is not listed only returns what every caller may know.
 pub const DOES: &[Does] = &[
     does("camera.capture", &["camera:capture"]),
     does("camera.take_photo", &["camera:capture"]),
@@ -91,7 +91,7 @@ pub const DOES: &[Does] = &[
         kind: |args| word(args, "action", &["start", "stop", "restart", "reload"]),
         ..does("service.control_service", &["service:start", "service:stop", "service:restart", "service:reload"])
     },
-    // systemd starts what it restarts, also what was stopped.
+    // A restart by systemd also starts a stopped unit.
     Does { also: &["service:start"], ..does("service.restart", &["service:restart"]) },
     Does {
         kinds: &[&["service:disable"], &["service:enable"]],
@@ -109,7 +109,7 @@ const fn does(tool: &'static str, own: &'static [&'static str]) -> Does {
     Does { tool, own, also: &[], kinds: &[], kind: |_| None }
 }
 
-/// Which of `words` the argument is.
+/// The index in `words` of the argument `name`.
 fn word(args: &Value, name: &str, words: &[&str]) -> Option<usize> {
     let given = args[name].as_str()?;
     words.iter().position(|word| *word == given)

@@ -1,4 +1,4 @@
-//! Whether a call changed something: in its record, and in the details of its error.
+//! Whether a call changed something, for its record and for the details of its error.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -9,12 +9,12 @@ pub enum Changed {
     #[default]
     No,
     Yes,
-    /// It was interrupted, or its answer was lost, before it could say.
+    /// The call was interrupted, or its answer was lost.
     Unknown,
 }
 
 impl Changed {
-    /// As error details name it; `None` where they say nothing.
+    /// From error details; `None` if they do not have it.
     pub fn of(details: &serde_json::Map<String, Value>) -> Option<Self> {
         match details.get("changed")? {
             Value::Bool(true) => Some(Self::Yes),

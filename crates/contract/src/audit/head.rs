@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The end of a chain at some time: what the agent keeps.
+/// The position of the end of a chain at one time, which the agent keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
-    /// Which chain: a replaced store begins a new one.
+    /// The chain's id. A replaced store begins a new chain.
     pub chain: String,
     pub seq: i64,
     /// SHA-256, 64 hexadecimal digits.

@@ -1,41 +1,42 @@
-//! What the two halves tell each other of the audit's chain: where it stands, its records, checkpoints and gaps.
+//! What server and agent exchange about the audit chain: positions, records, checkpoints and gaps.
 
 use super::head::Head;
 use serde::{Deserialize, Serialize};
 
-/// Most bytes of records in one [`Extension`]: with base64 it fits into one line of the agent's protocol.
+/// Maximum bytes of records in one [`Extension`]: in base64 they fit into one line of the agent's protocol.
 pub const MAX_EXTENSION: usize = 40 * 1024;
-/// Most records in one [`Extension`].
+/// Maximum number of records in one [`Extension`].
 pub const MAX_RECORDS: usize = 512;
 
-/// What the agent knows of our chains.
+/// What the agent knows of the server's chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownHeads {
-    /// Positions of all chains, each in its order; the newest of a chain is the last of that chain.
+    /// Positions of all chains, in order within each chain; the last one of a chain is its newest.
     pub heads: Vec<Head>,
-    /// Lines of the agent's own file whose key did not fit or that are gone: somebody changed that file.
+    /// Number of lines of the agent's file that are missing or have a wrong HMAC: somebody changed that file.
     pub forged: u64,
     #[serde(default)]
     pub chains: Vec<KnownChain>,
 }
 
-/// A chain that no owner has given up.
+/// A chain that no owner has accepted as lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownChain {
     pub chain: String,
-    /// Which store it belongs to: empty for the one of this machine's server, a path before a simulated board.
+    /// The store it belongs to: empty for that of this machine's server, a path for that of a simulated board.
     pub store: String,
-    /// When its newest position came, milliseconds since 1970.
+    /// When its newest position was received, in milliseconds since 1970.
     pub last_ms: i64,
-    /// The agent recomputed its records; `false` for heads that the version before took as they came.
+    /// Whether the agent recomputed its records. `false` for heads that the previous version accepted without them.
     pub proven: bool,
-    /// Where it may begin: the agent's checkpoints, and where it began when the agent first saw it. The newest last.
+    /// Valid beginnings of the chain: the agent's checkpoints, and its beginning when the agent first saw it. The
+    /// newest is last.
     pub beginnings: Vec<Checkpoint>,
 }
 
-/// The agent's word that the records through `through_seq` may be gone.
+/// The agent's authenticated permission to delete the records up to and including `through_seq`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
@@ -43,35 +44,35 @@ pub struct Checkpoint {
     pub through_seq: i64,
     /// SHA-256, 64 hexadecimal digits.
     pub through_hash: String,
-    /// How many records went with it.
+    /// Number of records deleted with it.
     pub removed: i64,
     pub why: String,
     pub ts_ms: i64,
-    /// HMAC-SHA256 by the agent's key over all of the above. Empty where the agent only wrote down what it found.
+    /// HMAC-SHA256 with the agent's key over all of the above. Empty where the agent only recorded what it found.
     pub signature: String,
 }
 
-/// What an owner gave up.
+/// A gap in the audit that an owner accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedGap {
-    /// The last that was known of the chain.
+    /// The last known position of the chain.
     pub last: Head,
-    /// Who accepted, as the kernel named them.
+    /// The user who accepted it, as reported by the kernel.
     pub by: String,
     pub ts_ms: i64,
-    /// HMAC-SHA256 by the agent's key. The record of it in the chain carries it.
+    /// HMAC-SHA256 with the agent's key. The gap's record in the chain includes it.
     pub signature: String,
 }
 
-/// "Where do you stand with this chain?" Begins it where the agent does not know it.
+/// Asks for the agent's position in a chain. Starts the chain if the agent does not know it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beginning {
     pub chain: String,
     /// The store's file.
     pub store: String,
-    /// What came before the first record there is: 0 and 64 zeros for a whole chain.
+    /// The position before the first stored record: 0 and 64 zeros for a complete chain.
     pub before_seq: i64,
     pub before_hash: String,
 }
@@ -82,9 +83,9 @@ pub struct Beginning {
 pub struct Position {
     pub seq: i64,
     pub hash: String,
-    /// Bytes of the record after it that the agent has already.
+    /// Bytes of the next record that the agent already has.
     pub part: u64,
-    /// Other chains of this store that are missing and that no owner gave up.
+    /// Other chains of this store that are missing and that no owner accepted as lost.
     pub missing: Vec<Head>,
     /// Gaps that an owner accepted and that are not in the chain yet.
     pub accepted: Vec<AcceptedGap>,
@@ -98,21 +99,21 @@ pub struct Extension {
     pub after: i64,
     /// As [`Position::part`].
     pub part: u64,
-    /// Bytes of each record, or of what of it is in here.
+    /// Bytes of each record, or of the part of it in this message.
     pub lengths: Vec<u32>,
-    /// The records one after the other, base64url.
+    /// The concatenated records, in base64url.
     pub records: String,
-    /// The last of them goes on in the next message.
+    /// The last record continues in the next message.
     pub goes_on: bool,
 }
 
-/// "The store is full; what may go?"
+/// Asks which records may be deleted, when the store is full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoomRequest {
     pub chain: String,
-    /// The first record there is.
+    /// The number of the first stored record.
     pub first_seq: i64,
-    /// Bytes that are to become free.
+    /// Bytes to be freed.
     pub free: u64,
 }

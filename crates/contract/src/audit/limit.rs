@@ -1,30 +1,30 @@
-//! How long a record may be: whatever a caller chooses, it stays below `MAX_RECORD`.
+//! Limits the length of a record: whatever the caller sends, it is at most `MAX_RECORD`.
 //!
-//! Sizes are those of the stored bytes. JSON writes a control character with six, so characters of the text say little.
+//! Sizes are in stored bytes. JSON needs six bytes for a control character, so the number of characters is no measure.
 
 use super::record::{MAX_NAME, MAX_WORD, ROW_OVERHEAD};
 use base::canonical::Whole;
 use serde_json::{Value, json};
 use std::{borrow::Cow, io};
 
-/// Most bytes of one record as it is stored: the JSON, the search columns, and SQLite's own.
+/// Maximum bytes of one record as stored: the JSON, the search columns, and SQLite's overhead.
 const MAX_RECORD: usize = 8 * 1024;
-/// Most bytes of one call's JSON, or of the calls of one row; the rest of `MAX_RECORD` is for its columns and its number.
+/// Maximum bytes of one call's JSON, or of the calls of one row. The rest of `MAX_RECORD` is for columns and number.
 pub const MAX_BODY: usize = 6900;
-/// Arguments whose JSON is longer are replaced, whatever else stands in the record.
+/// Arguments with longer JSON are replaced, even if the rest of the record is short.
 const MAX_ARGS: usize = 6000;
-/// Most bytes of the beginning that is kept of replaced arguments, before they are escaped once more.
+/// Maximum bytes kept of the beginning of replaced arguments, before they are escaped again.
 const HEAD: usize = 256;
-/// Shorter arguments take no more room than what would stand in their place.
+/// Arguments up to this length are not replaced: the replacement would not be shorter.
 const SMALL: usize = 160;
-/// Most digits of a record's number, with the key and the comma around it.
+/// Maximum bytes of a record's number, with its key and comma.
 const NUMBER: usize = 28;
 
-// The longest body with its number, beside the longest search columns (tool, principal, outcome).
+// The longest body with its number, and the longest search columns (tool, principal, outcome).
 const _: () = assert!(MAX_BODY + NUMBER + 2 * MAX_NAME + MAX_WORD + ROW_OVERHEAD <= MAX_RECORD);
 
-/// `args`, redacted already, as they go into a record: themselves, or what says how long they were, what they hash to, and how
-/// they begin. `whole` is of the arguments as they came.
+/// `args`, already redacted, as stored in a record: unchanged, or replaced by their length, hash and beginning. `whole`
+/// describes the original arguments.
 pub fn fit(args: Value, whole: &Whole) -> Value {
     match beginning(&args, MAX_ARGS) {
         Ok(_) => args,
@@ -32,7 +32,7 @@ pub fn fit(args: Value, whole: &Whole) -> Value {
     }
 }
 
-/// Of a caller that has used up its share: no more than `args` that are short anyway.
+/// For a caller that has used up its share: only short `args` are kept.
 pub fn compact(args: Value, sha256: &str) -> Value {
     match beginning(&args, SMALL) {
         Ok(_) => args,
@@ -50,10 +50,10 @@ pub fn compact(args: Value, sha256: &str) -> Value {
     }
 }
 
-/// The one key of arguments that were replaced.
+/// The only key of replaced arguments.
 pub const LEFT_OUT: &str = "arguments_left_out";
 
-/// What stands in the place of arguments that are too long.
+/// The replacement of arguments that are too long.
 pub fn left_out(whole: &Whole, text: Option<&str>) -> Value {
     let mut said = json!({ "bytes": whole.bytes, "sha256": cut(&whole.sha256, 64) });
     if let Some(text) = text {
@@ -62,8 +62,7 @@ pub fn left_out(whole: &Whole, text: Option<&str>) -> Value {
     json!({ LEFT_OUT: said })
 }
 
-/// The JSON of `value` when it has at most `most` bytes, else its beginning as the error. Stops there: the rest is not
-/// written out.
+/// The JSON of `value` if it has at most `most` bytes, otherwise its beginning as the error. Serialization stops there.
 fn beginning(value: &Value, most: usize) -> Result<String, String> {
     struct Bounded(Vec<u8>, usize);
     impl io::Write for Bounded {
@@ -82,9 +81,9 @@ fn beginning(value: &Value, most: usize) -> Result<String, String> {
     if whole { Ok(text) } else { Err(text) }
 }
 
-/// `text`, or as much of its beginning as takes `most` bytes in JSON, with a sign that it was cut.
+/// `text`, or as much of its beginning as needs at most `most` bytes in JSON, with an ellipsis after it.
 pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
-    // Hardly any text is that long, and looking at each character costs.
+    // A shortcut for the usual short text: checking each character is slower.
     if text.len() <= most / 6 {
         return Cow::Borrowed(text);
     }

@@ -1,4 +1,4 @@
-//! Records of the audit and the chain they form. The server half writes them; the privileged half recomputes the chain.
+//! Records of the audit and the chain they form. The server writes them; the agent recomputes the chain.
 
 pub mod changed;
 pub mod head;

@@ -1,4 +1,4 @@
-//! One audited call, and the bytes it becomes.
+//! One audited call, and its stored form.
 
 use super::limit::{self, MAX_BODY, cut};
 use crate::{audit::changed::Changed, meta::Role};
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use time::OffsetDateTime;
 
-/// What is written about one call. `args` must be redacted already; the SHA-256 is of the real ones.
+/// The record of one call. `args` must already be redacted; the SHA-256 is of the original arguments.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// When the call ended, milliseconds since 1970 UTC; of an intent, when it began.
+    /// When the call ended, or for an intent when it began, in milliseconds since 1970 UTC.
     pub ts_ms: i64,
-    /// Number of the record that was written before this call did anything.
+    /// Number of the intent, the record written before this call changed anything.
     pub intent: Option<i64>,
-    /// Who called: a token's name, a user, or "anonymous".
+    /// The caller's principal, or "anonymous" for a request that was refused before its caller was known.
     pub principal: Cow<'a, str>,
-    /// Whose credential that is, where the configuration says.
+    /// The owner of the credential, if the configuration names one.
     pub owner: Option<Cow<'a, str>>,
-    /// `None` when the caller never got one (refused at the door).
+    /// `None` if the caller was refused before its role was known.
     pub role: Option<Role>,
-    /// Where the call came in: stdio, http, websocket, unix.
+    /// The transport: stdio, http, ws, unix.
     pub door: &'a str,
     pub tool: Cow<'a, str>,
     pub args: Value,
@@ -37,49 +37,48 @@ pub struct Record<'a> {
     pub simulated: bool,
     /// The call changed something.
     pub changed: Changed,
-    /// How a call ended that was answered and recorded before its end: by its request_id.
+    /// The outcome of a call that was answered and recorded before its end, under the same `request_id`.
     pub later: bool,
 }
 
-/// Who let a call through that policy asked about.
+/// The person who approved a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
     pub ask_id: String,
-    /// The person: a user name, or "uid 1000".
+    /// A user name, or "uid 1000".
     pub by: String,
-    /// The way they said it: "raspi-mcp approve", "elicitation".
+    /// How they approved: "raspi-mcp approve", "elicitation".
     pub how: String,
 }
 
-/// Most bytes of a name, in JSON: callers choose some of them. All of them together, and their copies in the search columns, leave
-/// room for the arguments.
+/// Maximum bytes of a name, in JSON, because callers choose some of them. All names together, and their copies in the
+/// search columns, leave room for the arguments.
 pub const MAX_NAME: usize = 512;
-/// Of a message.
+/// Maximum bytes of a message.
 const MAX_MESSAGE: usize = 1024;
-/// Of an id.
+/// Maximum bytes of an id.
 const MAX_ID: usize = 256;
-/// Of a word of ours, or of a hash.
+/// Maximum bytes of a fixed word of this program, or of a hash.
 pub const MAX_WORD: usize = 64;
 
-/// A record ready for the chain: all but its number, which is only known when it is appended.
+/// A record ready for the chain, without its number, which is assigned when it is appended.
 pub struct Prepared {
     pub ts_ms: i64,
     pub kind: &'static str,
     pub tool: String,
     pub principal: String,
     pub outcome: String,
-    /// Bytes of it that are each caller's, where they are of several.
+    /// Bytes per caller, if the record is of several callers.
     pub of: Vec<(String, usize)>,
     /// The JSON object without its opening brace.
     rest: String,
 }
 
-/// The JSON of a record, in the order a reader wants it. The parts that a call may share with the one before it are
-/// optional.
+/// The JSON of a record, in reading order. The parts that a call may share with the previous one are optional.
 #[derive(Serialize)]
 pub struct Body<'a> {
-    /// First, so that whoever walks over many records finds it without parsing them (see [`raspi_mcp::audit::query`]).
+    /// First, so that a scan over many records finds it without parsing them (see `raspi_mcp::audit::query`).
     #[serde(skip_serializing_if = "Option::is_none")]
     intent: Option<i64>,
     ts: String,
@@ -119,7 +118,7 @@ struct Shared<'a> {
     changed: Changed,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     later: bool,
-    /// So many calls of this kind ended so.
+    /// Number of calls with this outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
 }
@@ -156,15 +155,15 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The call before this one says the same.
+    /// Omits the shared part, because the previous call has the same.
     pub fn leave_out_what_is_shared(&mut self) {
         self.shared = None;
     }
 
-    /// Appends it to `out` as one JSON object, without a number. Arguments that make it too long are replaced.
+    /// Appends it to `out` as one JSON object without a number. Arguments that make it too long are replaced.
     pub fn write_to(&mut self, out: &mut Vec<u8>) {
         let start = out.len();
-        // Strings, numbers and a JSON value into memory: there is nothing in it that JSON cannot say.
+        // It has only strings, numbers and a JSON value, and is written to memory, so this cannot fail.
         serde_json::to_writer(&mut *out, self).expect("a record is plain data");
         if out.len() - start > MAX_BODY
             && let Some(shared) = &mut self.shared
@@ -184,12 +183,12 @@ impl Record<'_> {
         self.prepare_as("call", None)
     }
 
-    /// What is about to be done: it has no outcome yet.
+    /// The record before the call runs, without an outcome.
     pub fn prepare_intent(&self) -> Prepared {
         self.prepare_as("intent", None)
     }
 
-    /// `count` calls that ended like this one.
+    /// One record for `count` calls with the same outcome.
     pub fn prepare_gathered(&self, count: u64) -> Prepared {
         self.prepare_as("gathered", Some(count))
     }
@@ -214,7 +213,7 @@ impl Record<'_> {
 }
 
 impl Prepared {
-    /// A record the chain writes about itself.
+    /// A record about the chain itself.
     pub fn own(kind: &'static str, ts_ms: i64, mut fields: Value) -> Self {
         fields["ts"] = json!(rfc3339(ts_ms));
         fields["kind"] = json!(kind);
@@ -230,8 +229,9 @@ impl Prepared {
         }
     }
 
-    /// One row for a batch of reads: `calls` are what [`Body::write_to`] wrote, `newest_ms` the time of the last, `of` how
-    /// many bytes are whose. A row that is one caller's has it in its column, for the next start's account.
+    /// One row for a batch of reads. `calls` is the output of [`Body::write_to`], `newest_ms` the time of the last
+    /// call, `of` the bytes per caller. A row of one caller has the principal in its column, for the accounting after
+    /// the next start.
     pub fn reads(newest_ms: i64, calls: &[u8], of: &[(String, usize)]) -> Self {
         let calls = std::str::from_utf8(calls).expect("JSON is UTF-8");
         let ts = rfc3339(newest_ms);
@@ -250,13 +250,13 @@ impl Prepared {
         }
     }
 
-    /// Says that `lost` records are not in the chain, since when, and why.
+    /// Records that `lost` records are missing from the chain, since when, and why.
     pub fn gap(lost: u64, since_ms: i64, reason: &str) -> Self {
         let reason = cut(reason, MAX_MESSAGE);
         Self::own("gap", now_ms(), json!({ "lost": lost, "since": rfc3339(since_ms), "reason": reason }))
     }
 
-    /// The record as record number `seq`.
+    /// The record with number `seq`.
     pub fn numbered(&self, seq: i64) -> String {
         format!("{{\"seq\":{seq},{}", self.rest)
     }
@@ -266,7 +266,7 @@ impl Prepared {
         format!("{{{}", self.rest)
     }
 
-    /// How many of its bytes are whose.
+    /// Its bytes per caller.
     pub fn shares(&self) -> Vec<(&str, usize)> {
         if self.of.is_empty() {
             return vec![(&self.principal, self.rest.len() + self.columns_len())];
@@ -274,22 +274,22 @@ impl Prepared {
         self.of.iter().map(|(principal, bytes)| (principal.as_str(), *bytes)).collect()
     }
 
-    /// What a row takes beside its body.
+    /// Bytes of a row in addition to its body.
     pub fn columns_len(&self) -> usize {
         self.tool.len() + self.principal.len() + self.outcome.len() + ROW_OVERHEAD
     }
 }
 
-/// Number, time, hash and SQLite's own bytes of a row.
+/// Bytes of number, time, hash and SQLite's overhead of a row.
 pub const ROW_OVERHEAD: usize = 80;
 
-/// Milliseconds since 1970 as the contract writes time.
+/// Milliseconds since 1970 in the contract's time format.
 pub fn rfc3339(ts_ms: i64) -> String {
     let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ts_ms) * 1_000_000);
     base::clock::stamp(at.unwrap_or(OffsetDateTime::UNIX_EPOCH))
 }
 
-/// The time for records the chain writes about itself.
+/// The time for records about the chain itself.
 pub fn now_ms() -> i64 {
     base::clock::millis(OffsetDateTime::now_utc())
 }

@@ -1,8 +1,9 @@
-//! What a person is shown of a call before they say yes: all of it, in a form that no caller can fake.
+//! What a person is shown of a call before approving it: all of it, in a form that no caller can forge.
 //!
-//! The arguments are shown as they are. Two things are not, and say so: a field that the tool's schema declares secret
-//! (`writeOnly`), and the content of a file above [`TEXT_BYTES`]. Both stand apart from the arguments, by JSON pointer, so that no
-//! text of a caller can look like one of them. What is too long otherwise is refused: nobody can judge the half of a command.
+//! The arguments are shown unchanged, with two exceptions that are marked: a field that the tool's schema declares
+//! secret (`writeOnly`), and the content of a file above [`TEXT_BYTES`]. Marks are kept apart from the arguments, by
+//! JSON pointer, so that a caller's text cannot imitate one. Anything else that is too long is refused, because nobody
+//! can judge half a command.
 
 mod request;
 mod text;
@@ -17,40 +18,40 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// Longest text that is shown, in bytes. It is shown whole.
+/// Maximum bytes of one text. Texts are shown in full.
 pub const TEXT_BYTES: usize = 64 * 1024;
-/// All arguments of one ask with their marks, in bytes of canonical JSON: the agent keeps up to 32 of them.
+/// Maximum bytes of all arguments of one ask with their marks, in canonical JSON: the agent keeps up to 32 asks.
 pub const ALL_BYTES: usize = 96 * 1024;
-/// What is shown of each end of a text that is cut, in bytes.
+/// Bytes that are shown of each end of a truncated text.
 const END_BYTES: usize = 2 * 1024;
-/// Deepest nesting of arguments that a person is shown.
+/// Maximum nesting of arguments in an ask.
 const MOST_LEVELS: usize = 16;
-/// Longest name of a tool or a caller, and longest summary, in bytes.
+/// Maximum bytes of a tool's or caller's name, and of a summary.
 const SHORT_BYTES: usize = 1024;
 
-/// Why a value is not shown as it is.
+/// Why a value is not shown unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Mark {
-    /// The tool's schema declares it secret. No hash of it either: a short secret could be found by it.
+    /// The tool's schema declares it secret. No hash either, because a short secret could be found from it.
     Hidden { characters: usize },
-    /// Content of a file that is longer than a person is shown.
+    /// Content of a file that is too long to show.
     Cut {
         bytes: usize,
-        /// Of the whole text, as it is in the argument.
+        /// Of the whole text in the argument.
         sha256: String,
         head: String,
         tail: String,
     },
 }
 
-/// What is not shown as it is, by its JSON pointer in the arguments, where null stands.
+/// Values that are not shown, by their JSON pointer; the arguments have null there.
 pub type Marks = BTreeMap<String, Mark>;
 
-/// The arguments of a call of `tool` as a person is shown them, and what of it is not as it was.
+/// The arguments of a call of `tool` as a person is shown them, with the marks of what is not shown.
 ///
 /// # Errors
-/// `content_too_large` when they are longer than anybody can judge, and none of `bulk` is the reason.
+/// `content_too_large` when they are too long for a person to judge, and cutting the `bulk` arguments does not help.
 pub fn shown(tool: &str, schema: &Value, bulk: &[&str], args: &Value) -> Result<(Value, Marks), ToolError> {
     let (mut args, mut marks) = (args.clone(), Marks::new());
     hide(schema, schema, &mut args, &mut String::new(), &mut marks);
@@ -65,10 +66,10 @@ pub fn shown(tool: &str, schema: &Value, bulk: &[&str], args: &Value) -> Result<
     Ok((args, marks))
 }
 
-/// Whether a person could judge these arguments, and each mark stands for something. The agent asks, too.
+/// Checks that the arguments are within the limits and that each mark is at a null. The agent checks this too.
 ///
 /// # Errors
-/// `content_too_large` naming the limit; `invalid_argument` for a mark of nothing.
+/// `content_too_large` naming the limit; `invalid_argument` for a mark at a value that is not null.
 pub fn check(tool: &str, args: &Value, marks: &Marks) -> Result<(), ToolError> {
     let too_large = |limit: usize, what: &str| {
         ToolError::new(
@@ -94,7 +95,7 @@ pub fn check(tool: &str, args: &Value, marks: &Marks) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Whether `text`, a tool's name or the like, is short enough to be shown on a line or two.
+/// Checks that `text`, such as a tool's name, has at most 1024 bytes.
 ///
 /// # Errors
 /// `content_too_large`.
@@ -106,7 +107,7 @@ pub fn short(name: &str, text: &str) -> Result<(), ToolError> {
         .with("limit_bytes", SHORT_BYTES))
 }
 
-/// Takes away what `schema` declares secret.
+/// Replaces what `schema` declares secret by null and adds marks.
 fn hide(root: &Value, schema: &Value, value: &mut Value, at: &mut String, marks: &mut Marks) {
     if at.split('/').count() > MOST_LEVELS {
         return;
@@ -151,7 +152,7 @@ fn hide(root: &Value, schema: &Value, value: &mut Value, at: &mut String, marks:
     }
 }
 
-/// Cuts the arguments in `bulk` that are longer than `longest`.
+/// Replaces the arguments in `bulk` that are longer than `longest` by null and adds marks.
 fn cut(args: &mut Map<String, Value>, bulk: &[&str], longest: usize, marks: &mut Marks) {
     for name in bulk {
         let Some(Value::String(text)) = args.get(*name) else { continue };
@@ -172,7 +173,7 @@ fn cut(args: &mut Map<String, Value>, bulk: &[&str], longest: usize, marks: &mut
 fn weight(mark: &Mark) -> usize {
     match mark {
         Mark::Hidden { .. } => 32,
-        // As JSON a character has six bytes at most for one of its own.
+        // JSON needs at most six bytes for one byte of text.
         Mark::Cut { head, tail, .. } => 128 + 6 * (head.len() + tail.len()),
     }
 }

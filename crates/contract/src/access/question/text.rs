@@ -1,23 +1,25 @@
-//! An ask as lines of text, for a terminal and for a client's dialogue.
+//! Formats an ask as lines of text, for a terminal and for a client's dialogue.
 //!
-//! Text of a caller is always quoted, in ASCII: everything else is spelled out as `\u{..}`, so that nothing can be invisible, turn
-//! the line around or pass for another letter. Lines are wrapped here and not by the terminal: what goes on begins with `»`, which
-//! no text of a caller can hold, and what is not shown stands in `<...>` outside of quotes.
+//! A caller's text is always quoted, in ASCII. Other characters are escaped as `\u{..}`, so that nothing is invisible,
+//! changes the direction of the line or looks like another letter. Lines are wrapped here, not by the terminal. A
+//! continued line begins with `»`, which a caller's text cannot contain, and what is not shown is in `<...>` outside of
+//! quotes.
 
 use super::{AskRequest, Mark, Marks};
 use serde_json::Value;
 
-/// Narrower screens wrap by themselves, and the mark still tells.
+/// Minimum width. Narrower screens wrap the lines themselves; the `»` still marks continued lines.
 const NARROWEST: usize = 40;
-/// Longer lines are not read.
+/// Maximum width that is readable.
 const WIDEST: usize = 160;
-/// Spaces in a row that are shown as spaces.
+/// Maximum number of consecutive spaces shown as such.
 const MOST_SPACES: usize = 2;
 
-/// A longer name is quoted, and so can be parted.
+/// Longer names are quoted, so that they can be wrapped.
 const LONGEST_NAME: usize = 32;
 
-/// Tool, caller, summary and arguments of `request`, for a screen of `width` columns. Every line ends with a newline.
+/// Formats tool, caller, summary and arguments of `request` for a screen of `width` columns. Every line ends with a
+/// newline.
 pub fn lines(request: &AskRequest, width: usize) -> String {
     let mut page = Page { text: String::new(), width: width.clamp(NARROWEST, WIDEST) };
     for (title, text) in [("tool      ", &request.tool), ("caller    ", &request.principal)] {
@@ -42,14 +44,14 @@ pub fn lines(request: &AskRequest, width: usize) -> String {
     page.text
 }
 
-/// `text` on one line: quoted, in ASCII, with everything else spelled out.
+/// `text` on one line: quoted, in ASCII, with other characters escaped.
 pub fn quoted(text: &str) -> String {
     let mut row = Row::default();
     quote(text, &mut row);
     row.text
 }
 
-/// Pieces of text that a line may end between, and nowhere else.
+/// Text in pieces. A line is wrapped only between two pieces.
 #[derive(Default)]
 struct Row {
     text: String,
@@ -69,7 +71,7 @@ struct Page {
 }
 
 impl Page {
-    /// One line of pieces that are never parted, and as many more as it takes.
+    /// Writes one row, wrapped between its pieces.
     fn row(&mut self, indent: usize, fill: impl FnOnce(&mut Row)) {
         let mut row = Row::default();
         fill(&mut row);
@@ -77,7 +79,7 @@ impl Page {
         self.text.extend(std::iter::repeat_n(' ', indent));
         for end in row.ends {
             let piece = &row.text[start..end];
-            // A line of the caller's text is a line here.
+            // A newline in the caller's text starts a new line here.
             let ended = before == "\\n" && piece != "\"";
             (start, before) = (end, piece);
             if ended || (column + piece.len() > self.width && column > indent + 2) {
@@ -92,7 +94,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// `key = value`, or the key and below it what it holds.
+    /// Writes `key = value`, or the key with its members indented below it.
     fn entry(&mut self, depth: usize, key: Option<&str>, index: usize, value: &Value, at: &str, marks: &Marks) {
         let indent = 2 * depth;
         let head = |row: &mut Row| match key {
@@ -131,7 +133,7 @@ fn marked(mark: &Mark, row: &mut Row) {
         Mark::Hidden { characters } => words(&format!("<hidden: {characters} characters>"), row),
         Mark::Cut { bytes, sha256, head, tail } => {
             words(&format!("<cut: {bytes} bytes, SHA-256 "), row);
-            // Whoever sent it may have written anything there.
+            // Quoted, because its sender could have written anything here.
             quote(sha256, row);
             words("; it begins> ", row);
             quote(head, row);
@@ -141,7 +143,7 @@ fn marked(mark: &Mark, row: &mut Row) {
     }
 }
 
-/// A name that needs no quotes, or one with them.
+/// Writes a name, in quotes if it needs them.
 fn name(text: &str, row: &mut Row) {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '@' | '/');
     if !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(plain) {
@@ -151,7 +153,8 @@ fn name(text: &str, row: &mut Row) {
     }
 }
 
-/// `text` in quotes, a piece a character. No backslash of the text stays alone, so each that does is ours.
+/// Writes `text` in quotes, one piece per character. Backslashes in the text are doubled, so a single one is an escape
+/// written here.
 fn quote(text: &str, row: &mut Row) {
     row.push("\"");
     let mut rest = text.chars().peekable();
