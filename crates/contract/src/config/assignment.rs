@@ -1,4 +1,4 @@
-//! From written entries to checked assignments: which key, which value, from where.
+//! Turns written entries into checked assignments of a key, a value and an origin.
 
 use super::{
     fault::{Fault, Origin, Position},
@@ -10,29 +10,29 @@ use super::{
 use crate::actions::ACTIONS;
 use serde_json::Value;
 
-/// One key, or one tool or action of `policy`, with a value that passed its check.
+/// One key, or one tool or action of `policy`, with a checked value.
 #[derive(Clone, Debug)]
 pub struct Assignment {
     pub key: &'static Key,
-    /// With `policy`: which tool or action.
+    /// The tool or action, for `policy`.
     pub tool: Option<&'static str>,
     pub value: Value,
     pub origin: Origin,
 }
 
 impl Assignment {
-    /// The key as a person writes it.
+    /// The key as written in a file.
     pub fn name(&self) -> String {
         self.tool.map_or_else(|| self.key.name.to_owned(), |tool| format!("policy.{tool}"))
     }
 }
 
-/// The names of what tools do.
+/// The names of all actions.
 fn actions() -> impl Iterator<Item = &'static str> {
     ACTIONS.iter().map(|(action, _)| *action)
 }
 
-/// What one source said, and everything that is wrong with it.
+/// The assignments of one source, and all its faults.
 pub struct Reading<'a> {
     tools: &'a KnownTools,
     origin: Origin,
@@ -64,7 +64,8 @@ impl<'a> Reading<'a> {
                         format!("{name} is a section, not a value; write [{name}] and its keys below it"),
                     );
                 }
-                // A misspelt section: its keys are looked up one by one, each has a better guess than the section.
+                // A misspelt section: its keys are checked one by one, because the hint for a key is better than one
+                // for the section.
                 Written::Table(inner) if keys::find(&name).is_none() && !inner.is_empty() => self.table(&name, inner),
                 _ => self.value(&name, *key_at, found),
             }
@@ -107,7 +108,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What to say after an unknown key: the nearest one, or those of its section.
+    /// The hint after an unknown key: the nearest key, or those of its section.
     fn unknown(&self, name: &str) -> String {
         if name == "policy" {
             return "; it is set for one tool at a time, as policy.<tool>".into();
@@ -134,7 +135,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What every variable starts with.
+/// The prefix of every environment variable.
 pub const PREFIX: &str = "RASPI_MCP__";
 
 /// `limits.max_depth` as `RASPI_MCP__LIMITS__MAX_DEPTH`.
@@ -142,7 +143,7 @@ pub fn variable_of(name: &str) -> String {
     format!("{PREFIX}{}", name.replace('.', "__").to_uppercase())
 }
 
-/// Reads one variable or flag: `name` is the dotted key.
+/// Reads one environment variable or flag; `name` is the dotted key.
 pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> (Vec<Assignment>, Vec<Fault>) {
     let mut reading = Reading::of(origin, tools);
     match keys::find(name) {

@@ -1,5 +1,5 @@
-//! One declaration for each setting. From it come the field of the typed settings, its default, its row in the list of keys with the
-//! check of a single value, and its line in `docs/configuration.md` and `dist/raspi-mcp.toml`.
+//! One declaration per setting. It creates the field of the typed settings, its default, its row in the list of keys
+//! with the check of a single value, and its line in `docs/configuration.md` and `dist/raspi-mcp.toml`.
 //!
 //! ```text
 //! section! {
@@ -13,10 +13,11 @@
 //! }
 //! ```
 //!
-//! Comments with `//` are for programmers only. Rules between several keys are in `together.rs` and beside the sections.
+//! Comments with `//` are for programmers only. Rules between several keys are in `together.rs` and next to the
+//! sections.
 
-/// Declares a section: a struct with [`Section`](super::key::Section) and `Default`. `given places` after the name of the struct makes the
-/// [`Places`](super::places::Places) available to its defaults; then there is no `Default`.
+/// Declares a section: a struct with [`Section`](super::key::Section) and `Default`. With `given places` after the name
+/// of the struct, its defaults can use the [`Places`](super::places::Places); then there is no `Default`.
 macro_rules! section {
     ($(#[doc = $about:literal])+ [$section:ident] pub struct $Section:ident given $places:ident { $($keys:tt)* }) => {
         $crate::config::declare::section!(@struct $Section, [$($about),+] { $($keys)* });
@@ -62,7 +63,8 @@ macro_rules! section {
     };
 }
 
-/// Declares the values of a setting that is one of several words: an enum, and the [`Kind`](super::kind::Kind) that accepts them.
+/// Declares the values of a setting that is one of several words: an enum, and the [`Kind`](super::kind::Kind) that
+/// accepts them.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ pub enum $Choice:ident {
         $($(#[doc = $doc:literal])* $Variant:ident = $word:literal,)+
@@ -74,14 +76,14 @@ macro_rules! choice {
         }
 
         impl $Choice {
-            /// The words that are accepted.
+            /// The accepted words.
             pub const KIND: $crate::config::kind::Kind = $crate::config::kind::Kind::Choice(&[$($word),+]);
         }
     };
 }
 
-/// Declares the whole: the keys of the top level as in [`section!`], the sections by the names that the file has for them, and under
-/// `beside` what is no setting and so never written.
+/// Declares all settings: the keys of the top level as in [`section!`], the sections by their names in the file, and
+/// under `beside` fields that are not settings and are never written.
 macro_rules! settings {
     (
         $(#[doc = $whole:literal])+
@@ -115,7 +117,7 @@ macro_rules! settings {
                 },)*
             ];
 
-            /// What holds when nobody sets anything.
+            /// The settings without any configuration.
             pub fn default_for($places: &$crate::config::Places) -> Self {
                 Self {
                     $($key: $default,)*

@@ -1,4 +1,5 @@
-//! Writes `docs/configuration.md` and `dist/raspi-mcp.toml` from the table of keys; a test says they are current.
+//! Writes `docs/configuration.md` and `dist/raspi-mcp.toml` from the table of keys. A test checks that they are
+//! current.
 
 use super::{
     keys::{Key, SECTIONS, SectionInfo},
@@ -29,7 +30,7 @@ pub fn markdown() -> String {
     page
 }
 
-/// The default file: every key commented out at its default, to be copied to the site folder and changed.
+/// The default file: every key commented out at its default, to be copied to the site folder and edited.
 pub fn default_file() -> String {
     let defaults = defaults();
     let mut file = String::from(FILE_HEAD);
@@ -58,14 +59,14 @@ fn defaults() -> Value {
     Settings::default_for(&Places::system()).summary()
 }
 
-/// The default as TOML; `policy` has none of its own.
+/// The default as TOML; `policy` has none.
 fn default_of(defaults: &Value, key: &Key) -> Option<String> {
     let value = key.name.split('.').fold(defaults, |at, part| &at[part]);
-    // JSON and TOML write booleans, whole numbers, plain strings and lists of them alike.
+    // JSON and TOML have the same syntax for booleans, integers, plain strings and lists of them.
     (key.kind != Kind::Mode).then(|| value.to_string())
 }
 
-/// The key as it stands below its section's heading.
+/// The key as written below its section's heading.
 fn written_name(key: &Key) -> &'static str {
     match key.kind {
         Kind::Mode => "\"<tool>\"",

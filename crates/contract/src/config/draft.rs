@@ -1,4 +1,4 @@
-//! Settings in the making: defaults, assignments laid over them one by one, and who set what.
+//! Builds the settings: applies assignments to the defaults one by one, and records who set what.
 
 use super::{
     assignment::Assignment,
@@ -13,22 +13,22 @@ use crate::actions::Does;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// Settings as a tree, so that the one table of keys can address them by name.
+/// Settings as a tree, so that the table of keys can address them by name.
 #[derive(Clone)]
 pub struct Draft {
     tree: Value,
-    /// Who set a key, and at which step.
+    /// The origin of each key's value, with the number of the step.
     set_by: BTreeMap<String, (usize, Origin)>,
     steps: usize,
-    /// Where it is read from: nothing there may be reached by a tool.
+    /// Where the configuration is read from. Tools must not reach these paths.
     configuration: Vec<PathBuf>,
-    /// An appliance without an owner.
+    /// Whether this is an appliance without an owner.
     unclaimed: bool,
     identity_dir: PathBuf,
 }
 
 impl Draft {
-    /// The defaults.
+    /// A draft with the defaults.
     ///
     /// # Errors
     /// One fault when a path is not UTF-8.
@@ -37,7 +37,7 @@ impl Draft {
             Fault::new(Origin::Default, format!("the folders raspi-mcp starts from cannot be used: {error}"))
         })?;
         let configuration = vec![places.image_dir.clone(), places.identity_dir.clone(), places.site_dir.clone()];
-        // One that cannot be read counts as one that is not there: then nothing is open that would not be open without it.
+        // An unreadable state counts as a missing one, which allows nothing additional.
         let standing = Prepared::at(&places.identity_dir).standing().unwrap_or_default();
         let unclaimed = standing.is_some_and(|standing| !standing.claimed);
         Ok(Self {
@@ -50,22 +50,22 @@ impl Draft {
         })
     }
 
-    /// One more place that configuration is read from.
+    /// Adds a path that configuration is read from.
     pub fn reads(&mut self, file: PathBuf) {
         self.configuration.push(file);
     }
 
-    /// Every place that configuration is read from.
+    /// All paths that configuration is read from.
     pub fn configuration(&self) -> &[PathBuf] {
         &self.configuration
     }
 
-    /// Who set a key.
+    /// The origin of a key's value.
     pub fn origin(&self, name: &str) -> Origin {
         self.set_by.get(name).map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
-    /// Who set one of these keys last.
+    /// The origin of the last assignment to one of these keys.
     pub fn latest(&self, names: &[&str]) -> Origin {
         let set = names.iter().filter_map(|name| self.set_by.get(*name));
         set.max_by_key(|(step, _)| *step).map_or(Origin::Default, |(_, origin)| origin.clone())
@@ -76,10 +76,10 @@ impl Draft {
         self.set_by.insert(name, (self.steps, origin.clone()));
     }
 
-    /// Lays one assignment over what is there: later ones win, tables add up.
+    /// Applies one assignment: later values override earlier ones, tables add up.
     ///
     /// # Errors
-    /// A token whose name is taken.
+    /// One fault for a table, such as a token, whose name is already taken.
     pub fn apply(&mut self, assignment: &Assignment) -> Result<(), Fault> {
         let (name, slot) = (assignment.name(), self.slot(assignment));
         match (assignment.key.kind.tables(), slot, &assignment.value) {
@@ -100,10 +100,10 @@ impl Draft {
         Ok(())
     }
 
-    /// Lays an assignment of a state fragment over what is there, if it narrows.
+    /// Applies an assignment of a state fragment if it narrows the settings.
     ///
     /// # Errors
-    /// One fault when it would do anything else.
+    /// One fault when it does not.
     pub fn narrow(&mut self, assignment: &Assignment, tools: &KnownTools, site: &str) -> Result<(), Fault> {
         let name = assignment.name();
         let by = self.origin(&name);
@@ -137,7 +137,7 @@ impl Draft {
                 }
             }
             InState::Stricter => {
-                // An action is, without a word about it, as the strictest tool that is there for it.
+                // Without an entry, an action has the mode of the strictest tool that has it as a main action.
                 let does = |tool: &str| {
                     assignment
                         .tool
@@ -159,7 +159,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Where in the tree an assignment goes; made if a policy line is new.
+    /// The assignment's place in the tree, created for a new `policy` entry.
     fn slot(&mut self, assignment: &Assignment) -> &mut Value {
         let name = assignment.key.name;
         let slot = name.split('.').fold(&mut self.tree, |at, part| &mut at[part]);
@@ -172,7 +172,8 @@ impl Draft {
     /// The typed settings.
     ///
     /// # Errors
-    /// One fault if a checked value does not fit its type: then the table of keys and the types disagree, a bug here.
+    /// One fault if a checked value does not fit its type: then the table of keys and the types disagree, which is a
+    /// bug.
     pub fn settings(&self) -> Result<Settings, Fault> {
         let settings = serde_json::from_value(self.tree.clone()).map_err(|error| {
             Fault::new(Origin::Default, format!("key table and settings disagree: {error}; report this"))

@@ -1,4 +1,4 @@
-//! The settings in force, each with who set it: for `raspi-mcp doctor`.
+//! The settings in force, each with its origin, for `raspi-mcp doctor`.
 
 use super::{
     Settings, Sources,
@@ -14,12 +14,12 @@ use serde_json::Value;
 pub struct InForce {
     /// `section.key`, or `policy.<tool>`.
     pub key: String,
-    /// As [`Settings::summary`] gives it: of tokens, who may do what until when.
+    /// As in [`Settings::summary`]: tokens without their hashes.
     pub value: Value,
     pub origin: Origin,
 }
 
-/// [`load`](super::load), and every key with its value and its origin, in the order of the documentation.
+/// As [`load`](super::load), with the value and origin of every key, in the order of the documentation.
 ///
 /// # Errors
 /// As [`load`](super::load).

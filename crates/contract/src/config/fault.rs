@@ -1,4 +1,4 @@
-//! What is wrong with the configuration, and where: a file and line, a variable, or a flag.
+//! Faults in the configuration, with their place: a file and line, a variable, or a flag.
 
 use std::{
     fmt,
@@ -6,23 +6,23 @@ use std::{
     sync::Arc,
 };
 
-/// A place in a text, both counted from one; columns count characters.
+/// A position in a text. Line and column start at one; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub line: usize,
     pub column: usize,
 }
 
-/// Where a setting came from.
+/// The origin of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A fragment; without a position when the file as a whole is meant.
+    /// A fragment; no position when the whole file is meant.
     File { path: Arc<Path>, at: Option<Position> },
-    /// An environment variable, by its name.
+    /// The name of an environment variable.
     Variable(String),
-    /// A command-line flag as the person typed it, `--http`.
+    /// A command-line flag as typed, such as `--http`.
     Flag(String),
-    /// Nobody set it: the built-in default.
+    /// The built-in default.
     Default,
 }
 
@@ -32,7 +32,7 @@ impl Origin {
         Self::File { path: path.into().into(), at: None }
     }
 
-    /// The same source at another place in it.
+    /// The same source at another position.
     #[must_use]
     pub fn at(&self, at: Option<Position>) -> Self {
         match (self, at) {
@@ -53,11 +53,11 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that is wrong: `/etc/raspi-mcp/10-site.toml:3:1: unknown key "limit.x"; did you mean "limits.x"?`
+/// One fault: `/etc/raspi-mcp/10-site.toml:3:1: unknown key "limit.x"; did you mean "limits.x"?`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub origin: Origin,
-    /// What was found, what was expected and what to do; never a secret.
+    /// What was found, what was expected and what to do. Never contains a secret.
     pub message: String,
 }
 
@@ -73,11 +73,11 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Every fault that was found, in the order of the sources. Never empty when returned as an error.
+/// All faults, in the order of the sources. Never empty when returned as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
-/// More than this helps nobody; the last line says how many were left out.
+/// Maximum number of faults shown; the last line says how many were left out.
 const SHOWN: usize = 100;
 
 impl fmt::Display for Faults {

@@ -1,4 +1,4 @@
-//! A value as it was written, with its place: what TOML, a variable and a flag have in common.
+//! A written value with its position, the same for TOML, variables and flags.
 
 use super::fault::Position;
 use toml::{
@@ -6,20 +6,20 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// A written value and where it starts; no position when it came from a variable or a flag.
+/// A written value and its start; no position when it is from a variable or a flag.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub at: Option<Position>,
     pub value: Written,
 }
 
-/// What was written, before anybody asked whether it fits.
+/// The unchecked value.
 #[derive(Clone, Debug)]
 pub enum Written {
     Text(String),
     Boolean(bool),
     Integer(i64),
-    /// A fraction, or a whole number beyond 64 bits.
+    /// A fraction, or an integer beyond 64 bits.
     Number(String),
     /// A TOML date or time, as written.
     Time(String),
@@ -41,7 +41,7 @@ impl Found {
         Self { at: None, value: Written::Text(text.to_owned()) }
     }
 
-    /// What it is, without what it says: for values that may be secret.
+    /// The kind of value without its content, for values that may be secret.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Written::Text(_) => "a text",
@@ -53,7 +53,7 @@ impl Found {
         }
     }
 
-    /// A text that is good.
+    /// The text, if `good` accepts it.
     pub fn good_text(&self, good: impl Fn(&str) -> bool) -> Option<String> {
         match &self.value {
             Written::Text(text) if good(text) => Some(text.clone()),
@@ -61,7 +61,7 @@ impl Found {
         }
     }
 
-    /// How an error message quotes it: short, on one line, and only the kind of a compound value.
+    /// The form for error messages: short, on one line, and only the kind of a compound value.
     pub fn shown(&self) -> String {
         match &self.value {
             Written::Text(text) => quoted(text),
@@ -74,7 +74,8 @@ impl Found {
     }
 }
 
-/// Quoted and cut: an error is not a mirror, and control characters do not belong on a terminal.
+/// Quoted, escaped and truncated to 80 characters, because errors must not repeat arbitrary input and control
+/// characters must not reach a terminal.
 pub fn quoted(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();

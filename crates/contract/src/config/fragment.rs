@@ -1,4 +1,4 @@
-//! Fragments on disk: finds them, reads them within bounds, parses them.
+//! Finds, reads and parses fragments on disk, within limits.
 
 use super::{
     assignment::{Assignment, Reading},
@@ -14,26 +14,26 @@ use std::{
 };
 use toml::de::DeTable;
 
-/// A fragment is written by hand or by a tool for a person; a megabyte is a mistake already.
+/// Maximum bytes of a fragment. They are written by hand or by a tool for a person, so more is a mistake.
 const LARGEST: u64 = 1024 * 1024;
-/// Fragments in one folder.
+/// Maximum number of fragments in one folder.
 const MOST: usize = 64;
 
-/// One file and what became of it.
+/// The content of one file.
 pub struct Fragment {
     pub assignments: Vec<Assignment>,
-    /// Empty when the whole file was understood.
+    /// Empty if the whole file was understood.
     pub faults: Vec<Fault>,
 }
 
-/// Reads every `*.toml` of a folder, sorted by name. A folder that is not there has none; hidden files are left alone.
+/// Reads every `*.toml` of a folder, sorted by name. A missing folder has none; hidden files are ignored.
 ///
-/// With `owner`, a file counts only if it belongs to that user and nobody else can write it.
+/// With `owner`, a file is accepted only if it belongs to that user and nobody else can write it.
 pub fn read_dir(dir: &Path, owner: Option<u32>, tools: &KnownTools) -> Vec<Fragment> {
     read_dir_with(dir, owner, tools, None)
 }
 
-/// [`read_dir`], with a text in place of one of the files, which need not be there yet.
+/// As [`read_dir`], with a text in place of one of the files, which need not exist yet.
 pub fn read_dir_with(
     dir: &Path,
     owner: Option<u32>,
@@ -73,7 +73,7 @@ fn list(dir: &Path) -> io::Result<Vec<PathBuf>> {
         if !hidden && path.extension().is_some_and(|extension| extension == "toml") {
             files.push(path);
         }
-        // Enough to know there are too many: the folder itself has no bound.
+        // Enough to know that there are too many: a folder can have any number of files.
         if files.len() > 16 * MOST {
             break;
         }
@@ -86,7 +86,7 @@ pub fn read_file(path: &Path, owner: Option<u32>, tools: &KnownTools) -> Fragmen
     parse(path, read_text(path, |about| belongs(about, owner)), tools)
 }
 
-/// What the text of a file says.
+/// Parses the text of a file.
 pub fn parse(path: &Path, text: Result<String, String>, tools: &KnownTools) -> Fragment {
     let mut reading = Reading::of(Origin::file(path), tools);
     match text {
@@ -99,13 +99,13 @@ pub fn parse(path: &Path, text: Result<String, String>, tools: &KnownTools) -> F
     Fragment { assignments: reading.assignments, faults: reading.faults }
 }
 
-/// The text of a file that is what `judge` wants, of at most 1 MiB.
+/// The text of a regular file that `judge` accepts, at most 1 MiB.
 ///
 /// # Errors
-/// What goes after the file's name: why it cannot be used.
+/// Why the file cannot be used, as text to put after its name.
 pub fn read_text(path: &Path, judge: impl FnOnce(&Metadata) -> Result<(), String>) -> Result<String, String> {
     let cannot = |error: io::Error| format!("cannot read this file: {error}");
-    // Not blocking: a pipe with a name like a fragment must not hang the start.
+    // Non-blocking, so that a named pipe among the fragments does not block the start.
     let flags = rustix::fs::OFlags::NONBLOCK.bits();
     let flags = i32::try_from(flags).map_err(|error| error.to_string())?;
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(cannot)?;
@@ -122,7 +122,7 @@ pub fn read_text(path: &Path, judge: impl FnOnce(&Metadata) -> Result<(), String
     String::from_utf8(bytes).map_err(|error| format!("is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
 }
 
-/// A file counts only if it belongs to `owner`, where one is named, and nobody else can write it.
+/// Checks that a file belongs to `owner`, if one is given, and that nobody else can write it.
 fn belongs(about: &Metadata, owner: Option<u32>) -> Result<(), String> {
     // 0o022: the write bits of group and others.
     match owner.filter(|owner| about.uid() != *owner || about.mode() & 0o022 != 0) {
@@ -136,10 +136,10 @@ fn belongs(about: &Metadata, owner: Option<u32>) -> Result<(), String> {
     }
 }
 
-/// What a text says, in the order it was written.
+/// The entries of a TOML text, in the order they were written.
 ///
 /// # Errors
-/// A text that is not TOML has only those faults reported: guesses about the rest would mislead.
+/// The syntax faults. Faults in the rest are not reported then, because they could mislead.
 pub fn document(text: &str) -> Result<Vec<Entry>, Vec<Complaint>> {
     let lines = Lines::of(text);
     let (document, errors) = DeTable::parse_recoverable(text);
@@ -150,7 +150,7 @@ pub fn document(text: &str) -> Result<Vec<Entry>, Vec<Complaint>> {
     let mut wrong = Vec::new();
     for error in errors {
         let at = error.span().map(|span| lines.position(span.start));
-        // One slip makes several complaints on its line; the first is the slip.
+        // One mistake can cause several errors on its line; only the first is reported.
         if last != Some(at.map(|at| at.line)) {
             last = Some(at.map(|at| at.line));
             wrong.push((at, format!("not TOML: {}", error.message())));

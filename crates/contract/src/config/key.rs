@@ -1,16 +1,16 @@
-//! What is known of a setting beside its value: one [`Key`] each, made by its declaration (`declare.rs`).
+//! The description of a setting: one [`Key`] each, made by its declaration (`declare.rs`).
 
 use super::{kind::Kind, places::Places};
 
-/// One setting a person can write.
+/// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// `section.key`, or the key alone at the top level. `policy` stands for every `policy.<tool>`.
     pub name: &'static str,
     pub kind: Kind,
-    /// What a fragment in the state folder may do with it.
+    /// What a fragment in the state folder may do to it.
     pub in_state: InState,
-    /// One or two sentences for a person, ending with a full stop.
+    /// One or two sentences for the documentation, ending with a full stop.
     pub doc: &'static str,
 }
 
@@ -21,12 +21,12 @@ impl Key {
     }
 }
 
-/// A section of the file, as the documentation has it.
+/// A section of the file and of the documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct SectionInfo {
     /// Empty for the top level.
     pub name: &'static str,
-    /// What the documentation says above its keys.
+    /// The text above its keys in the documentation.
     pub about: &'static str,
     /// In the order of the documentation.
     pub keys: &'static [Key],
@@ -34,36 +34,37 @@ pub struct SectionInfo {
 
 /// The settings of one section. `section!` implements it.
 pub trait Section: Sized {
-    /// What the documentation says above its keys.
+    /// The text above its keys in the documentation.
     const ABOUT: &'static str;
     /// Its keys, in the order of the documentation.
     const KEYS: &'static [Key];
 
-    /// What holds when nobody sets anything.
+    /// The section without any configuration.
     fn default_for(places: &Places) -> Self;
 }
 
-/// What the server may do to itself: a fragment it wrote can narrow what the image and the site said, nothing else.
+/// What a fragment in the state folder, which the server writes, may do to a setting: only narrow what the image and
+/// the site allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InState {
-    /// Not allowed there.
+    /// Must not set it.
     Never,
-    /// Allows or forbids nothing, so it may be set.
+    /// May set any value, because it neither allows nor forbids anything.
     Free,
-    /// A number no larger than the one in force.
+    /// May set a number no larger than the one in force.
     Lower,
-    /// Only `false`.
+    /// May set `false` only.
     Off,
-    /// Some of the names in force.
+    /// May set a subset of the names in force.
     Fewer,
-    /// More names, added to those in force.
+    /// May add names to those in force.
     More,
-    /// A stricter mode than the one in force.
+    /// May set the mode in force or a stricter one.
     Stricter,
 }
 
 impl InState {
-    /// How the documentation says it.
+    /// The text in the documentation.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Never => "no",

@@ -1,5 +1,5 @@
-//! Every key there is, by section, as the sections declare them. Parsing, bounds, suggestions, `docs/configuration.md` and the
-//! default file all read this list.
+//! The list of all keys, by section, as the sections declare them. Parsing, bounds, suggestions,
+//! `docs/configuration.md` and the default file use this list.
 
 pub use super::{
     key::{InState, Key, SectionInfo},
@@ -7,7 +7,7 @@ pub use super::{
 };
 use super::{kind::Kind, settings::Settings};
 
-/// The sections of the file, in the order of the documentation. The first one is the top level.
+/// The sections of the file, in the order of the documentation. The first is the top level.
 pub const SECTIONS: &[SectionInfo] = Settings::SECTIONS;
 
 /// Every key, by section, in the order of the documentation.
@@ -45,12 +45,12 @@ pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == wanted)
 }
 
-/// Whether keys live below `name`.
+/// Whether `name` is a section.
 pub fn is_section(name: &str) -> bool {
     SECTIONS.iter().any(|section| !section.name.is_empty() && section.name == name)
 }
 
-/// The part before the dot, or nothing for a top-level key.
+/// The part before the dot; empty for a top-level key.
 pub fn section_of(name: &'static str) -> &'static str {
     match name.split_once('.') {
         Some((section, _)) => section,

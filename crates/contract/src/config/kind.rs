@@ -1,4 +1,4 @@
-//! What a value may be: the check, and the words that say what was expected.
+//! The types of values: their checks, and the texts that say what was expected.
 
 use super::{
     fault::Position,
@@ -41,7 +41,7 @@ pub enum Kind {
     Hosts,
     /// Web origins: scheme, host, perhaps a port.
     Origins,
-    /// Names MCP clients give themselves.
+    /// Names of MCP clients, as they report them.
     Clients,
     /// Names of services, with `*` and `?`.
     Services,
@@ -63,7 +63,7 @@ pub enum Kind {
     Owners,
     /// Pins and the PWM channels that reach them.
     PwmPins,
-    /// Hours of days.
+    /// Windows of hours.
     Windows,
     /// Addresses that begin with https://.
     Urls,
@@ -103,17 +103,17 @@ pub const fn bytes(min: i64, max: i64) -> Kind {
 /// Roles, weakest first.
 pub const ROLES: Kind = Kind::Choice(&["read_only", "ops_rw", "admin"]);
 
-/// The longest path of a unix socket: `sun_path` has 108 bytes, the last of them zero (unix(7)).
+/// Maximum bytes of a unix socket's path: `sun_path` has 108 bytes, the last of them zero (unix(7)).
 const SOCKET_PATH_BYTES: usize = 107;
-/// The longest line of text: an address, a name.
+/// Maximum bytes of a line of text: an address, a name.
 const TEXT_BYTES: usize = 512;
-/// The longest list: far more than anybody writes by hand, little enough to keep.
+/// Maximum entries of a list: more than anybody writes by hand, and little memory.
 const LIST_ENTRIES: usize = 256;
 
-/// A complaint about a value, at the place of the part that is wrong.
+/// A fault in a value, at the position of the wrong part.
 pub type Complaint = (Option<Position>, String);
 
-/// The tools of this build, with the policy each has by itself.
+/// The tools of this build with their default modes.
 pub type KnownTools = [(&'static str, Mode)];
 
 impl Kind {
@@ -156,7 +156,7 @@ impl Kind {
         }
     }
 
-    /// The checked value, in the form the settings are read from. Complaints go to `wrong`, all of them.
+    /// Checks a value and returns it in the form the settings are read from. All faults go to `wrong`.
     pub fn check(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
         match self {
             Self::Tables(tables) => tables.check(found, tools, wrong),
@@ -171,17 +171,17 @@ impl Kind {
         }
     }
 
-    /// The check of a value that is a field of a table.
+    /// Checks a value that is a field of a table.
     ///
     /// # Errors
-    /// The complaint about it.
+    /// The fault.
     pub fn check_field(self, name: &str, found: &Found, tools: &KnownTools) -> Result<Value, Complaint> {
         let mut wrong = Vec::new();
         let value = self.check(name, found, tools, &mut wrong);
         value.ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", self.expected()))))
     }
 
-    /// What is known of it where it is written as tables, so that only a file can hold it.
+    /// Its description if it is written as tables, which only a file can contain.
     pub fn tables(self) -> Option<&'static TableSetting> {
         match self {
             Self::Tables(tables) => Some(tables),
@@ -217,7 +217,7 @@ impl Kind {
         )
     }
 
-    /// A single value; the error is what to add after "must be ..., not ...".
+    /// Checks a single value. The error is the text to add after "must be ..., not ...".
     fn check_one(self, found: &Found) -> Result<Value, String> {
         match (self, &found.value) {
             (Self::Bool, Written::Boolean(value)) => Ok((*value).into()),
@@ -292,7 +292,7 @@ impl Kind {
             // TASK_COMM_LEN: 16 with the zero.
             Self::Processes if (1..=15).contains(&text.len()) && !text.contains(char::is_control) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
-            // V4L2's own names have up to 32 bytes, libcamera's places more.
+            // V4L2's names have up to 32 bytes, libcamera's locations more.
             Self::Cameras if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
             Self::Services if is_service(text) => {}
             Self::PwmPins if PwmPin::parse(text).is_some() => {}
@@ -306,7 +306,7 @@ impl Kind {
         Ok(text.as_str().into())
     }
 
-    /// The value a variable or flag stands for: its text, read as this kind is written.
+    /// The value of an environment variable or flag, parsed as this kind.
     pub fn read_text(self, text: &str) -> Found {
         let value = match self {
             Self::Bool => text.parse().ok().map(Written::Boolean),

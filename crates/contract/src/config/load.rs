@@ -1,4 +1,4 @@
-//! The order of things: which source is read when, whose word counts over whose, and what a fault in each one means.
+//! Loads the settings: the order of the sources, their precedence, and the effect of a fault in each.
 
 use super::{
     PlaceSettings, Places, Settings, Sources,
@@ -12,15 +12,15 @@ use super::{
 };
 use std::path::PathBuf;
 
-/// The settings of `raspi-mcp serve`, and of every command a person runs.
+/// The settings of `raspi-mcp serve`, and of all commands that a person runs.
 ///
 /// # Errors
-/// Every fault in the image, the site, the environment and the flags; then nothing should start.
+/// All faults in the image, the site, the environment and the flags; nothing should start then.
 pub fn load(sources: &Sources) -> Result<Settings, Faults> {
     loaded(sources).map(|(settings, _)| Settings { token_files: TokenFiles::of(sources), ..settings })
 }
 
-/// The settings, and the draft that knows who set what.
+/// The settings, and the draft with the origins.
 pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
     let mut faults = Vec::new();
     let shared = is_shared(sources);
@@ -40,15 +40,16 @@ pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
     finish(draft, &over, restricted, faults)
 }
 
-/// The settings of `raspi-mcp agent`: image, site and the agent's own folder, and the flags of its own command line.
-/// It never looks at what the server can write, nor takes anything from the environment; whoever starts it says so of
-/// variables that would set one of the places ([`place_of`]).
+/// The settings of `raspi-mcp agent`: image, site, the agent's own folder, and the flags of its command line. It reads
+/// nothing that the server can write, and nothing from the environment; its caller reports variables that would set one
+/// of the places ([`place_of`]).
 ///
-/// In its own folder every key counts but the places, since the server does not read it. A fragment there that is not
-/// understood is set aside, and the settings are restricted: then the agent must refuse everything that changes the machine.
+/// In its own folder every key except the places is accepted; the places are not, because the server does not read that
+/// folder. A fragment there that is not understood is set aside, and the settings are restricted: the agent must then
+/// refuse everything that changes the machine.
 ///
 /// # Errors
-/// As [`load`]; also a file that somebody else than [`Places::policy_owner`] could have written.
+/// As [`load`]; also a file that another user than [`Places::policy_owner`] could have written.
 pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
     let mut faults = Vec::new();
     let owner = sources.places.policy_owner;
@@ -69,19 +70,21 @@ pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
     finish(draft, &over, restricted, faults).map(|(settings, _)| settings)
 }
 
-/// Which of the places an environment variable of this name sets, `places.agent_socket` for one.
+/// The place that an environment variable of this name sets, such as `places.agent_socket`.
 pub fn place_of(variable: &str) -> Option<String> {
     let key = variable.strip_prefix(PREFIX)?.to_lowercase().replace("__", ".");
     key.starts_with("places.").then_some(key)
 }
 
-/// Whether the site is an appliance's: both its systems read the same files there, of which one may be older than what is in them.
+/// Whether the site folder is an appliance's: both of its systems read the same files there, and one of them may be
+/// older than the files.
 fn is_shared(sources: &Sources) -> bool {
     sources.file.is_none() && !matches!(Prepared::at(&sources.places.identity_dir).standing(), Ok(None))
 }
 
-/// The owner's fragments of an appliance, over what image and identity say. One that this version does not understand never keeps it from
-/// starting (rule 9 of docs/update.md): it is set aside, and the settings are restricted. Gives back why.
+/// Applies the owner's fragments of an appliance over image and identity. A fragment that this version does not
+/// understand never keeps it from starting (rule 9 of docs/update.md): it is set aside, and the settings are
+/// restricted. Returns the reasons.
 fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<String> {
     let mut restricted = Vec::new();
     for fragment in site(sources, owner) {
@@ -101,7 +104,7 @@ fn site(sources: &Sources, owner: Option<u32>) -> Vec<Fragment> {
     fragment::read_dir_with(&sources.places.site_dir, owner, &sources.tools, sources.instead.as_ref())
 }
 
-/// What image, identity and site say, in that order; a site that is `shared` comes later, by [`owners`].
+/// The assignments of image, identity and site, in that order; a `shared` site is applied later, by [`owners`].
 fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
     let identity = Prepared::at(&sources.places.identity_dir).fragments();
@@ -119,7 +122,7 @@ fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fa
     assignments
 }
 
-/// What variables and flags say, in that order.
+/// The assignments of variables and flags, in that order.
 fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<Fault>) -> Vec<Assignment> {
     let variables = sources.env.iter().filter(|_| environment).filter_map(|(variable, text)| {
         let name = variable.strip_prefix(PREFIX)?.to_lowercase().replace("__", ".");
@@ -135,7 +138,8 @@ fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<Fault>) -> V
     assignments
 }
 
-/// Defaults with image and site over them. Folders come first, from whoever set them last: other defaults stand on them.
+/// The defaults with image and site applied. The folders are determined first, with the last value from any source,
+/// because other defaults depend on them.
 fn laid(sources: &Sources, base: &[Assignment], over: &[Assignment], faults: &mut Vec<Fault>) -> Result<Draft, Faults> {
     let start = |places| Draft::new(places).map_err(|fault| Faults(vec![fault]));
     let mut folders = start(&sources.places)?;
@@ -163,13 +167,13 @@ fn folder(draft: &Draft, of: impl Fn(&PlaceSettings) -> PathBuf) -> Result<PathB
     draft.settings().map(|settings| of(&settings.places)).map_err(|fault| Faults(vec![fault]))
 }
 
-/// The draft with one state fragment over it, or why that fragment does not count.
+/// The draft with one state fragment applied, or why the fragment is not accepted.
 fn narrowed(draft: &Draft, fragment: &Fragment, sources: &Sources) -> Result<Draft, Vec<Fault>> {
     let site = sources.file.as_ref().unwrap_or(&sources.places.site_dir).display().to_string();
     tried(draft, fragment, |next, assignment| next.narrow(assignment, &sources.tools, &site))
 }
 
-/// The draft with one fragment of the agent's own folder over it, or why that fragment does not count.
+/// The draft with one fragment of the agent's own folder applied, or why the fragment is not accepted.
 fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<Fault>> {
     tried(draft, fragment, |next, assignment| {
         if assignment.key.name.starts_with("places.") {
@@ -181,7 +185,7 @@ fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<Fault>> {
     })
 }
 
-/// All of a fragment or nothing of it.
+/// Applies all of a fragment or nothing of it.
 fn tried(
     draft: &Draft,
     fragment: &Fragment,
@@ -197,7 +201,7 @@ fn tried(
             Ok(settings) => faults.extend(together::check(&next, &settings)),
             Err(fault) => faults.push(fault),
         }
-        // What did not fit together before is not this fragment's fault; a variable or flag may still mend it.
+        // Conflicts that existed before are not caused by this fragment; a variable or flag may still resolve them.
         if let Ok(settings) = draft.settings() {
             let before = together::check(draft, &settings);
             faults.retain(|fault| !before.iter().any(|old| old.message == fault.message));

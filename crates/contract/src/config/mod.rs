@@ -1,8 +1,9 @@
 //! Configuration: fragments of TOML, variables and flags, merged into one validated [`Settings`].
 //!
-//! Order, later over earlier: image, an appliance's identity (`/run/raspi-mcp-identity`), site (`/etc/raspi-mcp`), state,
-//! environment, flags. What the server itself can write (state) may only narrow. Anything that is not understood is an error with its place: in the image, the site,
-//! the environment or a flag the server refuses to start; a state fragment is set aside and the settings are
+//! Sources in order, where later ones override earlier ones: image, an appliance's identity
+//! (`/run/raspi-mcp-identity`), site (`/etc/raspi-mcp`), state, environment, flags. What the server itself can write
+//! (state) may only narrow. Anything that is not understood is an error with its position. In the image, the site, the
+//! environment or a flag, the server refuses to start; a state fragment is set aside and the settings are
 //! [`Settings::restricted`]. Each setting is declared once, in its section (`declare.rs`); `keys.rs` has the list.
 
 mod assignment;
@@ -70,32 +71,32 @@ pub struct Flag {
     /// `section.key`.
     pub key: String,
     pub value: String,
-    /// As the person typed it, `--http`: errors name it.
+    /// As typed, such as `--http`; errors name it.
     pub flag: String,
 }
 
-/// Everything configuration is made from.
+/// All sources of a configuration.
 #[derive(Clone, Debug)]
 pub struct Sources {
     pub places: Places,
     /// `--config FILE`: read in place of the site folder.
     pub file: Option<PathBuf>,
-    /// A file of the site folder as it would be: read in place of what is there, to check it before it is written.
+    /// A file of the site folder with new content, read in place of the existing one, to check it before it is written.
     pub instead: Option<(PathBuf, String)>,
-    /// Variables; only those that start with `RASPI_MCP__` count.
+    /// Environment variables; only those that start with `RASPI_MCP__` are used.
     pub env: Vec<(String, String)>,
     pub flags: Vec<Flag>,
-    /// The tools of this build and the policy each has by itself: `policy` may name no other.
+    /// The tools of this build with their default modes. `policy` accepts only these and the actions.
     pub tools: Vec<(&'static str, Mode)>,
 }
 
 impl Sources {
-    /// Files alone: no variables, no flags.
+    /// Only files, without variables and flags.
     pub fn new(places: Places, tools: Vec<(&'static str, Mode)>) -> Self {
         Self { places, file: None, instead: None, env: Vec::new(), flags: Vec::new(), tools }
     }
 
-    /// The variables of this process that set something. A value that is not UTF-8 cannot match any key's bounds.
+    /// The environment variables of this process that set something. Bytes of a value that are not UTF-8 become U+FFFD.
     pub fn process_env() -> Vec<(String, String)> {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))

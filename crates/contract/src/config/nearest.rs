@@ -1,10 +1,10 @@
-//! "Did you mean": the known word that takes the fewest edits.
+//! "Did you mean": finds the known word with the fewest edits.
 
-/// Letters after this are not looked at.
+/// Maximum number of letters that are compared.
 const LONGEST: usize = 128;
 
-/// The candidate nearest to `word`, if it is near enough to be what the person meant: at most a third of the letters
-/// differ, and never more than eight. Among equals the first wins.
+/// The candidate nearest to `word`, if it is similar enough: at most a third of the letters differ, and at most eight.
+/// Among equals the first is returned.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = word.chars().take(LONGEST).count();
     nearest_within((letters / 3).clamp(1, 8), word, candidates)

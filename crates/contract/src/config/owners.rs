@@ -1,4 +1,4 @@
-//! `access.owners`: which accounts are one owner's. Tokens name theirs themselves ([`super::TokenSetting::owner`]).
+//! `access.owners`: the owner of each account. Tokens have their own setting for it ([`super::TokenSetting::owner`]).
 
 use super::words::is_name;
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,25 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Owners(Vec<String>);
 
-/// Longest name of an owner, in bytes: as long as a token's.
+/// Maximum bytes of an owner's name, the same as for a token's.
 pub const NAME_BYTES: usize = 64;
-/// Longest account, in bytes: the subject of a JWT has at most 128.
+/// Maximum bytes of an account: the subject of a JWT has at most 128.
 const ACCOUNT_BYTES: usize = 160;
 
 impl Owners {
-    /// The owner of an account: `uid:1000`, `user:ann`, `jwt:SUBJECT` or `stdio`. The last entry of an account counts.
+    /// The owner of an account: `uid:1000`, `user:ann`, `jwt:SUBJECT` or `stdio`. The last entry of an account applies.
     pub fn of(&self, account: &str) -> Option<&str> {
         self.0.iter().rev().filter_map(|entry| parse(entry)).find(|(of, _)| *of == account).map(|(_, owner)| owner)
     }
 
-    /// Those entries, which must be well formed to count.
+    /// From these entries; malformed ones are ignored.
     pub fn from_entries(entries: impl IntoIterator<Item = String>) -> Self {
         Self(entries.into_iter().collect())
     }
 }
 
-/// The account and its owner; `None` when it is not written so. Anonymous callers on loopback have no owner: nothing tells them apart.
+/// The account and its owner; `None` for a malformed entry. Anonymous callers on loopback have no owner, because they
+/// cannot be told apart.
 pub fn parse(text: &str) -> Option<(&str, &str)> {
     let (account, owner) = text.rsplit_once('=')?;
     let known = match account.split_once(':') {

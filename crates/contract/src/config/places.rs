@@ -1,30 +1,31 @@
-//! Where configuration, state and sockets live: the system's folders for an appliance, the XDG ones for a developer.
+//! The folders of configuration, state and sockets: the system's on an appliance, the XDG ones for a developer.
 
 use super::fault::{Fault, Faults, Origin};
 use std::path::{Path, PathBuf};
 
-/// The account the unprivileged half runs under on an appliance.
+/// The account that the server runs under on an appliance.
 pub const SERVER_USER: &str = "raspi-mcp";
 
-/// Every folder the configuration starts from. Passed in, so that a test brings its own.
+/// The folders that the configuration starts from. Passed in, so that a test can supply its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// Fragments that came with the image.
+    /// Fragments of the image.
     pub image_dir: PathBuf,
-    /// What `raspi-mcp prepare` wrote at this boot of whose machine this is ([`super::prepared`]): fragments between the image's and the
-    /// site's. Not there on most machines.
+    /// The identity that `raspi-mcp prepare` wrote at this boot ([`super::prepared`]), with fragments between the
+    /// image's and the site's. Missing on most machines.
     pub identity_dir: PathBuf,
-    /// Fragments of whoever runs the machine: `/etc/raspi-mcp`, or `raspi-mcp` in the XDG config folder.
+    /// Fragments of the machine's owner: `/etc/raspi-mcp`, or `raspi-mcp` in the XDG config folder.
     pub site_dir: PathBuf,
-    /// What the server keeps; fragments in its `conf.d` may only narrow.
+    /// The server's state; fragments in its `conf.d` may only narrow.
     pub state_dir: PathBuf,
-    /// Sockets and whatever else may vanish at a restart.
+    /// Sockets and other files that need not survive a restart.
     pub runtime_dir: PathBuf,
-    /// What the privileged half keeps.
+    /// The agent's state.
     pub agent_state_dir: PathBuf,
-    /// Where the privileged half listens.
+    /// The agent's socket.
     pub agent_socket: PathBuf,
-    /// The agent believes only files that belong to this user and that nobody else can write. `None` off an appliance.
+    /// The agent accepts only files that belong to this user and that nobody else can write. `None` when not on an
+    /// appliance.
     pub policy_owner: Option<u32>,
 }
 
@@ -43,13 +44,13 @@ impl Places {
         }
     }
 
-    /// The places for this process: the system's for root and for user `raspi-mcp`, the XDG folders for anybody else.
+    /// The places for this process: the system's for root and for user `raspi-mcp`, the XDG folders for all others.
     ///
     /// # Errors
-    /// One fault when the user has no home: nothing in the environment, nothing in `/etc/passwd`.
+    /// One fault when the user has no home folder, neither in the environment nor in `/etc/passwd`.
     pub fn detect() -> Result<Self, Faults> {
         let uid = rustix::process::geteuid().as_raw();
-        // A machine without the file has no named users; root and the XDG variables still work there.
+        // A machine without the file has no named users; root and the XDG variables still work.
         let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         Self::for_user(uid, &passwd, |name| std::env::var_os(name).map(PathBuf::from))
     }
@@ -76,14 +77,14 @@ impl Places {
         };
         let state_dir = folder("XDG_STATE_HOME", ".local/state")?.join("raspi-mcp");
         let site_dir = folder("XDG_CONFIG_HOME", ".config")?.join("raspi-mcp");
-        // Without a session (cron, a container) there is no XDG_RUNTIME_DIR; the state folder is ours alone as well.
+        // Without a session (cron, a container) there is no XDG_RUNTIME_DIR; the state folder is private as well.
         let runtime_dir =
             absolute("XDG_RUNTIME_DIR").map_or_else(|| state_dir.join("run"), |dir| dir.join("raspi-mcp"));
         Ok(Self {
             image_dir: Self::system().image_dir,
             agent_state_dir: state_dir.join("agent"),
             agent_socket: runtime_dir.join("agent.sock"),
-            // The machine's own is none of an ordinary user's business.
+            // Not the machine's own, which is not for ordinary users.
             identity_dir: runtime_dir.join("identity"),
             site_dir,
             state_dir,
@@ -92,7 +93,7 @@ impl Places {
         })
     }
 
-    /// All of them below one folder: for tests and for trying things out.
+    /// All places below one folder, for tests and experiments.
     pub fn below(root: &Path) -> Self {
         Self {
             image_dir: root.join("usr/lib/raspi-mcp/conf.d"),

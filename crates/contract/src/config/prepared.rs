@@ -1,4 +1,5 @@
-//! What `raspi-mcp prepare` wrote at this boot of whose machine this is, as far as the configuration reads it. The appliance writes it.
+//! The identity that `raspi-mcp prepare` wrote at this boot, as far as the configuration reads it. The crate
+//! `appliance` writes it.
 
 use base::os::if_there;
 use serde::{Deserialize, Serialize};
@@ -8,27 +9,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where it is on an appliance.
+/// The folder on an appliance.
 pub const FOLDER: &str = "/run/raspi-mcp-identity";
-/// The file that says who the machine is, in JSON: a [`Standing`].
+/// The file with the machine's identity, in JSON: a [`Standing`].
 pub const STATE: &str = "state.json";
-/// Longest file in it, in bytes: a root of trust.
+/// Maximum bytes read from a file in it; the largest is a root of trust.
 const LONGEST: u64 = 1 << 20;
 
-/// The folder, for whoever reads it.
+/// The folder, for readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared(PathBuf);
 
-/// What `state.json` says, for whoever may read it.
+/// The content of `state.json`, which everybody may read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     pub claimed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Of the certificate, `sha256:` and 64 hexadecimal digits.
+    /// The certificate's fingerprint: `sha256:` and 64 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// What a person should know: a provisioning file that was not taken, a record that was lost. Never a secret.
+    /// Problems that a person should know of: a provisioning file that was refused, a record that was lost. Never a
+    /// secret.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
 }
@@ -42,22 +44,22 @@ impl Prepared {
         &self.0
     }
 
-    /// Where the fragments are that both halves read.
+    /// The folder of the fragments that server and agent read.
     pub fn fragments(&self) -> PathBuf {
         self.0.join("conf.d")
     }
 
-    /// What was prepared; `None` when nothing was: this is no appliance, or `raspi-mcp prepare` did not get so far.
+    /// What was prepared. `None` if nothing was: this is not an appliance, or `raspi-mcp prepare` did not get that far.
     ///
     /// # Errors
-    /// Those of reading; `InvalidData` when it is not what this program writes.
+    /// Those of reading; `InvalidData` when the content is not what this program writes.
     pub fn standing(&self) -> io::Result<Option<Standing>> {
         let Some(bytes) = read(&self.0.join(STATE))? else { return Ok(None) };
         serde_json::from_slice(&bytes).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 }
 
-/// A small file; `None` when there is none.
+/// Reads a small file; `None` if it is missing.
 ///
 /// # Errors
 /// Those of opening and reading it.

@@ -7,23 +7,23 @@ use std::{
     sync::Arc,
 };
 
-/// Where `raspi-mcp allow` keeps what it opened of a namespace.
+/// The fragment with the grants of a namespace, written by `raspi-mcp allow`.
 pub fn fragment_of(site: &Path, namespace: &str) -> PathBuf {
     site.join(format!("50-allow-{namespace}.toml"))
 }
 
 type Load = dyn Fn() -> Result<Settings, String> + Send + Sync;
 
-/// How a running half reads its configuration again, and which files tell it to.
+/// How a running server or agent reads its configuration again, and which files trigger it.
 #[derive(Clone, Default)]
 pub struct Reload {
     load: Option<Arc<Load>>,
-    /// The folder of the site and each fragment that may be in it. Empty: nothing is ever read again.
+    /// The fragments in the site folder that trigger it. Empty: the configuration is never read again.
     pub files: Vec<PathBuf>,
 }
 
 impl Reload {
-    /// By `load`, from the sources that the process was started with.
+    /// With `load`, from the sources that the process was started with.
     pub fn of(sources: Sources, load: fn(&Sources) -> Result<Settings, Faults>) -> Self {
         // `--config` is read in place of the folder.
         if sources.file.is_some() {
@@ -35,10 +35,10 @@ impl Reload {
         Self { load: Some(Arc::new(load)), files }
     }
 
-    /// The settings as they are now.
+    /// Reads the settings again.
     ///
     /// # Errors
-    /// What the loader says; also when a file was set aside: then what was in force stays.
+    /// The loader's faults; also when a file was set aside. The settings in force then stay.
     pub fn read(&self) -> Result<Settings, String> {
         let load = self.load.as_ref().ok_or("nothing is read again here")?;
         let settings = load()?;
@@ -48,7 +48,7 @@ impl Reload {
         }
     }
 
-    /// The folder that the fragments are in, where there may be any.
+    /// The folder of the fragments, if there are any.
     pub fn folder(&self) -> Option<&Path> {
         self.files.first()?.parent()
     }

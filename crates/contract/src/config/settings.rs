@@ -1,4 +1,5 @@
-//! The validated settings: plain typed structs, every field with a value. Each is declared once, here or in its section.
+//! The validated settings: typed structs, every field with a value. Each setting is declared once, here or in its
+//! section.
 //!
 //! Units are in the names: `_seconds`, `_bytes`, `_per_minute`. Field names are the keys of the files.
 
@@ -57,11 +58,12 @@ settings! {
     beside {
         /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
         restricted: Vec<String> = Vec::new();
-        /// An appliance that has no owner yet: until it has, nothing but its claim and a sign of life may be served to anybody.
+        /// Whether this is an appliance without an owner. Until it has one, only its claim and a sign of life may be
+        /// served.
         unclaimed: bool = false;
-        /// What was prepared of its identity at this start ([`super::prepared`]); not there on most machines.
+        /// The folder of the identity prepared at this boot ([`super::prepared`]); missing on most machines.
         identity_dir: PathBuf = places.identity_dir.clone();
-        /// Where the tokens come from: a running server reads them again.
+        /// The files with the tokens, which a running server reads again.
         token_files: TokenFiles = TokenFiles::default();
     }
 }
@@ -100,11 +102,11 @@ impl Settings {
         !self.restricted.is_empty()
     }
 
-    /// The settings as a person may see them: tokens by name and role, never their hashes.
+    /// The settings in a form that may be shown: tokens without their hashes.
     pub fn summary(&self) -> serde_json::Value {
         let mut summary = match serde_json::to_value(self) {
             Ok(summary) => summary,
-            // Only a path that is not UTF-8 gets here, and `load` refuses those.
+            // Only for a path that is not UTF-8, which `load` refuses.
             Err(error) => return serde_json::json!({ "error": error.to_string() }),
         };
         summary["access"]["tokens"] = self.access.tokens.iter().map(TokenSetting::summary).collect();

@@ -1,4 +1,4 @@
-//! A setting that is written as tables, like `[[access.tokens]]`: all that is known of it beside its type.
+//! The description of a setting that is written as tables, like `[[access.tokens]]`.
 
 use super::{
     found::{Found, quoted},
@@ -7,28 +7,30 @@ use super::{
 };
 use serde_json::Value;
 
-/// Checks the field of that name, and gives it in the form the settings are read from. `None`: there is no such field.
+/// Checks the field of that name, and returns it in the form the settings are read from. `None`: there is no such
+/// field.
 pub type CheckField = fn(&str, &Found, &KnownTools) -> Option<Result<Value, Complaint>>;
 
-/// One such setting. Its check, what the documentation expects and the example of the default file come from here.
+/// One such setting. Its check, the expected form in the documentation and the example of the default file come from
+/// here.
 #[derive(Debug)]
 pub struct TableSetting {
     /// Name of the key: `files.roots`.
     pub key: &'static str,
-    /// What one table is called: "root".
+    /// The word for one table: "root".
     pub noun: &'static str,
-    /// The most tables there may be.
+    /// Maximum number of tables.
     pub most: usize,
-    /// Whether each has a name that no other one has.
+    /// Whether each table has a unique name.
     pub named: bool,
-    /// Whether it is for files alone that others cannot read.
+    /// Whether it must be in a file that others cannot read.
     pub secret: bool,
     /// Fields each table must have.
     pub required: &'static [&'static str],
-    /// Fields it may have; after the name the default may be told, in brackets.
+    /// Optional fields, each with its default after the name, in brackets, if there is one.
     pub optional: &'static [&'static str],
     pub check_field: CheckField,
-    /// How the default file shows one.
+    /// The example in the default file.
     pub example: &'static str,
 }
 
@@ -45,7 +47,7 @@ impl TableSetting {
         self.required.iter().chain(self.optional).map(move |field| name(field))
     }
 
-    /// The tables as the settings read them, or every complaint about them.
+    /// The tables in the form the settings are read from, or all their faults.
     pub fn check(&self, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
         let Self { key, noun, most, required, .. } = *self;
         let tables = Tables { key, expected: &self.expected(), most, noun, required };
@@ -58,7 +60,7 @@ impl TableSetting {
     }
 }
 
-/// By name: there is one of each.
+/// By key, because there is one of each.
 impl PartialEq for TableSetting {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key

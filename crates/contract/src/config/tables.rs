@@ -1,4 +1,4 @@
-//! Settings that are tables, like `[[access.tokens]]`: each checked field by field, and every complaint told at once.
+//! Checks settings that are tables, like `[[access.tokens]]`, field by field, and reports all faults at once.
 
 use super::{
     fault::Position,
@@ -7,22 +7,23 @@ use super::{
 };
 use serde_json::{Map, Value};
 
-/// What such tables have in common.
+/// The common description of such tables.
 pub struct Tables<'a> {
     /// Name of the key: `files.roots`.
     pub key: &'static str,
-    /// What a person is told to write.
+    /// The expected form, for messages.
     pub expected: &'a str,
-    /// The most there may be.
+    /// Maximum number of tables.
     pub most: usize,
-    /// What one is called: "root".
+    /// The word for one table: "root".
     pub noun: &'static str,
-    /// Fields each must have.
+    /// The required fields.
     pub required: &'static [&'static str],
 }
 
 impl Tables<'_> {
-    /// The tables as the settings read them, or every complaint about them. `field` checks one field, by its name and place.
+    /// The tables in the form the settings are read from, or all their faults. `field` checks one field, by its name
+    /// and position.
     pub fn check(
         &self,
         found: &Found,

@@ -1,4 +1,4 @@
-//! Rules between keys: each value is fine alone, not every pair is.
+//! Rules between keys, whose values are each valid alone.
 
 use super::{
     draft::Draft,
@@ -9,10 +9,10 @@ use super::{
 };
 use std::path::Path;
 
-/// Every rule that does not hold, at the place of the key that broke it.
+/// The violated rules, each at the place of the key that violates it.
 pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
     let mut faults = Vec::new();
-    // The last change is the one that broke it.
+    // Reported at the last of the assignments.
     let mut broken = |keys: &[&str], message: String| faults.push(Fault::new(draft.latest(keys), message));
     let approval = &settings.approval;
     if approval.wait_seconds > approval.expire_seconds {
@@ -94,10 +94,10 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-/// What a listener beyond this machine must have.
+/// The requirements of a listener that is reachable from other machines.
 fn network(settings: &Settings, broken: &mut impl FnMut(&[&str], String)) {
     let (http, access) = (&settings.http, &settings.access);
-    // Without an owner nobody is served but whoever claims it, and that by its code.
+    // Without an owner, only the claim is served, and it needs the code.
     let knows_callers = !access.tokens.is_empty() || settings.jwt.is_on() || settings.unclaimed;
     if http.enabled && !is_loopback(http.listen.ip()) {
         let listen = http.listen;

@@ -1,4 +1,4 @@
-//! One entry of `[[access.tokens]]`: a bearer token known by its hash, so that no file holds the secret itself.
+//! One entry of `[[access.tokens]]`: a bearer token by its hash, so that no file contains the secret.
 
 use crate::meta::Role;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -6,17 +6,17 @@ use serde_json::json;
 use std::fmt;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-/// A token that is accepted: who it stands for, what it may do, and until when.
+/// An accepted token: its caller, role and expiry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenSetting {
-    /// Shows up in the audit as the principal; unique.
+    /// Unique; part of the principal in the audit.
     pub name: String,
     pub sha256: Sha256,
     pub role: Role,
-    /// Who or what it belongs to: several credentials of one owner are one where pins are held and things shared out.
+    /// The owner: all credentials of one owner count as one for leases of pins and for shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// From this moment on it is refused. `None`: it does not expire.
+    /// The time from which on it is refused. `None`: it does not expire.
     #[serde(default, with = "moment")]
     pub expires: Option<OffsetDateTime>,
 }
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Sha256 {
     }
 }
 
-/// RFC 3339 or nothing, for serde.
+/// Serde for an optional time in RFC 3339.
 mod moment {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The files that tokens are in: what a running server reads again when one changes, and what `raspi-mcp token` writes.
+//! The files with tokens: a running server reads them again when one changes, and `raspi-mcp token` writes them.
 
 use super::{
     Sources,
@@ -12,7 +12,7 @@ use super::{
 use crate::meta::Mode;
 use std::path::{Path, PathBuf};
 
-/// Where the tokens of one server are looked for, in this order. Empty where its settings came from no files.
+/// The sources of one server's tokens, in this order. Empty if its settings came from no files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenFiles {
     /// Folders of fragments: image, identity, site.
@@ -22,12 +22,12 @@ pub struct TokenFiles {
     tools: Vec<(&'static str, Mode)>,
 }
 
-/// A token and the file that it is in.
+/// A token and its file.
 #[derive(Clone, Debug)]
 pub struct KeptToken {
     pub setting: TokenSetting,
     pub file: PathBuf,
-    /// The file says nothing else.
+    /// Whether the file has nothing else.
     pub alone: bool,
 }
 
@@ -41,11 +41,11 @@ impl TokenFiles {
         Self { folders, file: sources.file.clone(), tools: sources.tools.clone() }
     }
 
-    /// The folders in which a change may be one of tokens. The site's may come later; those of image and identity are there before the
-    /// server starts, or on no such machine.
+    /// The folders to watch for changes of tokens. The site's may be created later; those of image and identity exist
+    /// before the server starts, or never on this machine.
     pub fn watched(&self) -> Vec<PathBuf> {
         let site = match &self.file {
-            // A name alone is one of the folder that the server was started in.
+            // A bare file name is relative to the folder that the server was started in.
             Some(file) => file.parent().map(|at| if at.as_os_str().is_empty() { Path::new(".") } else { at }),
             None => self.folders.last().map(PathBuf::as_path),
         };
@@ -53,12 +53,12 @@ impl TokenFiles {
         others.cloned().chain(site.map(Path::to_owned)).collect()
     }
 
-    /// The tokens as the files have them now. Rules between keys are not asked: a token that was taken out does not count any more,
-    /// also where the next start would miss it. `set_aside` are the lines of [`super::Settings::restricted`]: files they name counted
-    /// for nothing at the start and do not now.
+    /// The tokens as they are in the files now. Rules between keys are not checked: a removed token is invalid at once,
+    /// even if the next start would require one. `set_aside` are the lines of [`super::Settings::restricted`]; the
+    /// files they name were ignored at the start and still are.
     ///
     /// # Errors
-    /// Every fault of any file: then nobody knows which tokens it was meant to have.
+    /// All faults of all files, because the intended tokens are then unknown.
     pub fn read(&self, set_aside: &[String]) -> Result<Vec<KeptToken>, Faults> {
         let (mut found, mut faults) = (Vec::<KeptToken>::new(), Vec::new());
         let tools: &KnownTools = &self.tools;

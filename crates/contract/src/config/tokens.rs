@@ -1,4 +1,5 @@
-//! Checks the tables of `[[access.tokens]]`. What was written for a hash is never repeated: it may be the token itself.
+//! Checks the tables of `[[access.tokens]]`. A wrong value for a hash is never repeated, because it may be the token
+//! itself.
 
 use super::{
     found::{Found, Written},
@@ -11,7 +12,7 @@ use super::{
 use serde_json::Value;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-/// Each call compares against every token; a hundred is more than an appliance has users.
+/// Maximum number of tokens, because each call compares with all of them; an appliance has fewer users.
 const MOST: usize = 100;
 
 /// `access.tokens`.

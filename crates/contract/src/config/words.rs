@@ -1,4 +1,4 @@
-//! The small grammar of values: what is a path, a name, a host, and how choices and sizes are put into words.
+//! The syntax of values (paths, names, hosts), and the wording of choices and sizes.
 
 use super::found::quoted;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// Namespaces of tools, also of those that come later: configuration written for a newer version names them too.
+/// Namespaces of tools, including future ones, because configuration written for a newer version names them too.
 pub const NAMESPACES: &[&str] =
     &["system", "metrics", "network", "service", "process", "gpio", "i2c", "camera", "logs", "manage", "files", "exec"];
 
@@ -28,7 +28,7 @@ pub fn sized(bytes: i64) -> String {
     }
 }
 
-/// Absolute, without `..`, and nothing a terminal would choke on.
+/// Whether it is an absolute path without `..` and control characters.
 pub fn full_path(text: &str) -> bool {
     let path = Path::new(text);
     path.is_absolute() && !path.components().any(|part| part.as_os_str() == "..") && !text.contains(char::is_control)
@@ -50,16 +50,16 @@ pub fn is_host(text: &str) -> bool {
     let named =
         |host: &str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
     let good = v6.map_or_else(|| named(host), |inner| inner.parse::<Ipv6Addr>().is_ok());
-    // 253: the longest name the DNS can hold.
+    // 253: the maximum length of a DNS name.
     good && (1..=253).contains(&host.len()) && port.is_none_or(|port| port.parse::<u16>().is_ok())
 }
 
-/// Whether an address stays on this machine; `::ffff:127.0.0.1` does too.
+/// Whether an address is on this machine; `::ffff:127.0.0.1` is too.
 pub fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
-/// A service's name as systemd writes it, with `*` and `?` for what may differ: it must end in ".service", so that a
-/// pattern cannot mean another kind of unit by mistake.
+/// Whether it is a service's name as in systemd, optionally with `*` and `?`. It must end in ".service", so that a
+/// pattern cannot match another kind of unit by mistake.
 pub fn is_service(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b":-_.\\@*?".contains(&byte);
     text.strip_suffix(".service").is_some_and(|stem| !stem.is_empty() && stem.bytes().all(plain)) && text.len() <= 255

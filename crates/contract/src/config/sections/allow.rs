@@ -1,7 +1,8 @@
-//! `[[tools.allow]]`: tools that the owner opened one at a time, with what each may reach. `raspi-mcp allow` writes them.
+//! `[[tools.allow]]`: tools that the owner opened one at a time, with what each may reach. `raspi-mcp allow` writes
+//! them.
 //!
-//! A grant only ever adds: it opens its tool's namespace for that tool alone, and each list entry for that tool alone. `policy` and
-//! `tools.disable` stay above it.
+//! A grant only adds: it opens its tool's namespace for that tool only, and the entries of its lists for that tool
+//! only. `policy` and `tools.disable` take precedence.
 
 use super::files::is_grantable;
 use crate::{
@@ -18,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
 
-/// One tool that is open, for whom and for what.
+/// One open tool, for whom and for what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub tool: String,
-    /// Callers, as the audit names them, who may call it whatever their role. Empty: whoever has the role.
+    /// Principals that may call it whatever their role. Empty: all callers with the role.
     #[serde(default, rename = "for", skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<String>,
     /// Broadcom numbers, 2 to 27.
@@ -37,35 +38,35 @@ pub struct Grant {
     /// I2C devices: `"1:0x48"`, `"1:0x50-0x57"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<String>,
-    /// Folders of `files.*`, as full paths; they are entered only where no part of the path is a symbolic link.
+    /// Folders of `files.*`, as full paths; they cannot be entered if any part of the path is a symbolic link.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Who granted it; for people.
+    /// Who granted it, for information.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
-    /// When, UTC; for people.
+    /// When, in UTC, for information.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
 }
 
 impl Grant {
-    /// Whether it holds for `caller`; `None` is any caller that has the role.
+    /// Whether it applies to `caller`; `None` stands for any caller with the role.
     pub fn is_for(&self, caller: Option<&str>) -> bool {
         self.callers.is_empty() || caller.is_some_and(|caller| self.callers.iter().any(|one| one == caller))
     }
 
-    /// Whether it has that unit, by its full name.
+    /// Whether it includes that unit, by its full name.
     pub fn has_unit(&self, unit: &str) -> bool {
         self.units.iter().any(|pattern| Glob::of_bytes(pattern).fits(unit))
     }
 
-    /// The devices of one bus that it has.
+    /// Its devices on one bus.
     pub fn addresses(&self, bus: u32) -> Addresses {
         let of_bus = self.devices.iter().filter_map(|text| device(text)).filter(|(on, _)| *on == bus);
         of_bus.fold(Addresses::default(), |all, (_, addresses)| all.and(addresses))
     }
 
-    /// Whether it has that device.
+    /// Whether it includes that device.
     pub fn has_device(&self, bus: u32, address: Address) -> bool {
         self.addresses(bus).holds(address)
     }
@@ -78,7 +79,7 @@ fn device(text: &str) -> Option<(u32, Addresses)> {
     Some((bus, Addresses::parse(addresses).ok()?))
 }
 
-/// Whether that names a caller as the audit does.
+/// Whether `text` is a principal.
 pub fn is_caller(text: &str) -> bool {
     let plain = |rest: &str| (1..=128).contains(&rest.len()) && !rest.contains(|c: char| c.is_control() || c == '"');
     match text.split_once(':') {
@@ -89,7 +90,7 @@ pub fn is_caller(text: &str) -> bool {
     }
 }
 
-/// More than the tools there are, each for a few callers.
+/// Maximum number of grants: more than there are tools, each for a few callers.
 const MOST: usize = 256;
 const LINE_BYTES: usize = 128;
 

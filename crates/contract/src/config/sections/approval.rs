@@ -1,4 +1,4 @@
-//! `[approval]`: how long a question to a person stays open, who may carry it, and the button that answers it.
+//! `[approval]`: how long an ask stays open, how it can be answered, and the button.
 
 use crate::{
     config::{
@@ -33,17 +33,17 @@ section! {
 }
 
 impl Approval {
-    /// The line of the button, where there is one.
+    /// The pin of the button, if there is one.
     pub fn button(&self) -> Option<Pin> {
         pin(self.button_pin)
     }
 
-    /// The line of the LED. Without a button it would have nothing to say.
+    /// The pin of the LED, which is used only with a button.
     pub fn led(&self) -> Option<Pin> {
         self.button().and(pin(self.led_pin))
     }
 
-    /// The pins that belong to the agent: no tool sees them.
+    /// The pins that belong to the agent, hidden from tools.
     pub fn pins(&self) -> BTreeSet<u8> {
         [self.button(), self.led()].into_iter().flatten().map(Pin::bcm).collect()
     }
@@ -53,7 +53,7 @@ fn pin(number: u8) -> Option<Pin> {
     Pin::try_from(u64::from(number)).ok().filter(|pin| !pin.is_reserved())
 }
 
-/// Every rule that does not hold: `used` are the pins that `[gpio]` names, each with its key.
+/// The violated rules; `used` are the pins that `[gpio]` names, each with its key.
 pub fn faults(approval: &Approval, used: &[(&'static str, &BTreeSet<u8>)]) -> Vec<String> {
     let mut faults = Vec::new();
     for (key, number) in [("button_pin", approval.button_pin), ("led_pin", approval.led_pin)] {

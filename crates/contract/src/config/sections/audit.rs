@@ -1,4 +1,4 @@
-//! `[audit]`: how large the record of calls may get.
+//! `[audit]`: the maximum size of the audit.
 
 use crate::config::{
     declare::section,

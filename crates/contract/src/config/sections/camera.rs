@@ -34,13 +34,13 @@ section! {
 }
 
 impl CameraSettings {
-    /// What may be used: on a simulated board all it has, where nothing is said.
+    /// The cameras that may be used. On a simulated board an empty list allows all.
     pub fn allowed(&self, simulated: bool) -> Vec<String> {
         if simulated && self.allow.is_empty() { vec!["*".into()] } else { self.allow.clone() }
     }
 }
 
-/// Rules between `[camera]` and the rest: which keys, and what is wrong.
+/// The violated rules between `[camera]` and other settings, each with its key.
 pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     let camera = &settings.camera;
     let dir = own_folder("camera.dir", &camera.dir, settings, "give photos a folder of their own");
@@ -54,7 +54,7 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     faults
 }
 
-/// Scheme, host, perhaps a port and a path; nothing that something else could be hidden behind.
+/// Whether it is a scheme and a host, optionally with port and path, in plain characters only.
 fn is_base(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/[]%".contains(&byte);

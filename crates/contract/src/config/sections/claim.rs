@@ -1,4 +1,4 @@
-//! `[claim]`: how an appliance that has no owner yet shows its code, and for how long (docs/claim.md).
+//! `[claim]`: how an appliance without an owner shows that it can be claimed, and for how long (docs/claim.md).
 
 use crate::config::{
     declare::section,

@@ -1,4 +1,4 @@
-//! `[exec]` and `[[exec.commands]]`: the commands that `exec.run` may run, as whom, where and for how long.
+//! `[exec]` and `[[exec.commands]]`: the commands that `exec.run` may run, with user, folder and time limit.
 
 use crate::config::{
     declare::section,
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Who runs commands when nobody says otherwise; dist/sysusers.d makes the account.
+/// The default user of commands; dist/sysusers.d creates the account.
 pub const EXEC_USER: &str = "raspi-mcp-exec";
 
 section! {
@@ -38,38 +38,38 @@ section! {
 }
 
 impl Exec {
-    /// Whether there is anything to run.
+    /// Whether anything can be run.
     pub fn is_on(&self) -> bool {
         self.shell || !self.commands.is_empty()
     }
 }
 
-/// A command that may be run, and the arguments it may get.
+/// An allowed command, and its allowed arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSetting {
-    /// What callers call it; unique.
+    /// The name that callers use; unique.
     pub name: String,
     /// The program's full path.
     pub program: PathBuf,
-    /// What the first, second, … argument must match, each as a whole; these are required.
+    /// Patterns for the first, second, … argument, each matching the whole argument. These arguments are required.
     #[serde(default)]
     pub args: Vec<String>,
-    /// What every further argument must match. Without it there are none.
+    /// The pattern for every further argument. Without it there are none.
     #[serde(default)]
     pub more_args: Option<String>,
-    /// What an argument that begins with `-` must match, wherever it stands. Without any, no argument may begin so.
+    /// Patterns for arguments that begin with `-`, at any position. Without any, no argument may begin with it.
     #[serde(default)]
     pub options: Vec<String>,
     /// Names of variables that a caller may set.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Whether a caller may give it something to read.
+    /// Whether a caller may supply standard input.
     #[serde(default)]
     pub stdin: bool,
-    /// Whether it sees the network.
+    /// Whether it has network access.
     #[serde(default = "yes")]
     pub network: bool,
-    /// The longest run; a caller may ask for less.
+    /// Maximum run time; a caller may request less.
     #[serde(default = "minute")]
     pub timeout_seconds: u32,
     /// In place of `exec.user`.
@@ -87,12 +87,12 @@ fn minute() -> u32 {
     60
 }
 
-/// More than a person sets up by hand.
+/// Maximum number of commands, more than anybody sets up by hand.
 const MOST: usize = 64;
 const MOST_PATTERNS: usize = 32;
-/// Longest pattern, in bytes; compiled it may take [`PATTERN_MEMORY`].
+/// Maximum bytes of a pattern; compiled it may take [`PATTERN_MEMORY`].
 const PATTERN_BYTES: usize = 256;
-/// A pattern is compiled when it is needed and forgotten after; one that needs more than this has a slip in it.
+/// Maximum bytes of a compiled pattern. Patterns are compiled for each use; one that needs more is a mistake.
 const PATTERN_MEMORY: usize = 256 * 1024;
 /// Ten minutes at most (docs/contract/exec.md).
 const TIMEOUT: Kind = seconds(1, 600);
@@ -158,7 +158,7 @@ fn list(
 }
 
 fn variable(text: &str) -> Result<Value, String> {
-    // Those change which code a program runs before it looks at its arguments.
+    // These change which code a program runs before it reads its arguments.
     const NEVER: &[&str] = &["PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS", "PYTHONPATH", "PERL5OPT", "NODE_OPTIONS"];
     let good = is_variable(text) && !text.starts_with("LD_") && !NEVER.contains(&text);
     if good {
@@ -178,27 +178,27 @@ fn pattern(text: &str) -> Result<Value, String> {
     whole(text).map(|_| text.into())
 }
 
-/// `pattern` as one that matches whole arguments.
+/// Compiles `pattern` so that it matches whole arguments.
 ///
 /// # Errors
-/// What is wrong with it, for the person who wrote it.
+/// What is wrong with the pattern, for its author.
 pub fn whole(pattern: &str) -> Result<regex_lite::Regex, String> {
     if pattern.len() > PATTERN_BYTES {
         return Err(format!("{} is longer than {PATTERN_BYTES} bytes", quoted(pattern)));
     }
     let compile = |text: &str| regex_lite::RegexBuilder::new(text).size_limit(PATTERN_MEMORY).build();
     let bad = |error: regex_lite::Error| format!("{} is no regular expression: {error}", quoted(pattern));
-    // Alone first: "a)|(b" must not climb out of the brackets it is put in.
+    // Compiled alone first, because "a)|(b" would be valid inside the group but then match parts of an argument.
     compile(pattern).map_err(bad)?;
     compile(&format!(r"\A(?:{pattern})\z")).map_err(bad)
 }
 
-/// Whether a path names this program, whatever folder it is in.
+/// Whether a path names this program, in any folder.
 pub fn is_ours(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "raspi-mcp")
 }
 
-/// Rules between `[exec]` and the rest.
+/// The violated rules between `[exec]` and other settings.
 pub fn faults(settings: &Settings) -> Vec<String> {
     let (exec, places) = (&settings.exec, &settings.places);
     let mut faults = Vec::new();

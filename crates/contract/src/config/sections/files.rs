@@ -1,4 +1,4 @@
-//! `[[files.roots]]`: the folders that `files.*` may reach, and the check that none of them lays open what is not for it.
+//! `[[files.roots]]`: the folders that `files.*` may reach, and the check that none of them exposes protected paths.
 
 use crate::config::{
     declare::section,
@@ -27,25 +27,25 @@ section! {
 /// A folder that `files.*` may reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRoot {
-    /// What callers call it; unique.
+    /// The name that callers use; unique.
     pub name: String,
     /// A full path.
     pub path: PathBuf,
     /// Whether files may be written and deleted there.
     #[serde(default)]
     pub writable: bool,
-    /// The largest file that is read or written there, in bytes.
+    /// Maximum bytes of a file that is read or written there.
     #[serde(default = "default_max_bytes")]
     pub max_bytes: u64,
 }
 
 impl FileRoot {
-    /// A folder of a grant, called by its path.
+    /// A folder of a grant, with its path as its name.
     pub fn granted(path: &str, writable: bool) -> Self {
         Self { name: path.to_owned(), path: path.into(), writable, max_bytes: DEFAULT_MAX_BYTES }
     }
 
-    /// The way into it. Links in its path are followed now and never again.
+    /// The root to open. Symbolic links in its path are resolved now and never again.
     pub fn folder(&self) -> FolderRoot {
         FolderRoot {
             name: self.name.clone(),
@@ -56,17 +56,18 @@ impl FileRoot {
         }
     }
 
-    /// The way into the folder of a grant. Its path is taken as it is written: one that has a symbolic link in it cannot be opened.
+    /// The root to open for the folder of a grant. Its path is used as written: one with a symbolic link in it cannot
+    /// be opened.
     pub fn granted_folder(path: &str, writable: bool) -> FolderRoot {
         let Self { name, path, writable, max_bytes } = Self::granted(path, writable);
         FolderRoot { name, resolved: path.clone(), path, writable, max_bytes }
     }
 }
 
-/// A file is hashed whole to be read, and a Pi 4 hashes 200 MB a second.
+/// A file is hashed completely when it is read, and a Pi 4 hashes 200 MB per second.
 const DEFAULT_MAX_BYTES: u64 = 16 << 20;
 const MAX_BYTES: Kind = bytes(KIB, GIB);
-/// Every call names them all when it is refused; more than a person sets up by hand.
+/// Maximum number of roots, more than anybody sets up by hand. A refusal lists all of them.
 const MOST: usize = 32;
 
 fn default_max_bytes() -> u64 {
@@ -108,7 +109,7 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
 /// Folders of the system that no root may overlap.
 const SYSTEM: [&str; 4] = ["/run", "/dev", "/proc", "/sys"];
 
-/// What is not for callers, and where it is once symbolic links are resolved.
+/// The protected paths, with symbolic links resolved.
 fn guarded<'a>(settings: &'a Settings, configuration: &'a [PathBuf]) -> Vec<(&'static str, PathBuf)> {
     let places = &settings.places;
     let own = [
@@ -133,14 +134,14 @@ fn overlap(one: &Path, other: &Path) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// Whether a folder may be granted, as far as that depends on nothing that this machine's owner has set: never one that overlaps
+/// Whether a folder may be granted, as far as that does not depend on this machine's settings: never one that overlaps
 /// `/etc`, `/run`, `/dev`, `/proc` or `/sys`.
 pub fn is_grantable(folder: &Path) -> bool {
     !SYSTEM.iter().chain(&["/etc"]).any(|path| overlap(folder, Path::new(path)))
 }
 
-/// Every granted folder that overlaps with what is not for callers. No symbolic link is looked at: a folder that is reached by one
-/// is not entered, and nobody who makes a link can put a grant's file aside.
+/// The faults of granted folders that overlap protected paths. Symbolic links are not resolved: a folder that is
+/// reached through one is not entered, and otherwise whoever creates a link could cause a grant's file to be set aside.
 pub fn wrong_grants(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
     let guarded = guarded(settings, configuration);
     let paths = settings.tools.allow.iter().flat_map(|grant| grant.paths.iter().map(move |path| (&grant.tool, path)));
@@ -153,8 +154,8 @@ pub fn wrong_grants(settings: &Settings, configuration: &[PathBuf]) -> Vec<Strin
     paths.filter_map(wrong).collect()
 }
 
-/// Every root that overlaps with what is not for callers, or with another root, in either direction: `configuration` is
-/// where the configuration was read from. Paths are compared once symbolic links are resolved.
+/// The faults of roots that overlap protected paths or other roots, in either direction. `configuration` is where the
+/// configuration was read from. Paths are compared with symbolic links resolved.
 pub fn overlaps(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
     let guarded = guarded(settings, configuration);
     let mut faults = Vec::new();

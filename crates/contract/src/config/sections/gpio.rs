@@ -1,4 +1,4 @@
-//! `[gpio]`: which pins tools may use, and how they are left.
+//! `[gpio]`: the pins that tools may use, and their safe states.
 
 use crate::config::{
     declare::{choice, section},
@@ -41,13 +41,13 @@ pub struct PwmPin {
     pub channel: u32,
 }
 
-/// Longest name of a device, in bytes.
+/// Maximum bytes of a device's name.
 const CHIP_BYTES: usize = 64;
-/// No chip has more channels (the kernel's own drivers: 24).
+/// Channel numbers are below this; the kernel's drivers have at most 24 channels.
 const CHANNELS: u32 = 64;
 
 impl PwmPin {
-    /// `None` when it is not written so.
+    /// `None` for a malformed entry.
     pub fn parse(text: &str) -> Option<Self> {
         let (pin, rest) = text.split_once('=')?;
         let (chip, channel) = rest.rsplit_once(':')?;
@@ -69,18 +69,18 @@ choice! {
 }
 
 impl GpioSettings {
-    /// `gpio.pwm`, whose form was checked when it was read.
+    /// The entries of `gpio.pwm`, which were checked when they were read.
     pub fn pwm_pins(&self) -> impl Iterator<Item = PwmPin> {
         self.pwm.iter().filter_map(|text| PwmPin::parse(text))
     }
 
-    /// The pins that tools may use: on a simulated board all but the reserved ones, where nothing is said.
+    /// The pins that tools may use. On a simulated board an empty list allows all but the reserved ones.
     pub fn allowed(&self, simulated: bool) -> BTreeSet<u8> {
         if simulated && self.allow.is_empty() { (2..=27).collect() } else { self.allow.clone() }
     }
 }
 
-/// Every rule between its keys that does not hold.
+/// The violated rules between its keys.
 pub fn faults(gpio: &GpioSettings) -> Vec<String> {
     let both = gpio.safe_low.intersection(&gpio.safe_high);
     let both = both.map(|pin| format!("GPIO {pin} is in gpio.safe_low and in gpio.safe_high; leave it in one"));

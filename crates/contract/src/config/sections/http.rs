@@ -13,7 +13,7 @@ section! {
         /// Whether to listen on HTTP at all.
         enabled: bool = true, Kind::Bool, InState::Off;
         /// Address and port. Beyond loopback it needs `tls.enabled` and a way to know callers: a token, or `[jwt]`.
-        // Never in a state fragment: the server must not open itself to a network.
+        // Never in a state fragment: the server must not expose itself to a network.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)), Kind::Address, InState::Never;
         /// Names accepted in the `Host` header beside the loopback ones, and with TLS the machine's own, those in the
         /// certificate and the address a request came to. Guards against DNS rebinding.

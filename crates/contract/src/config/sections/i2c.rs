@@ -1,4 +1,4 @@
-//! `[[i2c.buses]]`: which devices of which buses `i2c.*` may reach.
+//! `[[i2c.buses]]`: the devices on each bus that `i2c.*` may reach.
 
 use crate::{
     config::{
@@ -19,27 +19,27 @@ section! {
         /// Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends
         /// that byte: list a part without registers (a port expander, a multiplexer) only where any byte may be sent to
         /// it.
-        // None: on a real board nothing is reached, on a simulated one everything.
+        // Empty: no device on a real board, every device on a simulated one.
         buses: Vec<BusSetting> = Vec::new(), Kind::Tables(&BUSES), InState::Never;
     }
 }
 
-/// Some devices of one bus. Several may be of the same bus: what any of them allows is allowed.
+/// Devices on one bus. There may be several entries for a bus; their permissions add up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusSetting {
     /// The N of `/dev/i2c-N`.
     pub bus: u32,
-    /// Those that may be read, and asked by a scan.
+    /// Those that may be read and probed by a scan.
     pub addresses: Addresses,
-    /// Whether they may be written too.
+    /// Whether they may also be written.
     #[serde(default)]
     pub writable: bool,
 }
 
-/// The kernel has no more minor numbers for i2c-dev (MINORMASK).
+/// The highest minor number of i2c-dev (MINORMASK).
 pub const HIGHEST_BUS: u32 = 0xf_ffff;
 const BUS: Kind = count(0, HIGHEST_BUS as i64);
-/// More than there are wires for.
+/// Maximum number of entries, more than a board can have.
 const MOST: usize = 64;
 
 /// `i2c.buses`.

@@ -1,4 +1,4 @@
-//! `[limits]`: what one server and one caller may take at once (docs/contract/README.md).
+//! `[limits]`: the limits of one server and of one caller (docs/contract/README.md).
 
 use crate::config::{
     declare::section,

@@ -1,4 +1,4 @@
-//! `[log]`: what the server says about itself, and where.
+//! `[log]`: the server's log, and where it goes.
 
 use crate::config::{
     declare::{choice, section},

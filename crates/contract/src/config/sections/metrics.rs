@@ -1,4 +1,4 @@
-//! `[metrics]`: what sampling jobs may keep, and whether one runs by itself.
+//! `[metrics]`: the size of all samples, and the default sampling job.
 
 use crate::config::{
     declare::section,

@@ -1,4 +1,4 @@
-//! A file for each section of the settings: its declaration, its types, and the check of what is written there.
+//! One file per section of the settings: its declaration, its types, and the checks of its values.
 
 mod access;
 pub mod allow;

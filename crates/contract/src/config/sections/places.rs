@@ -1,4 +1,5 @@
-//! `[places]`: what both halves have to agree on. The server reads them from one more source than the agent does, the environment.
+//! `[places]`: the paths that must be the same for server and agent. The server reads them from one more source than
+//! the agent, the environment.
 
 use crate::config::{declare::section, key::InState, kind::Kind};
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ section! {
 }
 
 impl PlaceSettings {
-    /// Where the server, whose these are, and the agent differ: a sentence for each key.
+    /// The differences between these places, of the server, and the agent's: one sentence per key.
     pub fn differences(&self, agent: &Self) -> Vec<String> {
         let keys = [
             ("state_dir", &self.state_dir, &agent.state_dir),
@@ -34,6 +35,6 @@ impl PlaceSettings {
     }
 }
 
-/// What to do about [`PlaceSettings::differences`].
+/// The advice for [`PlaceSettings::differences`].
 pub const SAME_PLACES: &str = "set places in the image or in /etc/raspi-mcp, which both halves read, or give both the same \
                                --config and --set; then restart both";

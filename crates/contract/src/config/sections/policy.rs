@@ -1,4 +1,4 @@
-//! `[policy]`: a mode for single tools and actions; one that is not named has its own default.
+//! `[policy]`: modes of single tools and actions; others have their own defaults.
 
 use crate::{
     config::{
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// What the configuration says about single tools, by the name of a tool or an action. All of it is one key, whose name is the section's.
+/// The configured modes, by name of a tool or action. The whole map is one key, named like the section.
 pub type Policy = BTreeMap<String, Mode>;
 
 impl Section for Policy {

@@ -1,4 +1,4 @@
-//! `[process]`: which processes get no signal.
+//! `[process]`: the processes that must not be sent a signal.
 
 use crate::config::{declare::section, key::InState, kind::Kind};
 
@@ -10,7 +10,7 @@ section! {
     }
 }
 
-/// What keeps the machine up and within reach: init, the bus, logins, the network.
+/// Processes that keep the machine running and reachable: init, the bus, logins, the network.
 const PROTECTED: [&str; 9] = [
     "init",
     "systemd",

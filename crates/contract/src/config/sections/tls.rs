@@ -1,4 +1,4 @@
-//! `[tls]`: what encrypts the port of `[http]`.
+//! `[tls]`: encryption of the port of `[http]`.
 
 use crate::config::{declare::section, key::InState, kind::Kind};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ section! {
         /// Whether HTTP is spoken through TLS. Needed beyond loopback.
         enabled: bool = false, Kind::Bool, InState::Never;
         /// Certificate and chain, PEM. `raspi-mcp tls init` makes one. Changed files count from the next connection on.
-        // The certificate comes first, then what it was signed with, if anything.
+        // The server's certificate is first, then the chain that signed it, if any.
         certificate: PathBuf = places.state_dir.join("tls/certificate.pem"), Kind::File, InState::Never;
         /// Its private key, PEM. Only the server's user may read it.
         // PKCS #8, SEC 1 or PKCS #1.

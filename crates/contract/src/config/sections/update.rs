@@ -1,4 +1,5 @@
-//! `[update]`: where releases come from, when they may come, how a new system proves itself, and what the machine's two slots are.
+//! `[update]`: the source of releases, the times for updates, the health checks of a new system, and the layout of the
+//! slots.
 
 use super::own_folder::own_folder;
 use crate::{
@@ -13,8 +14,8 @@ use crate::{
 };
 use std::path::PathBuf;
 
-// What the privileged half reads of it (`product`, `layout`, `flow`, `flow_command`, `trust`, `channel`, what begins with `health_`,
-// `dead_man_hours`, `installs_per_day`) it reads in its own configuration.
+// The agent reads some of these keys from its own configuration: `product`, `layout`, `flow`, `flow_command`, `trust`,
+// `channel`, those that begin with `health_`, `dead_man_hours`, `installs_per_day`.
 section! {
     /// Updates of the whole system, with a way back: where releases come from, when, and how one proves itself. The
     /// privileged half reads its own configuration for what it decides by.
@@ -57,7 +58,7 @@ section! {
         /// Empty: the system's.
         ca_file: String = String::new(), Kind::Text, InState::Never;
         /// A connection that brings less than `stall_bytes` in so long is given up, and another one tried.
-        // 2G brings ten times as much to each of several connections.
+        // 2G delivers ten times as much to each of several connections.
         stall_seconds: u64 = 60, seconds(5, 3600), InState::Never;
         /// See `stall_seconds`.
         stall_bytes: u64 = 16 * 1024, bytes(1, 16 * MIB), InState::Never;
@@ -95,7 +96,7 @@ choice! {
 }
 
 impl UpdateSettings {
-    /// The channel's address and its mirrors', in the order they are asked; none without `update.url`.
+    /// The channel's address and its mirrors, in the order they are tried; empty without `update.url`.
     pub fn bases(&self) -> Vec<String> {
         let first = (!self.url.is_empty()).then(|| self.url.clone());
         first.into_iter().chain(self.mirrors.iter().cloned()).collect()
@@ -107,7 +108,7 @@ impl UpdateSettings {
     }
 }
 
-/// Rules between its keys, and what a line of text must be: which keys, and what is wrong.
+/// The violated rules between its keys and the syntax errors in its texts, each with its key.
 pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     let update = &settings.update;
     let mut faults = Vec::new();
@@ -187,26 +188,26 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
             format!("update.health_units has \"{unit}\"; name each service, without * and ?"),
         );
     }
-    // Old blocks there are removed.
+    // Old blocks in it are deleted, so it must not be shared.
     for message in own_folder("update.spool_dir", &update.spool_dir, settings, "give it a folder of its own") {
         broken("update.spool_dir", message);
     }
     faults
 }
 
-/// Where a channel may be: at an address, or in a folder of this machine (a stick, a share).
+/// Whether it is a valid address of a channel: https, or a folder of this machine (a stick, a share).
 pub fn is_base(text: &str) -> bool {
     is_https(text) || crate::config::words::full_path(text)
 }
 
-/// `https://host…` without a name, a query or a fragment, and nothing that has to be guessed.
+/// Whether it is `https://host…` without user name, query or fragment, in plain characters only.
 pub fn is_https(url: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/[]%".contains(&byte);
     url.strip_prefix("https://")
         .is_some_and(|rest| !rest.starts_with(['/', ':']) && !rest.is_empty() && rest.bytes().all(plain))
 }
 
-/// What `update.health_urls` may hold: https anywhere, http only on this machine.
+/// Whether it is valid in `update.health_urls`: https anywhere, http only on this machine.
 pub fn is_probe(url: &str) -> bool {
     let local = ["http://localhost", "http://127.0.0.1", "http://[::1]"];
     let near = local.iter().find_map(|base| url.strip_prefix(base));
@@ -215,7 +216,7 @@ pub fn is_probe(url: &str) -> bool {
         || near.is_some_and(|rest| (rest.is_empty() || rest.starts_with([':', '/'])) && rest.bytes().all(plain))
 }
 
-/// A proxy may want a name and a password, as in `http://name:word@proxy:3128`.
+/// A proxy may have a user name and a password, as in `http://name:word@proxy:3128`.
 fn is_proxy(url: &str) -> bool {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     rest.is_some_and(|rest| {
@@ -223,7 +224,7 @@ fn is_proxy(url: &str) -> bool {
     })
 }
 
-/// A semantic version, roughly: digits and dots, then perhaps more (semver.org, 2.0.0).
+/// Roughly a semantic version: three numbers with dots, then optional suffixes (semver.org, 2.0.0).
 pub fn is_version(text: &str) -> bool {
     let core = text.split(['-', '+']).next().unwrap_or_default();
     let number = |part: &str| (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
