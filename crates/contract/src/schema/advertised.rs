@@ -1,17 +1,17 @@
-//! What a listing advertises of arguments that a tool takes in more forms.
+//! The advertised form of arguments that accept more forms.
 //!
-//! The SDKs that hand tools to models take a part of JSON Schema (decision 230): no list of types, no enum of several
-//! types, no free map. A property that accepts more than that names what is advertised in its place:
-//! `#[schemars(extend("x-advertised" = ...))]`. `schemas/` then has the advertised form in `inputSchema`, and what is
-//! accepted in `accepts`.
+//! The SDKs that pass tools to models support only a part of JSON Schema (decision 230): no list of types, no enum of
+//! several types, no free map. A property that accepts more specifies its advertised form:
+//! `#[schemars(extend("x-advertised" = ...))]`. The files in `schemas/` then have the advertised form in `inputSchema`
+//! and the accepted form in `accepts`.
 
 use serde_json::{Map, Value};
 
-/// The keyword; it never leaves this program.
+/// The keyword, which is never published.
 const MARK: &str = "x-advertised";
 
-/// Parts the `schema` that the types make: returns what is advertised, and the accepted schema of each property that differs,
-/// by its name.
+/// Splits the `schema` generated from the types: returns the advertised schema, and the accepted schemas of the
+/// properties that differ, by name.
 pub fn split(mut schema: Value) -> (Value, Map<String, Value>) {
     let mut accepts = Map::new();
     for (name, property) in schema["properties"].as_object_mut().into_iter().flatten() {
@@ -32,7 +32,7 @@ pub fn split(mut schema: Value) -> (Value, Map<String, Value>) {
     (schema, accepts)
 }
 
-/// The schema that is executed: `advertised`, where the properties in `accepts` are the accepted ones.
+/// The schema for validation: `advertised`, with the properties in `accepts` replaced by their accepted schemas.
 pub fn executed(mut advertised: Value, accepts: Map<String, Value>) -> Value {
     for (name, mut accepted) in accepts {
         let property = &mut advertised["properties"][&name];

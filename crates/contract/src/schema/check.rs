@@ -1,9 +1,9 @@
-//! Executes a schema: whether a value fits it, and if not, what is wrong where.
+//! Validates a value against a schema, and reports what is wrong where.
 //!
-//! JSON Schema 2020-12, the keywords our types make and no others: one this file does not know is an error when the schema is
-//! compiled, never passed over. `format` is a promise here, not the annotation that the draft makes of it. The `jsonschema`
-//! crate did this before; it took an eighth of the binary (its five drafts and two engines of expressions), and is now the
-//! oracle that the contract tests compare with.
+//! JSON Schema 2020-12, with only the keywords that this program's types generate. An unknown keyword is an error when
+//! the schema is compiled and is never ignored. `format` is enforced here; the draft makes it an annotation. The
+//! `jsonschema` crate did this before, but with its five drafts and two regular expression engines it was an eighth of
+//! the binary. The contract tests now compare with it.
 
 use super::{
     fault::{Fault, Wrong},
@@ -13,14 +13,14 @@ use super::{
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-/// A schema, ready to be executed.
+/// A compiled schema.
 #[derive(Debug)]
 pub struct Checker(pub(super) Node);
 
-/// One schema of the tree. What it does not say is empty.
+/// One schema of the tree. Absent keywords are empty.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// `false`: nothing fits.
+    /// The schema `false`, which no value fits.
     pub(super) never: bool,
     pub(super) types: Vec<Type>,
     pub(super) one_of_these: Option<Vec<Value>>,
@@ -74,7 +74,7 @@ pub(super) struct Object {
 
 impl Checker {
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first fault.
     pub fn check<'v>(&self, value: &'v Value) -> Result<(), Fault<'v>> {
         self.0.check(value)
     }
@@ -83,8 +83,8 @@ impl Checker {
         self.check(value).is_ok()
     }
 
-    /// Takes out of `value` the optional properties that are null: models with strict schemas send every property, and null for
-    /// those they do not want. A null where something is required stays, and is refused by [`Checker::check`].
+    /// Removes optional properties that are null from `value`: models with strict schemas send every property, and null
+    /// for those they do not use. A null for a required property stays, and is refused by [`Checker::check`].
     pub fn without_nulls(&self, value: &mut Value) {
         self.0.without_nulls(value);
     }
@@ -163,7 +163,7 @@ impl Type {
     }
 }
 
-/// Equal as JSON Schema means it: 1 and 1.0 are.
+/// Equality as in JSON Schema: 1 equals 1.0.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),

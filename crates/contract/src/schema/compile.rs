@@ -1,4 +1,4 @@
-//! Schemas made ready to be executed.
+//! Compiles schemas.
 
 use super::{
     check::{Checker, List, Node, Object, Text, Type},
@@ -7,12 +7,13 @@ use super::{
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-/// How deep schemas may nest, `$ref` counted: ours are inlined, and one that refers to itself has no end.
+/// Maximum nesting of schemas, including `$ref`. This program's schemas are inlined, and one that refers to itself
+/// would not end.
 const DEEPEST: usize = 32;
 
 impl Checker {
     /// # Errors
-    /// A sentence naming the keyword that is not one of ours, or has no value it can have.
+    /// A sentence naming the keyword that is unknown or has an invalid value.
     pub fn new(schema: &Value) -> Result<Self, String> {
         Node::of(schema, schema, 0).map(Self)
     }
@@ -48,7 +49,7 @@ impl Node {
         let count = || value.as_u64().map(Some).ok_or_else(bad);
         let several = || value.as_array().ok_or_else(bad)?.iter().map(of).collect::<Result<Vec<_>, _>>();
         match word {
-            // Words for readers, and where parts of the schema are kept for `$ref`.
+            // Annotations, and containers of schemas for `$ref`.
             "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly" | "$schema"
             | "$id" | "$comment" | "$defs" | "definitions" | "$anchor" => {}
             // Extensions of MCP (`x-mcp-header`).
@@ -99,7 +100,7 @@ impl Node {
                 let part = |word: &str| words.get(word).map_or_else(|| Ok(Node::default()), of);
                 self.condition = Some(Box::new([of(value)?, part("then")?, part("else")?]));
             }
-            // Nothing without `if`, and read with it.
+            // No effect without `if`, and read together with it.
             "then" | "else" => {}
             _ => return Err(format!("{word} is not a keyword this server executes")),
         }

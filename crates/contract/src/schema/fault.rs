@@ -1,23 +1,23 @@
-//! What is wrong with a value, and the refusal that is made of it.
+//! A fault in a value, and the error that is made from it.
 
 use super::check::Type;
 use base::{error::ToolError, redact::is_secret_name};
 use serde_json::Value;
 
-/// The first thing found wrong.
+/// The first fault found.
 #[derive(Debug)]
 pub struct Fault<'v> {
-    /// What is wrong itself, not what holds it.
+    /// The faulty value itself, not its container.
     value: &'v Value,
     wrong: Wrong,
-    /// JSON Pointer (RFC 6901) to it.
+    /// The JSON Pointer (RFC 6901) to it.
     path: String,
 }
 
 #[derive(Debug)]
 pub(super) enum Wrong {
     Type(Vec<Type>),
-    /// A property the schema does not know.
+    /// A property that is not in the schema.
     Unknown(String),
     Missing(String),
     NoneOf(Vec<Value>),
@@ -31,18 +31,18 @@ impl<'v> Fault<'v> {
         Self { value, wrong, path: String::new() }
     }
 
-    /// The same fault, seen from what holds the value as `name`.
+    /// The same fault, relative to the container that has the value as `name`.
     pub(super) fn inside(mut self, name: &str) -> Self {
         self.path.insert_str(0, &format!("/{}", name.replace('~', "~0").replace('/', "~1")));
         self
     }
 
-    /// Where, as a JSON Pointer; empty for the whole.
+    /// The JSON Pointer to the fault; empty for the whole value.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The refusal of arguments `args`: names the parameter, what was expected and what came.
+    /// The error for arguments `args`, naming the parameter, what was expected and what was found.
     pub fn refusal(&self, args: &Value) -> ToolError {
         let mut path = self.path.clone();
         let subject = if path.is_empty() { "arguments".into() } else { format!("parameter '{}'", dotted(&path)) };
@@ -99,7 +99,7 @@ fn dotted(pointer: &str) -> String {
     pointer.trim_start_matches('/').replace('/', ".")
 }
 
-/// Long strings come back cut: an error is not a mirror.
+/// Truncates strings to 80 characters, because errors must not repeat arbitrary input.
 fn shortened(value: &Value) -> Value {
     match value {
         Value::String(text) if text.chars().count() > 80 => Value::String(text.chars().take(80).chain(['…']).collect()),

@@ -1,4 +1,4 @@
-//! The formats our schemas promise (JSON Schema 2020-12, section 7.3).
+//! The formats that this program's schemas use (JSON Schema 2020-12, section 7.3).
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Schemas from types; the folder's other files execute them.
+//! Generates schemas from types. The other files of this folder validate values against them.
 
 pub mod advertised;
 mod check;
@@ -15,10 +15,10 @@ pub use projection::projection;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
-/// JSON Schema 2020-12 of the result `S`, inlined and without `$schema`: what `tools/list` returns and `schemas/` holds.
+/// JSON Schema 2020-12 of the result `S`, inlined and without `$schema`, for `tools/list` and `schemas/`.
 ///
-/// Its objects are open: a field may come without a new schema version (docs/contract/README.md), and a client that kept an
-/// older schema must go on accepting the answer.
+/// Its objects are open: a field may be added without a new schema version (docs/contract/README.md), and a client with
+/// an older schema must still accept the answer.
 pub fn of<S: JsonSchema>() -> Value {
     let mut schema = generate::<S>();
     open(&mut schema);
@@ -38,15 +38,15 @@ fn finish(mut schema: Value) -> Value {
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
         object.remove("description");
-        // The reference form of an empty object has no "properties"; clients expect the key.
+        // The generated schema of an empty object has no "properties"; clients expect the key.
         object.entry("properties").or_insert_with(|| Value::Object(Default::default()));
     }
     schema
 }
 
-/// The same for arguments. Their objects are closed: an unknown one is refused. A Rust integer becomes the range it holds, so
-/// that the schema refuses what the parser would. What may be left out may also be null ([`Checker::without_nulls`]), which
-/// the schema does not repeat at every property.
+/// The same for arguments. Their objects are closed: unknown properties are refused. Rust integers become ranges, so
+/// that the schema refuses what the parser would. Optional properties may also be null ([`Checker::without_nulls`]),
+/// which the schema does not repeat at every property.
 pub fn of_arguments<S: JsonSchema>() -> Value {
     let mut schema = generate::<S>();
     ranges(&mut schema);
@@ -67,7 +67,7 @@ fn open(value: &mut Value) {
     }
 }
 
-/// Takes null out of what a value may be.
+/// Removes null from the allowed values.
 fn not_null(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -116,7 +116,7 @@ fn ranges(value: &mut Value) {
     }
 }
 
-/// Drops Rust-only formats such as `uint8`: readers of the contract see ranges, not Rust widths.
+/// Removes Rust-only formats such as `uint8`: the published contract has ranges, not Rust types.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -126,7 +126,7 @@ fn strip(value: &mut Value) {
             if rust_only {
                 map.remove("format");
             }
-            // What may be null and is left out is null: no news, and every listing would carry it.
+            // A default of null adds no information, and would be in every listing.
             if map.get("default") == Some(&Value::Null) && map.contains_key("type") {
                 map.remove("default");
             }

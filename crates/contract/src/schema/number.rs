@@ -1,4 +1,4 @@
-//! What a number may be. Integers are compared as integers: 2^53 + 1 is not 2^53.
+//! The bounds of numbers. Integers are compared as integers: 2^53 + 1 is not 2^53.
 
 use serde_json::Number;
 use std::cmp::Ordering;

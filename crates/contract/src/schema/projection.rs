@@ -1,15 +1,15 @@
-//! The part of an output schema that a listing carries.
+//! The part of an output schema that is listed.
 
 use serde_json::{Map, Value};
 
-/// A listed output schema shows as many levels of objects as fit into so many bytes, the first one always: with all of them
-/// output schemas were two thirds of a list. `tools.describe` and `schemas/` have the whole.
+/// Maximum bytes of a listed output schema. It has as many levels of objects as fit, and always the first: with all
+/// levels, output schemas were two thirds of a list. `tools.describe` and `schemas/` have the full schema.
 const ENOUGH: usize = 400;
 /// The deepest result has fewer levels.
 const DEEPEST: usize = 8;
 
-/// `schema` without what only a reader of the contract wants: names, types, and which fields always come. Every value that
-/// fits `schema` fits its projection (`tests/it/contract/listed.rs`).
+/// `schema` reduced to names, types and required fields. Every value that fits `schema` fits its projection
+/// (`tests/it/contract/listed.rs`).
 pub fn projection(schema: &Value) -> Value {
     let mut shown = level(schema, 1);
     for levels in 2..=DEEPEST {

@@ -1,6 +1,7 @@
-//! Addresses of devices on an I2C bus, one and many: 7 bits, without those the specification reserves.
+//! Addresses of devices on an I2C bus, single and in sets: 7 bits, without the addresses that the specification
+//! reserves.
 //!
-//! UM10204 (I2C-bus specification), section 3.1.12: 0x00-0x07 and 0x78-0x7f mean something else than a device.
+//! UM10204 (I2C-bus specification), section 3.1.12: 0x00-0x07 and 0x78-0x7f do not address a device.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::fmt;
@@ -14,27 +15,27 @@ pub const HIGHEST: u8 = 0x77;
 pub struct Address(u8);
 
 impl Address {
-    /// `None` for a reserved one and for what has more than 7 bits.
+    /// `None` for a reserved address or one of more than 7 bits.
     pub fn new(number: u8) -> Option<Self> {
         (LOWEST..=HIGHEST).contains(&number).then_some(Self(number))
     }
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// Every one, ascending.
+    /// All addresses, ascending.
     pub fn all() -> impl Iterator<Item = Self> {
         (LOWEST..=HIGHEST).map(Self)
     }
 }
 
-/// `0x48`, as everybody writes them.
+/// The usual notation, `0x48`.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#04x}", self.0)
     }
 }
 
-/// Some addresses: a bit for each.
+/// A set of addresses, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Addresses(u128);
 
@@ -63,12 +64,12 @@ impl Addresses {
     /// `0x48`, or `0x50-0x57` with both ends.
     ///
     /// # Errors
-    /// What is wrong with it, for the person who wrote it.
+    /// What is wrong with the text, for its author.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bad = || format!("\"{}\" is no address like \"0x48\" and no range like \"0x50-0x57\"", text.escape_debug());
         let one = |text: &str| {
             let digits = text.strip_prefix("0x").filter(|digits| (1..=2).contains(&digits.len())).ok_or_else(bad)?;
-            // from_str_radix takes a sign.
+            // `from_str_radix` accepts a sign.
             let number = digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(digits, 16));
             let number = number.and_then(Result::ok).ok_or_else(bad)?;
             Address::new(number).ok_or_else(|| format!("{text} is reserved; devices have 0x08 to 0x77"))
@@ -83,7 +84,7 @@ impl Addresses {
         Ok((first.0..=last.0).filter_map(Address::new).collect())
     }
 
-    /// As [`Addresses::parse`] reads them: neighbours as one range.
+    /// In the form that [`Addresses::parse`] reads, with adjacent addresses as one range.
     pub fn ranges(self) -> Vec<String> {
         let mut ranges: Vec<(Address, Address)> = Vec::new();
         for address in self.iter() {

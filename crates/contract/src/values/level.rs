@@ -1,4 +1,4 @@
-//! What is on a line, and what holds it there while nobody drives it.
+//! The level of a GPIO line, and the pull resistor that holds it while it is not driven.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Not;

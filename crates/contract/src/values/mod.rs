@@ -1,5 +1,5 @@
-//! Plain values that settings, tools and hardware share: a pin, a level, addresses on a bus, hours of a week. They know no module of the
-//! program but the reader of time zones (`os::clock`).
+//! Plain values that settings, tools and hardware share: a pin, a level, addresses on a bus, hours of a week. They
+//! depend on no module of the program except the reader of time zones (`os::clock`).
 
 pub mod address;
 mod level;

@@ -4,7 +4,7 @@
 
 use super::Pull;
 
-/// A GPIO of the header by its Broadcom number, 0-27. Cannot be another number.
+/// A GPIO of the header by its Broadcom number, always 0-27.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pin(u8);
 
@@ -35,17 +35,17 @@ impl Pin {
     pub fn header(self) -> u8 {
         CONTACTS[usize::from(self.0)]
     }
-    /// The pin of contact `contact` of the header; `None` for power and ground, and for what is no contact.
+    /// The pin at `contact` of the header; `None` for power, ground and numbers that are not contacts.
     pub fn at_contact(contact: u8) -> Option<Pin> {
         Pin::all().find(|pin| pin.header() == contact)
     }
-    /// The pull that the pin has from power-on until somebody sets another. The same on all three chips: "BCM2835 ARM
-    /// Peripherals", table 6-31; "BCM2711 ARM Peripherals", table 93; "RP1 Peripherals", PADS_BANK0. The boards' own
-    /// resistors are not in it: GPIO 2 and 3 have 1.8 kOhm to 3.3 V everywhere but on the Compute Modules.
+    /// The pull of the pin from power-on until it is changed. The same on all three chips: "BCM2835 ARM Peripherals",
+    /// table 6-31; "BCM2711 ARM Peripherals", table 93; "RP1 Peripherals", PADS_BANK0. It does not include the boards'
+    /// own resistors: GPIO 2 and 3 have 1.8 kOhm to 3.3 V except on the Compute Modules.
     pub const fn pull_at_power_on(self) -> Pull {
         if self.0 <= 8 { Pull::Up } else { Pull::Down }
     }
-    /// GPIO 0 and 1 read the identification EEPROM of an add-on board at boot and are left alone.
+    /// GPIO 0 and 1 are reserved: the identification EEPROM of an add-on board is read through them at boot.
     pub const fn is_reserved(self) -> bool {
         self.0 <= 1
     }

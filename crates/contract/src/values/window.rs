@@ -8,22 +8,22 @@ use std::fmt;
 const DAY: u16 = 24 * 60;
 const NAMES: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// Some hours of some days. What ends at or before its beginning ends on the next day.
+/// Hours on some days. If the end is not after the start, it is on the next day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Window {
-    /// Bit 0 is Monday; those on which it begins.
+    /// The days on which it begins; bit 0 is Monday.
     days: u8,
     /// Minutes after midnight.
     from: u16,
-    /// Minutes after midnight, up to 24:00; not itself within.
+    /// Minutes after midnight, up to 24:00, exclusive.
     to: u16,
     text: String,
 }
 
 impl Window {
-    /// `[days] HH:MM-HH:MM`; days are `mon`, `mon-fri` or `sat,sun`, all of them where none are named. `None` when it is
-    /// not written so.
+    /// `[days] HH:MM-HH:MM`; days are `mon`, `mon-fri` or `sat,sun`, and all days if omitted. `None` for a malformed
+    /// text.
     pub fn parse(text: &str) -> Option<Self> {
         let (days, hours) = match text.split_once(' ') {
             Some((days, hours)) => (parse_days(days)?, hours),
@@ -48,7 +48,7 @@ fn parse_days(text: &str) -> Option<u8> {
     text.split(',').try_fold(0, |days, part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (day(first)?, day(last)?);
-        // "fri-mon" goes over the end of the week.
+        // "fri-mon" continues past the end of the week.
         let length = (last + 7 - first) % 7;
         Some((0..=length).fold(days, |days, step| days | 1 << ((first + step) % 7)))
     })
@@ -78,7 +78,7 @@ impl From<Window> for String {
     }
 }
 
-/// Several windows; none at all means always.
+/// Several windows; an empty list means always.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Windows(pub Vec<Window>);
@@ -88,8 +88,8 @@ impl Windows {
         self.0.is_empty()
     }
 
-    /// Whether one of them is open at `unix_seconds`; else the seconds until the next one opens, to the minute.
-    /// A zone whose rules do not cover that time is taken for UTC.
+    /// `None` if one of them is open at `unix_seconds`, otherwise the seconds until the next one opens, at a full
+    /// minute. If the zone's rules do not cover that time, UTC is used.
     pub fn wait(&self, unix_seconds: i64, zone: &Zone) -> Option<u64> {
         let offset = |at: i64| zone.offset(at).map_or(0, |(offset, _)| i64::from(offset));
         let open = |at: i64| {
@@ -102,7 +102,7 @@ impl Windows {
         if self.is_always() || open(unix_seconds) {
             return None;
         }
-        // At most a week and a changed hour away. Windows begin with a minute; time zones move by whole ones.
+        // The next start is at most a week and a clock change away. Windows and offsets are in whole minutes.
         let next = (unix_seconds.div_euclid(60) + 1) * 60;
         let found = (0..8 * i64::from(DAY)).map(|step| next + step * 60).find(|at| open(*at));
         found.map(|at| at.abs_diff(unix_seconds))
