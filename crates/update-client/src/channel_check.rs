@@ -1,4 +1,4 @@
-//! What the channel has for this device.
+//! Finds the release in the channel for this device.
 
 use crate::UpdateClient;
 use crate::fetch::{HttpClient, Limits, look};
@@ -21,20 +21,20 @@ use update::{
 pub struct Offer {
     pub channel: String,
     pub release: channel::Offer,
-    /// Where the bundle is, best first.
+    /// Places of the bundle, in order of preference.
     pub places: Vec<Place>,
 }
 
-/// What a look at a channel found.
+/// The result of a check of a channel.
 #[derive(Clone, Debug)]
 pub struct ChannelCheck {
-    /// What this device may install now.
+    /// The release that this device may install now.
     pub offer: Option<Offer>,
-    /// The newest there is, whether it is for this device now or not.
+    /// The newest release, whether or not this device may install it now.
     pub newest: Option<Offer>,
-    /// Why there is no offer, though something newer is there.
+    /// Why there is no offer although there is a newer release.
     pub held: Option<String>,
-    /// What a person should know.
+    /// Notes for a person.
     pub notes: Vec<String>,
     /// Milliseconds since 1970 UTC.
     pub checked_ms: i64,
@@ -48,16 +48,17 @@ impl Offer {
 }
 
 impl UpdateClient {
-    /// Fetches and verifies the index of `channel`, and chooses from it for this device: `version`, or the newest that it may have.
+    /// Fetches and verifies the index of `channel`, and chooses a release for this device: `version`, or the newest
+    /// that it may install.
     ///
     /// # Errors
-    /// `failed_precondition` where no channel is configured, `unavailable` when it does not answer, `verification_failed` when what
-    /// it answers is not signed for this, is expired or older than one seen before.
+    /// `failed_precondition` when no channel is configured, `unavailable` when it does not answer,
+    /// `verification_failed` when its index is not correctly signed, has expired, or is older than one seen before.
     pub async fn find(&self, channel: &str, version: Option<&str>) -> Result<ChannelCheck, ToolError> {
         self.look_for(channel, version, false).await
     }
 
-    /// The same for an install that nobody asked for: what a person took back is not for it.
+    /// The same for an automatic install, which excludes releases that a person rolled back.
     pub(crate) async fn find_by_itself(&self, channel: &str) -> Result<ChannelCheck, ToolError> {
         self.look_for(channel, None, true).await
     }
@@ -70,7 +71,7 @@ impl UpdateClient {
                 .hint("set update.url to the address of the channels' files, or install a bundle with `raspi-mcp slot install`"));
         }
         let status = self.0.agent.get::<GetUpdateStatus>().await?;
-        // A simulated machine's clock is this one's, which is somebody's PC.
+        // A simulated machine uses the clock of the computer it runs on.
         let synchronised = status.simulated || synchronized(&self.0.root) == Some(true);
         let http = self.http_client_from(status.time_floor, synchronised)?;
         let bases = update.bases();
@@ -88,7 +89,8 @@ impl UpdateClient {
         self.trust_newer(looked.newer).await?;
         let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
         {
-            // Looks overlap: a tool's, a trial's. They are written down one after the other, and no key's number falls.
+            // Checks can overlap: a tool's, a trial's. Their results are stored one after the other, and no key's
+            // number decreases.
             let _turn = self.0.remembering.lock().await;
             blocking::run("update", move |_| {
                 let kept = recall(&folder, &now_seen.channel).filter(|kept| kept.product == now_seen.product);
@@ -119,7 +121,7 @@ impl UpdateClient {
         Ok(found)
     }
 
-    /// This device, as the channel has to know it. A version that a caller names stands in for `update.pin`.
+    /// This device as described to the channel. A version that a caller names replaces `update.pin`.
     fn device(&self, status: &UpdateStatus, version: Option<&str>, by_itself: bool) -> Device {
         let update = &self.0.settings.update;
         let running = status.slots.iter().find(|slot| slot.running);
@@ -142,7 +144,7 @@ impl UpdateClient {
         }
     }
 
-    /// The root of trust so far, and what was last believed of a channel.
+    /// The current root of trust, and what was last accepted from a channel.
     async fn remembered(&self, channel: &str) -> Result<(Roots, Option<channel::Seen>), ToolError> {
         let (file, folder) =
             (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
@@ -160,9 +162,9 @@ impl UpdateClient {
         .await
     }
 
-    /// The way out, with its limits.
+    /// An HTTP client with the limits of downloads.
     pub(crate) async fn http_client(&self) -> Result<Arc<HttpClient>, ToolError> {
-        // Without an agent the clock is all there is to judge certificates by.
+        // Without an agent, only the clock is available to check certificates.
         let status = self.0.agent.get::<GetUpdateStatus>().await.ok();
         let simulated = status.as_ref().is_some_and(|status| status.simulated);
         let synchronised = simulated || synchronized(&self.0.root) == Some(true);

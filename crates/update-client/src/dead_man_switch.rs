@@ -1,4 +1,4 @@
-//! The dead man's switch: after a commit, somebody has to hear of the channel again within `update.dead_man_hours`.
+//! The dead man's switch: after a commit, the channel must answer again within `update.dead_man_hours`.
 
 use crate::UpdateClient;
 use agent::{
@@ -16,21 +16,21 @@ use tokio::{
 };
 use update::{channel::recall, status::Phase};
 
-/// For so long after its start a server goes on looking, whatever the clock says: a device that lay in a drawer, or whose clock was
-/// set just now, had no chance to hear anybody.
+/// Minimum time after the server's start, whatever the clock says: a device that was switched off for long, or whose
+/// clock was just set, had no chance to reach the channel before.
 const CHANCE: Duration = Duration::from_secs(3600);
-/// An agent that could not be told, or has no time for it now, is told again after so long.
+/// Pause before the agent is called again, when it could not be reached or was busy.
 const AGAIN: Duration = Duration::from_secs(600);
 
 impl UpdateClient {
-    /// Waits for it, where the configuration wants that; looks at the channel itself before it says that nobody is there.
+    /// Runs the switch if it is configured. Checks the channel itself before it requests the rollback.
     pub(crate) async fn dead_man_switch(&self) {
         let hours = i64::from(self.0.settings.update.dead_man_hours);
         if hours == 0 || self.0.settings.update.url.is_empty() {
             return;
         }
         let (mut moved, chance) = (self.0.moved.subscribe(), Instant::now() + CHANCE);
-        // The commit that the agent was told of: of each it is told once.
+        // The commit for which the agent was called; it is called once per commit.
         let mut told = None;
         loop {
             let since = match self.unheard_since().await {
@@ -79,7 +79,8 @@ impl UpdateClient {
         }
     }
 
-    /// When the running version was committed, if the channel was not heard since then: milliseconds since 1970 UTC.
+    /// When the running version was committed, in milliseconds since 1970 UTC, if the channel was not reached since
+    /// then.
     async fn unheard_since(&self) -> Result<Option<i64>, ToolError> {
         let status = self.0.agent.get::<GetUpdateStatus>().await?;
         let committed = || {
@@ -95,7 +96,7 @@ impl UpdateClient {
     }
 }
 
-/// Whether the same may be answered with something else later.
+/// Whether the error may be temporary.
 fn passes(error: &ToolError) -> bool {
     use ErrorCode::{Conflict, ResourceExhausted, Timeout, Unavailable};
     matches!(error.code, Conflict | ResourceExhausted | Timeout | Unavailable)

@@ -1,4 +1,4 @@
-//! Looks at what works on this machine now: the server's part of rule 5.
+//! Checks what works on this machine now: the server's part of rule 5.
 
 use crate::UpdateClient;
 use crate::fetch::HttpClient;
@@ -30,16 +30,17 @@ use tokio::{
 };
 use update::health::{Look, Probe};
 
-/// Echo requests to the gateway, and how long each waits: some answer the first one late, with an address to resolve.
+/// Number of echo requests to the gateway, and the wait for each. Some gateways answer the first one late, because they
+/// have to resolve an address.
 const ECHOES: u16 = 3;
 const ECHO: Duration = Duration::from_secs(1);
-/// For the channel's index, with what may have to be looked up and agreed on before.
+/// Timeout for the channel's index, including DNS and TLS.
 const CHANNEL: Duration = Duration::from_secs(20);
-/// For the server's own socket and for each web address.
+/// Timeout for the server's own socket and for each URL.
 const ANSWER: Duration = Duration::from_secs(10);
 
 impl UpdateClient {
-    /// One look. Takes as long as what does not answer: half a minute at most.
+    /// One check of everything. Takes as long as the slowest part, at most half a minute.
     pub(crate) async fn look(&self, machine: &Machine) -> Look {
         let (gateway, channel, units, urls, server) =
             futures::join!(gateway(machine), self.channel(), self.units(machine), self.urls(), self.server());
@@ -51,7 +52,7 @@ impl UpdateClient {
             return None;
         }
         let channel = self.0.settings.update.channel.clone();
-        // A download may wait for a day and try for minutes; a look is of now.
+        // A download may wait for a day and retry for minutes; this check is about now.
         let asked = tokio::time::timeout(CHANNEL, self.find(&channel, None)).await;
         Some(match asked {
             Ok(found) => found.map(drop).map_err(|error| error.message),
@@ -59,8 +60,8 @@ impl UpdateClient {
         })
     }
 
-    /// Services that start with the machine and run, and those that are configured: what may come and go by itself (started over
-    /// D-Bus, by a timer or a person) is not among them.
+    /// Services that are enabled and running, and those that are configured. Services that come and go (started over
+    /// D-Bus, by a timer or a person) are not included.
     async fn units(&self, machine: &Machine) -> BTreeMap<String, Probe> {
         let wanted = &self.0.settings.update.health_units;
         let (listed, files) = futures::join!(list::loaded(&machine.bus), machine.systemd.enabled.files(&machine.bus));
@@ -93,7 +94,7 @@ impl UpdateClient {
         join_all(probes).await.into_iter().collect()
     }
 
-    /// Asks this very server over its own socket, as any program would.
+    /// Sends a request to this server over its own socket, like any client.
     async fn server(&self) -> Option<Probe> {
         let socket = &self.0.settings.socket;
         if !socket.enabled {
@@ -112,12 +113,12 @@ impl UpdateClient {
     }
 }
 
-/// Interfaces with hardware of their own, and whether each is up with an address.
+/// Physical interfaces, and whether each is up with an address.
 fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
     let root = &machine.root;
     let Ok((found, _)) = interface::read(root) else { return BTreeMap::new() };
     let hardware = found.into_iter().filter(|found| matches!(found.kind, Kind::Ethernet | Kind::Wifi));
-    // A family that cannot be read has none: then the other one counts.
+    // An address family that cannot be read has no addresses; the other one is then used.
     let (v4, v6) = (address::v4(root).unwrap_or_default(), address::v6(root).unwrap_or_default());
     let has_address = |found: &interface::Interface| {
         v4.iter().any(|address| address.index == found.index)
@@ -131,11 +132,12 @@ fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
     hardware.map(|found| (found.name.clone(), of(&found))).collect()
 }
 
-/// Whether the default gateway answers to an echo request.
+/// Whether the default gateway answers an echo request.
 async fn gateway(machine: &Machine) -> Option<Probe> {
     let routes = route::read(&machine.root).ok()?;
     let defaults = route::Defaults::of(&routes);
-    // A link-local gateway needs the number of its interface; those of IPv6 mostly are, so IPv4 goes first.
+    // A link-local gateway needs the index of its interface. IPv6 gateways mostly are link-local, so IPv4 is tried
+    // first.
     let target = [defaults.v4, defaults.v6].into_iter().flatten().find_map(|route| {
         Some(match route.gateway? {
             IpAddr::V4(ip) => SocketAddr::from((ip, 0)),
@@ -162,7 +164,8 @@ async fn reached(target: SocketAddr) -> Probe {
     Err(why)
 }
 
-/// Whether a configured address answers with success: over https by the rules of downloads, on this machine without TLS as well.
+/// Whether a configured URL answers with success: over https by the rules of downloads, and on this machine also
+/// without TLS.
 async fn answers(http: &Result<Arc<HttpClient>, ToolError>, url: &str) -> Probe {
     match url.strip_prefix("http://") {
         Some(rest) => here(rest).await,
@@ -170,7 +173,7 @@ async fn answers(http: &Result<Arc<HttpClient>, ToolError>, url: &str) -> Probe 
     }
 }
 
-/// One request without TLS, to this machine: the configuration takes no other (`config::sections::update::is_probe`).
+/// One request without TLS, to this machine; the configuration accepts no other (`config::sections::update::is_probe`).
 async fn here(rest: &str) -> Probe {
     let (host, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
     let slash = if path.starts_with('/') { "" } else { "/" };

@@ -1,6 +1,6 @@
-//! Echo requests without any right: ICMP datagram sockets (icmp(7), `net.ipv4.ping_group_range`), IPv4 and IPv6.
+//! Echo requests without privileges: ICMP datagram sockets (icmp(7), `net.ipv4.ping_group_range`), IPv4 and IPv6.
 //!
-//! The kernel chooses the identifier, computes the checksum and hands over only answers to this socket's own requests.
+//! The kernel sets the identifier, computes the checksum and delivers only answers to this socket's own requests.
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 use std::{
@@ -13,26 +13,26 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// As much as ping(8) sends: 56 bytes behind the header of 8.
+/// The same as ping(8): 56 bytes after a header of 8.
 const LENGTH: usize = 64;
 const REQUEST_V4: u8 = 8;
 const REPLY_V4: u8 = 0;
 const REQUEST_V6: u8 = 128;
 const REPLY_V6: u8 = 129;
 
-/// A socket that asks one address for echoes.
+/// A socket for echo requests to one address.
 pub struct Echo {
-    /// A datagram socket to the standard library; what protocol it speaks, the kernel knows.
+    /// The standard library treats it as a UDP socket; the kernel handles the protocol.
     socket: UdpSocket,
     v6: bool,
 }
 
-/// Why there is no socket.
+/// Why the socket could not be opened.
 #[derive(Debug)]
 pub enum Refusal {
     /// This user's groups are outside `ping_group_range`, or a sandbox forbids it.
     NotAllowed(io::Error),
-    /// No way there, or no address to ask.
+    /// No route, or no address to send to.
     NoWay(io::Error),
 }
 
@@ -52,11 +52,11 @@ impl Echo {
         Ok(Self { socket, v6 })
     }
 
-    /// Sends request number `sequence` and waits for its echo; `None` when there is none within `wait`. Dropping the future
-    /// ends the wait.
+    /// Sends request number `sequence` and waits for its echo; `None` if there is none within `wait`. Dropping the
+    /// future ends the wait.
     ///
     /// # Errors
-    /// What the network says: `HostUnreachable`, `NetworkUnreachable`, ...
+    /// Errors of the network: `HostUnreachable`, `NetworkUnreachable`, ...
     pub async fn probe(&self, sequence: u16, wait: Duration) -> io::Result<Option<Duration>> {
         let sent = Instant::now();
         self.socket.send(&packet(self.v6, sequence)).await?;
@@ -64,7 +64,7 @@ impl Echo {
             let mut buffer = [0; LENGTH * 2];
             loop {
                 let length = self.socket.recv(&mut buffer).await?;
-                // An echo of an earlier request comes too late: it counted as lost.
+                // The echo of an earlier request, which already counted as lost, is ignored.
                 if is_answer(self.v6, sequence, buffer.get(..length).unwrap_or_default()) {
                     return Ok::<_, io::Error>(sent.elapsed());
                 }
@@ -74,7 +74,7 @@ impl Echo {
     }
 }
 
-/// RFC 792 and RFC 4443, section 4.1: type, code, checksum, identifier, sequence; then anything.
+/// RFC 792 and RFC 4443, section 4.1: type, code, checksum, identifier, sequence, then data.
 fn packet(v6: bool, sequence: u16) -> [u8; LENGTH] {
     let mut packet = [0; LENGTH];
     packet[0] = if v6 { REQUEST_V6 } else { REQUEST_V4 };
@@ -90,7 +90,8 @@ fn is_answer(v6: bool, sequence: u16, packet: &[u8]) -> bool {
     packet.len() >= 8 && packet[0] == reply && packet[1] == 0 && packet[6..8] == sequence.to_be_bytes()
 }
 
-/// Whether an address stands for many machines, or for none: nothing to send echo requests to.
+/// Whether an address is of a single machine, to which an echo request can be sent: not multicast, broadcast or
+/// unspecified.
 pub fn is_one_machine(address: IpAddr) -> bool {
     let many = match address {
         IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
@@ -124,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Where this user may: the kernel answers for the loopback. Where not: it says so at once.
+    /// If this user is permitted, the kernel answers for the loopback; otherwise it refuses at once.
     #[tokio::test]
     async fn the_loopback_answers_where_this_user_may_ask() {
         match Echo::open("127.0.0.1:0".parse().unwrap()) {

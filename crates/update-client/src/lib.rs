@@ -1,13 +1,15 @@
-//! The server's side of updates: finds releases, runs the one update job, monitors a trial, and reports the state of it all.
+//! The server's side of updates: finds releases, runs the update job, monitors a trial, and reports the state of all.
 //!
-//! Knows `base`, `contract`, `hw`, `update` and `agent`.
+//! Depends on `base`, `contract`, `hw`, `update` and `agent`.
 //!
-//! [`UpdateClient`] is the state that the modules share; each adds what it does as methods. [`fetch`] brings bytes here and
-//! [`upload`] hands them to the agent; `channel_check` reads the channel's index and `preview` has a bundle judged; `update_job`
-//! is the job, `poller` begins one unasked; `trial_monitor` reports a new system's health from `health_probe`, and
-//! `dead_man_switch` asks to go back when the channel falls silent. `root_rotation` follows newer roots of trust.
+//! [`UpdateClient`] is the state that the modules share; each adds methods. [`fetch`] downloads and [`upload`] passes
+//! the data to the agent; `channel_check` reads the channel's index and `preview` has a bundle judged; `update_job` is
+//! the job, `poller` starts automatic ones; `trial_monitor` reports a new system's health from `health_probe`, and
+//! `dead_man_switch` requests a rollback when the channel does not answer. `root_rotation` follows newer roots of
+//! trust.
 //!
-//! Decides nothing about trust: what a bundle is worth, where it goes and whether a trial is committed is the agent's to say.
+//! Makes no trust decisions: the agent decides whether a bundle is valid, where it is written and whether a trial is
+//! committed.
 
 mod channel_check;
 mod dead_man_switch;
@@ -61,20 +63,20 @@ struct Inner {
     settings: Arc<Settings>,
     agent: AgentLink,
     wall: Wall,
-    /// Where job and baseline are kept.
+    /// The folder of job and baseline.
     folder: PathBuf,
     root: Root,
     seen: Mutex<Seen>,
-    /// What a channel said is written down by one at a time.
+    /// Serializes storing what a channel returned.
     remembering: tokio::sync::Mutex<()>,
-    /// Counts what may be news to those who watch `raspi://update`, beside the job's own.
+    /// Counts changes for those who watch `raspi://update`, in addition to the job's own.
     moved: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Seen {
     plans: plans::Plans,
-    /// What the last look at this boot's health found wrong, in words; `None` before the first one.
+    /// The problems that the last check of this boot's health found; `None` before the first check.
     problems: Option<Vec<String>>,
 }
 
@@ -98,16 +100,16 @@ impl UpdateClient {
         &self.0.jobs
     }
 
-    /// Begins an update.
+    /// Starts an update.
     ///
     /// # Errors
-    /// `conflict` while another one is under way, with whose it is and since when.
+    /// `conflict` while another one is under way, with its principal and start.
     pub fn start(&self, machine: &Arc<Machine>, order: Order) -> Result<(), ToolError> {
         self.0.jobs.start(order, Arc::new(UpdateJob { client: self.clone(), machine: Arc::downgrade(machine) }))
     }
 
-    /// Goes on where the server before this one ended, and looks after a trial. Called once, when the listeners are open; ends with
-    /// `stop`, and lets go of the agent then.
+    /// Continues where the previous server ended, and monitors a trial. Called once, when the listeners are open. Ends
+    /// with `stop`, and then releases the agent.
     pub fn begin(&self, machine: &Arc<Machine>, stop: CancellationToken) {
         let client = self.clone();
         let machine = Arc::downgrade(machine);
@@ -128,7 +130,7 @@ impl UpdateClient {
         }));
     }
 
-    /// What changes from now on: something to read again, for those who watch.
+    /// Waits for the next change, after which watchers should read again.
     pub async fn changed(&self, since: &mut Marks) {
         tokio::select! {
             // Both senders live as long as `self`.
@@ -142,12 +144,12 @@ impl UpdateClient {
         Marks { jobs: self.0.jobs.changes(), moved: self.0.moved.subscribe() }
     }
 
-    /// Where windows are. A machine whose zone cannot be read has UTC, as `system.get_clock` says.
+    /// The time zone of the windows. UTC if the machine's zone cannot be read, as in `system.get_clock`.
     fn zone(&self) -> Zone {
         clock::zone(&self.0.root).unwrap_or_else(|_| Zone::utc())
     }
 
-    /// A tool changed something of the slots.
+    /// Notifies watchers after a tool changed the slots.
     pub fn news(&self) {
         self.moved();
     }
@@ -160,7 +162,7 @@ impl UpdateClient {
         self.0.folder.join("baseline.json")
     }
 
-    /// What worked before, if that was kept.
+    /// The recorded baseline, if there is one.
     async fn baseline(&self) -> Option<Baseline> {
         let file = self.baseline_file();
         let shown = file.display().to_string();
@@ -178,7 +180,7 @@ impl UpdateClient {
     }
 }
 
-/// How far somebody who watches has seen.
+/// What a watcher has already seen.
 pub struct Marks {
     jobs: watch::Receiver<u64>,
     moved: watch::Receiver<u64>,

@@ -1,13 +1,13 @@
-//! Plans that were shown, until somebody applies one or they are too old.
+//! Plans that were returned, until one is applied or expires.
 
 use crate::{UpdateClient, channel_check::Offer};
 use base::error::ToolError;
 use std::collections::VecDeque;
 use update::bundle::Digest;
 
-/// How long a plan may be applied, in milliseconds: an hour, then somebody has to look again.
+/// How long a plan can be applied, in milliseconds: one hour.
 pub const LIFE: i64 = 3_600_000;
-/// Plans that are remembered; the oldest goes.
+/// Maximum number of stored plans; the oldest is dropped.
 const MOST: usize = 8;
 
 /// One plan.
@@ -17,7 +17,7 @@ pub struct Planned {
     pub hash: Digest,
     pub offer: Offer,
     pub from_version: Option<String>,
-    /// Of the whole bundle.
+    /// Size of the bundle.
     pub bundle_bytes: u64,
     /// Milliseconds since 1970 UTC.
     pub expires_ms: i64,
@@ -27,7 +27,7 @@ pub struct Planned {
 pub(crate) struct Plans(VecDeque<Planned>);
 
 impl UpdateClient {
-    /// Remembers a plan.
+    /// Stores a plan.
     pub fn remember(&self, plan: Planned) {
         let plans = &mut self.seen().plans.0;
         plans.retain(|known| known.id != plan.id);
@@ -37,10 +37,10 @@ impl UpdateClient {
         plans.push_back(plan);
     }
 
-    /// The plan of that name, if its hash is this one and it is not too old.
+    /// The plan `id`, if it has this hash and has not expired.
     ///
     /// # Errors
-    /// `not_found` for a name that is not known (any more), `failed_precondition` for one that is too old or has another hash.
+    /// `not_found` for an id that is not known (any more), `failed_precondition` for an expired plan or another hash.
     pub fn plan(&self, id: &str, hash: &Digest) -> Result<Planned, ToolError> {
         let again = "call manage.preview_os_updates again, and apply the plan it gives";
         let known = self.seen().plans.0.iter().find(|plan| plan.id == id).cloned();
@@ -62,7 +62,7 @@ impl UpdateClient {
         Ok(plan)
     }
 
-    /// By the machine's clock, in milliseconds since 1970 UTC.
+    /// The machine's clock, in milliseconds since 1970 UTC.
     pub fn now_ms(&self) -> i64 {
         self.0.wall.now_ms()
     }

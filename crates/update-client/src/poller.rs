@@ -1,4 +1,4 @@
-//! Looking at the channel from time to time, where the configuration wants that, and installing what is found within its hours.
+//! Checks the channel periodically, if configured, and installs what it finds within the configured hours.
 
 use crate::{
     UpdateClient,
@@ -19,11 +19,11 @@ use update::{
     status::Phase,
 };
 
-/// A release that cannot be installed is tried again later each time, but once a day.
+/// Maximum pause between attempts to install a release that failed; the pauses grow up to a day.
 const DAY_MS: u64 = 24 * 3_600_000;
 
-/// Asks the channel every `update.check_interval_hours`, the first time some minutes after the start: a fleet that got its power
-/// back does not come all at once. Returns at once where nobody wants that.
+/// Checks the channel every `update.check_interval_hours`, the first time after one to five minutes, so that a fleet
+/// that got power again does not check all at once. Returns at once if it is not configured.
 pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
     let settings = &client.0.settings.update;
     if settings.check_interval_hours == 0 || settings.url.is_empty() {
@@ -48,7 +48,7 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
             continue;
         }
         match client.shut() {
-            // Looked at again then: it may have been taken back, or there is a newer one.
+            // Checked again then: it may have been withdrawn, or there is a newer one.
             Some(wait) => pause = pause.min(wait),
             None => {
                 tries.count(offer.release.manifest);
@@ -58,7 +58,7 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
     }
 }
 
-/// How often this server has begun which release.
+/// The number of attempts of this server to install a release.
 #[derive(Default)]
 struct Tries {
     of: Option<Digest>,
@@ -71,7 +71,7 @@ impl Tries {
         self.of = Some(manifest);
     }
 
-    /// Whether it is this release's turn: not right after it failed, and later after each failure.
+    /// Whether this release should be tried: not right after it failed, and later after each failure.
     fn is_due(&self, client: &UpdateClient, manifest: Digest, interval: Duration) -> bool {
         let newest = client.0.jobs.newest();
         let failed = newest.filter(|job| {
@@ -81,32 +81,33 @@ impl Tries {
         let again = if self.of == Some(manifest) { self.begun.saturating_sub(1).min(16) } else { 0 };
         let interval = u64::try_from(interval.as_millis()).unwrap_or(DAY_MS);
         let wait = interval.saturating_mul(1 << again).min(DAY_MS.max(interval));
-        // Polls do not come to the millisecond.
+        // Polls are not exact to the millisecond.
         client.now_ms().abs_diff(failed.started_ms) >= wait - interval / 2
     }
 }
 
-/// Whether nobody asked for it.
+/// Whether it is an automatic update.
 pub(crate) fn is_automatic(order: &Order) -> bool {
     order.principal == AUTOMATIC
 }
 
 impl UpdateClient {
-    /// How long `update.window` stays shut; `None`: it is open.
+    /// Time until `update.window` opens; `None`: it is open.
     fn shut(&self) -> Option<Duration> {
         let window = &self.0.settings.update.window;
         window.wait(self.now_ms().div_euclid(1000), &self.zone()).map(Duration::from_secs)
     }
 
-    /// How long `order` has to wait for its restart: one that nobody asked for comes within `update.window`.
+    /// How long `order` must wait for its restart: an automatic update restarts within `update.window`.
     pub(crate) fn restart_waits(&self, order: &Order) -> Option<Duration> {
         self.shut().filter(|_| is_automatic(order))
     }
 
-    /// Returns once `order` may restart the machine: at once when somebody asked for it, else when `update.window` is open.
+    /// Waits until `order` may restart the machine: at once if somebody requested it, otherwise when `update.window` is
+    /// open.
     ///
     /// # Errors
-    /// `failed_precondition` when somebody took back what is armed, meanwhile.
+    /// `failed_precondition` when the armed update was rolled back meanwhile.
     pub(crate) async fn may_restart(&self, order: &Order) -> Result<(), ToolError> {
         let mut moved = self.0.moved.subscribe();
         while let Some(wait) = self.restart_waits(order) {
@@ -124,8 +125,8 @@ impl UpdateClient {
         Ok(())
     }
 
-    /// Installs what a check found, as the owner's configuration wants: under the server's own name, so that the agent's policy decides
-    /// once more (it has to say "allow" for `manage.update_server`, since nobody is there to be asked).
+    /// Installs what a check found, as configured by the owner. It runs under the server's own principal, so that the
+    /// agent's policy decides again: it must be "allow" for `manage.update_server`, because nobody is there to approve.
     async fn install_by_itself(&self, offer: &Offer, machine: &Arc<Machine>) {
         let begun = async {
             let old_version = Some(self.running_version().await);
@@ -134,7 +135,7 @@ impl UpdateClient {
                 version: Some(offer.release.version.clone()),
                 manifest: Some(offer.release.manifest),
             };
-            // The hash of no arguments at all: no call stands behind it.
+            // The hash of empty arguments, because there is no call.
             let args_sha256 = base::canonical::sha256_hex(&serde_json::json!({}));
             let order = Order {
                 id: job_id()?,

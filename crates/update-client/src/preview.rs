@@ -1,4 +1,4 @@
-//! What an update would come to: the agent's judgement of the bundle that the channel names, and a plan of it.
+//! Previews an update: the agent's judgement of the channel's bundle, and a plan of it.
 
 use crate::{
     UpdateClient,
@@ -14,17 +14,18 @@ use update::{
 };
 
 impl UpdateClient {
-    /// What the agent says of the release that `wanted` is about. Nothing is written.
+    /// The agent's judgement of the release `wanted`. Nothing is written.
     ///
     /// # Errors
-    /// Why there is none, or why the agent refuses it.
+    /// Why there is no such release, or why the agent refuses it.
     pub async fn judge(&self, wanted: &WantedRelease) -> Result<Judged, ToolError> {
         let offer = self.choose(wanted).await?;
         let bundle = self.open(&offer).await?;
         self.judge_head(UpdateTool::UpdateServer, &bundle).await
     }
 
-    /// The agent's judgement; of what is armed already, what is known of it: a restart is all that is left to do.
+    /// The agent's judgement. For a bundle that is already armed, it is made from its manifest, because only the
+    /// restart is left.
     async fn judge_head(&self, tool: UpdateTool, bundle: &Bundle) -> Result<Judged, ToolError> {
         let status = self.0.agent.get::<GetUpdateStatus>().await?;
         let armed = status.armed().filter(|_| status.is_armed(&bundle.digest()));
@@ -34,7 +35,7 @@ impl UpdateClient {
         }
     }
 
-    /// A plan of that, which [`UpdateClient::plan`] knows from now on.
+    /// Makes a plan of that and stores it for [`UpdateClient::plan`].
     ///
     /// # Errors
     /// Those of [`UpdateClient::judge`].
@@ -63,10 +64,10 @@ impl UpdateClient {
     }
 }
 
-/// A name for a job: 64 random bits.
+/// An id for a job: 64 random bits.
 ///
 /// # Errors
-/// `internal` when the system gives no random bytes.
+/// `internal` when the system provides no random bytes.
 pub fn job_id() -> Result<String, ToolError> {
     let mut bytes = [0; 8];
     SystemRandom::new().fill(&mut bytes).map_err(|_| ToolError::internal("the kernel gives no random bytes"))?;

@@ -1,4 +1,4 @@
-//! Newer roots of trust: the agent judges them and keeps them; this half keeps them too, to judge indexes.
+//! Newer roots of trust: the agent verifies and stores them; the server stores them too, to verify indexes.
 
 use crate::UpdateClient;
 use agent::operations::update::TrustRoot;
@@ -17,7 +17,7 @@ fn file(folder: &Path, version: u64) -> PathBuf {
     folder.join(format!("root.{version}.signed"))
 }
 
-/// `roots`, and those after it that were kept in `folder`. One that does not follow ends it there.
+/// `roots`, followed by the newer ones stored in `folder`, up to the first one that is missing or invalid.
 pub(crate) fn followed(mut roots: Roots, folder: &Path) -> Roots {
     while let Ok(bytes) = fs::read(file(folder, roots.version() + 1)) {
         match roots.accept(&bytes) {
@@ -29,7 +29,7 @@ pub(crate) fn followed(mut roots: Roots, folder: &Path) -> Roots {
 }
 
 impl UpdateClient {
-    /// Hands new roots, in their order, to the agent, and keeps what it took.
+    /// Passes new roots to the agent, in order, and stores those it accepted.
     pub(crate) async fn trust_newer(&self, newer: Vec<Vec<u8>>) -> Result<(), ToolError> {
         for bytes in newer {
             let text = String::from_utf8(bytes).map_err(|_| ToolError::internal("a root of trust that is no text"))?;

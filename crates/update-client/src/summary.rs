@@ -1,4 +1,4 @@
-//! How updates stand: the server's job and the agent's slots, put together.
+//! The state of updates: the server's job and the agent's slots combined.
 
 use crate::UpdateClient;
 use agent::operations::update::GetUpdateStatus;
@@ -8,22 +8,22 @@ use update::{
     status::{Attempt, Phase, RestartPlan, UpdateStatus},
 };
 
-/// Everything that is known.
+/// The complete state.
 pub struct UpdateOverview {
     pub summary: Summary,
     pub job: Option<Kept>,
-    /// The agent's part, or why it does not say it.
+    /// The agent's part, or why it is not available.
     pub slots: Result<UpdateStatus, ToolError>,
-    /// What the last look at this boot found wrong; `None`: it was not looked at.
+    /// The problems that the last check of this boot found; `None`: not checked.
     pub problems: Option<Vec<String>>,
-    /// The server's own record cannot be kept or read.
+    /// Why the server's own record cannot be written or read.
     pub fault: Option<String>,
 }
 
-/// The newest update in one line.
+/// A summary of the newest update.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// `None`: there was none.
+    /// `None`: there was no update.
     pub phase: Option<Phase>,
     pub percent: Option<f64>,
     pub message: String,
@@ -93,8 +93,8 @@ impl Summary {
         }
     }
 
-    /// From the job and the agent's last attempt: of one update the agent knows more from the moment it is armed; of two, the newer
-    /// one counts.
+    /// From the job and the agent's last attempt. For the same update, the agent's data is used once it is armed; of
+    /// two updates, the newer one is shown.
     pub fn of(job: Option<&Kept>, slots: Option<&UpdateStatus>) -> Self {
         let attempt = slots.and_then(|slots| slots.last_attempt.as_ref().map(|attempt| (attempt, slots)));
         match (job, attempt) {
@@ -115,7 +115,7 @@ impl Summary {
 }
 
 impl UpdateClient {
-    /// Asks the agent, and puts everything together.
+    /// Queries the agent, and combines everything.
     pub async fn overview(&self) -> UpdateOverview {
         let slots = self.0.agent.get::<GetUpdateStatus>().await;
         let job = self.0.jobs.newest();
@@ -124,7 +124,7 @@ impl UpdateClient {
         UpdateOverview { summary, job, slots, problems, fault: self.0.jobs.fault() }
     }
 
-    /// The version that runs: of the slot, where there are slots; else this program's.
+    /// The running version: of the slot if there are slots, otherwise of this program.
     pub async fn running_version(&self) -> String {
         let slots = self.0.agent.get::<GetUpdateStatus>().await;
         let running = slots.ok().and_then(|status| status.slots.into_iter().find(|slot| slot.running));

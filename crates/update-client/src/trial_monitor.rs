@@ -1,4 +1,5 @@
-//! The server's part of a trial: looks at what works, tells the agent, until the agent commits or restarts the machine.
+//! The server's part in a trial: checks what works and reports to the agent, until the agent commits or restarts the
+//! machine.
 
 use crate::UpdateClient;
 use agent::{
@@ -22,21 +23,22 @@ use update::{
     status::{Phase, SlotState, UpdateStatus},
 };
 
-/// From one look of a trial to the next: DHCP and services take some seconds, and the agent's deadline is at least half a minute.
+/// Interval between checks in a trial: DHCP and services take some seconds, and the agent's deadline is at least half a
+/// minute.
 const PACE: Duration = Duration::from_secs(5);
-/// Good looks in a row before it counts: what crashes after some seconds is not healthy.
+/// Consecutive healthy checks that are required: what crashes after some seconds is not healthy.
 const ENOUGH: u32 = 2;
-/// From one look to the next while the old system is offline, with a version that waits to be tried again.
+/// Interval between checks while the old system is offline and a version waits to be tried again.
 const OFFLINE: Duration = Duration::from_secs(60);
-/// An agent that starts later than the server is waited for, so long.
+/// Interval and number of attempts while waiting for an agent that starts later than the server.
 const AGENT: Duration = Duration::from_secs(2);
 const AGENT_TRIES: u32 = 60;
 
-/// How often a simulated machine is looked at that is about to restart, and how long.
+/// Interval and number of checks of a simulated machine that is about to restart.
 const SIMULATED: Duration = Duration::from_millis(500);
 const SIMULATED_TIMES: u32 = 120;
 
-/// Sees to what the last restart left open. Returns when nothing of it is left, with whether the machine is a simulated one.
+/// Handles what the last restart left open. Returns when that is done, with whether the machine is simulated.
 pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> bool {
     let Some(status) = client.first_word().await else { return false };
     if in_trial(&status).is_some() {
@@ -49,7 +51,7 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> bool 
     status.simulated
 }
 
-/// On a simulated machine this server outlives the machine's restarts: sees to each of them.
+/// On a simulated machine this server survives the machine's restarts: handles each of them.
 pub(crate) async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
     let (mut marks, mut starts) = (client.marks(), client.0.agent.starts());
     loop {
@@ -66,7 +68,7 @@ pub(crate) async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>
             () = client.changed(&mut marks) => {}
             () = started => {}
         }
-        // An armed slot is not far from its restart.
+        // An armed slot will soon be restarted into.
         for _ in 0..SIMULATED_TIMES {
             if machine.strong_count() == 0 {
                 return;
@@ -89,25 +91,25 @@ pub(crate) async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>
     }
 }
 
-/// The slot that is being tried in this boot.
+/// The slot on trial in this boot.
 pub fn in_trial(status: &UpdateStatus) -> Option<Slot> {
     status.slots.iter().find(|slot| slot.running && slot.state == SlotState::Trial).map(|slot| slot.slot)
 }
 
-/// Whether this boot is one after a trial that failed.
+/// Whether this boot follows a failed trial.
 fn failed_into(status: &UpdateStatus) -> bool {
     let attempt = status.last_attempt.as_ref().filter(|attempt| attempt.phase == Phase::RolledBack);
     attempt.is_some_and(|attempt| status.slots.iter().any(|slot| slot.running && slot.slot != attempt.target))
 }
 
-/// As much of it as the agent takes.
+/// Truncated to the length that the agent accepts.
 fn shortened(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(MAX_PROBLEM));
     text
 }
 
 impl UpdateClient {
-    /// The agent's status, once it answers; `None` where there are no slots, or no agent.
+    /// The agent's status, once it answers; `None` if there are no slots, or no agent.
     async fn first_word(&self) -> Option<UpdateStatus> {
         for _ in 0..AGENT_TRIES {
             match self.0.agent.get::<GetUpdateStatus>().await {
@@ -123,7 +125,7 @@ impl UpdateClient {
         None
     }
 
-    /// Looks, judges and keeps the words of it.
+    /// Checks the machine, judges the result and stores its problems.
     async fn examine(&self, machine: &Weak<Machine>) -> Option<Verdict> {
         let before = self.baseline().await;
         let machine = machine.upgrade()?;
@@ -137,7 +139,7 @@ impl UpdateClient {
         Some(verdict)
     }
 
-    /// Neither a trial nor what one left: a healthy boot, told once, so that a boot chain that counts its boots is told as well.
+    /// No trial and none that failed: reports the health of this boot once, for a boot chain that counts boots.
     async fn tell_well(&self, machine: &Weak<Machine>, status: &UpdateStatus) {
         if status.simulated {
             return;
@@ -168,7 +170,7 @@ impl UpdateClient {
         self.moved();
     }
 
-    /// Tells the agent; says whether the trial is over.
+    /// Reports to the agent. Returns whether the trial is over.
     async fn report(&self, verdict: &Verdict, offline: bool) -> Result<bool, ToolError> {
         let problems = verdict.problems().iter().take(MAX_PROBLEMS).map(|problem| shortened(problem.to_string()));
         let report = HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), offline };
@@ -179,10 +181,11 @@ impl UpdateClient {
         Ok(taken.committed || !taken.trial)
     }
 
-    /// A trial has failed, and the old system runs again. Where it finds the network gone as well, the new version was not to blame,
-    /// and the agent may try it once more.
+    /// After a failed trial, with the old system running again. If the network is unavailable here too, it was not the
+    /// new version's fault, and the agent may try it once more.
     async fn look_from_the_old_slot(&self, machine: &Weak<Machine>) {
-        // Given as long as a trial is, at least: a network that comes late is there.
+        // Up to seven checks, 5 s apart: at least as long as the shortest trial (30 s), so that a network that comes up
+        // late is seen.
         let mut verdict = self.examine(machine).await;
         for _ in 0..6 {
             if !verdict.as_ref().is_some_and(Verdict::is_offline) {
@@ -202,16 +205,17 @@ impl UpdateClient {
             Err(error) => tracing::warn!(target: "update", %error, "the agent was not told how the old system does"),
         }
         self.moved();
-        // Trying it once more where nothing is to be reached would only use it up.
+        // While offline, the additional attempt would be wasted.
         while offline && self.examine(machine).await.is_some_and(|verdict| verdict.is_offline()) {
             sleep(OFFLINE).await;
         }
     }
 
-    /// Records what works now, for the system that is started next to be held against.
+    /// Records what works now, as the baseline for the next system.
     pub(crate) async fn record_baseline(&self, machine: &Machine, version: &str) -> Result<(), ToolError> {
         let mut look = self.look(machine).await;
-        // A service that a message started for a moment would be missed in the next system, which may get no such message.
+        // A service that was started by a message for a moment would be missing in the next system, which may not
+        // receive such a message.
         let (bus, running) = (&machine.bus, look.units.keys().map(String::as_str));
         let stays = wanted::by_what_is_up(bus, running).await.unwrap_or_else(|error| {
             tracing::warn!(target: "update", %error, "no service but those of the configuration counts for the next system");
@@ -229,10 +233,10 @@ impl UpdateClient {
         .await
     }
 
-    /// Looks as often as the automatic commit does, and tells the agent what it found.
+    /// Makes as many checks as the automatic commit does, and reports the result to the agent.
     ///
     /// # Errors
-    /// `failed_precondition` with what is wrong, when something is; the agent's.
+    /// `failed_precondition` with the problems, if there are any; the agent's errors.
     pub async fn attest(&self, machine: &Arc<Machine>) -> Result<(), ToolError> {
         let weak = Arc::downgrade(machine);
         for look in 1..=ENOUGH {

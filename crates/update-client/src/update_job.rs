@@ -1,4 +1,4 @@
-//! The job itself: what the channel has, carried to the agent, and then the restart.
+//! The update job: finds the release, passes it to the agent, then restarts.
 
 use crate::fetch::Source;
 use crate::{
@@ -20,10 +20,10 @@ use update::{
     status::{Phase, RestartPlan},
 };
 
-/// Seconds between the answer "it restarts" and the restart: for that answer to arrive.
+/// Seconds between the answer and the restart, so that the answer can be delivered.
 const PARTING: u32 = 5;
 
-/// What a job of this server runs.
+/// The implementation of the server's jobs.
 pub(crate) struct UpdateJob {
     pub client: UpdateClient,
     pub machine: Weak<Machine>,
@@ -32,7 +32,7 @@ pub(crate) struct UpdateJob {
 impl Engine for UpdateJob {
     fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async move {
-            // Armed before the server ended: there is nothing left to do but to restart.
+            // If it was armed before the server ended, only the restart is left.
             if !self.client.is_armed(order).await {
                 self.upload(order, tell).await?;
             }
@@ -49,11 +49,11 @@ impl Engine for UpdateJob {
 }
 
 impl UpdateJob {
-    /// Finds the release, and has it written and armed.
+    /// Finds the release, and has the agent write and arm it.
     async fn upload(&self, order: &Order, tell: &Tell) -> Result<(), ToolError> {
         let offer = self.client.choose(&order.wanted).await?;
         let (version, counter, manifest) = (&offer.release.version, offer.release.counter, offer.release.manifest);
-        // Whoever began that install.
+        // Whoever started that install.
         if self.client.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| status.is_armed(&manifest)) {
             tell.release(Release { version: version.clone(), counter, manifest }).await;
             tell.step(Phase::Armed, 0, 0, format!("{version} is armed already")).await;
@@ -87,13 +87,13 @@ impl ProgressSink for Tell {
 }
 
 impl UpdateClient {
-    /// The bundle of an offer, its head read.
+    /// The bundle of an offer, with its head read.
     pub(crate) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
         let source = Source::new(self.http_client().await?, offer.places.clone());
         Bundle::open(source, |digest, manifest| offer.release.is_of(&offer.channel, digest, manifest)).await
     }
 
-    /// The release that is wanted.
+    /// Finds the wanted release.
     pub(crate) async fn choose(&self, wanted: &WantedRelease) -> Result<Offer, ToolError> {
         let found = self.find(&wanted.channel, wanted.version.as_deref()).await?;
         let offer = found.offer.ok_or_else(|| {
@@ -116,19 +116,19 @@ impl UpdateClient {
         }
     }
 
-    /// Asks for the restart into what is armed.
+    /// Requests the restart into the armed slot.
     async fn restart(&self, order: &Order) -> Result<String, ToolError> {
         let request =
             RebootIntoRequest { tool: tool(order), delay_seconds: PARTING, authorization: authorization(order) };
         match self.0.agent.call::<RebootIntoUpdate>(request).await {
             Ok(_) => Ok(format!("armed; the machine restarts into it in {PARTING} s, and has to find it healthy")),
-            // The agent keeps the plan.
+            // The agent keeps the restart plan.
             Err(error) if error.details.contains_key("restarts_by_itself") => Ok(format!("armed; {}", error.advice())),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether what `order` turned out to be about is armed already.
+    /// Whether the release of `order` is already armed.
     async fn is_armed(&self, order: &Order) -> bool {
         let kept = self.0.jobs.newest().filter(|kept| kept.order.id == order.id);
         let Some(release) = kept.and_then(|kept| kept.release) else { return false };
@@ -138,8 +138,8 @@ impl UpdateClient {
         })
     }
 
-    /// An update that was armed when the power went, or whose restart never came: the agent arms it again, without a download, and
-    /// restarts within the limits and its window.
+    /// For an update that was armed when the power failed, or whose restart never came: the agent arms it again,
+    /// without a download, and restarts within its limits and window.
     pub(crate) async fn finish_armed(&self) {
         let planned = self
             .0

@@ -1,6 +1,7 @@
-//! From a source to the agent: a bundle's head, its index and the blocks that the agent wants, over the spool where there is one.
+//! Passes a bundle from a source to the agent: head, index and the blocks that the agent wants, through the spool if
+//! there is one.
 //!
-//! The server's jobs and the console's `raspi-mcp slot install` go the same way.
+//! Used by the server's jobs and by `raspi-mcp slot install`.
 
 use crate::fetch::{self, BlockOrder, Front, Pieces, Source, Spool, download};
 use agent::{AgentLink, operations::update::InstallRequest};
@@ -26,14 +27,14 @@ use update::{
     status::Phase,
 };
 
-/// How long the agent may take to notice that an install was left, and to write what is queued: a card that syncs.
+/// How long the agent may take to notice an abandoned install and write what is queued, including a sync of the card.
 const LEFT: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(250);
 
-/// A bundle whose head was read. Nothing of it is believed here; the agent judges.
+/// A bundle whose head was read. It is not verified here; the agent judges it.
 pub struct Bundle {
     source: Arc<Source>,
-    /// Its first bytes, as they are: the envelope.
+    /// Its first bytes, unmodified: the envelope.
     head: Vec<u8>,
     envelope: Envelope,
     manifest: Manifest,
@@ -41,10 +42,10 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Reads the head of what is at `source`, from the first of its places whose bundle is the one that `is_it` accepts.
+    /// Reads the head of the bundle at `source`, from the first place whose bundle `is_it` accepts.
     ///
     /// # Errors
-    /// `verification_failed` for what is no bundle, `unavailable` for what cannot be read.
+    /// `verification_failed` for what is not a bundle, `unavailable` for what cannot be read.
     pub async fn open(
         source: Arc<Source>,
         is_it: impl Fn(&Digest, &Manifest) -> Result<(), ToolError>,
@@ -72,7 +73,7 @@ impl Bundle {
         &self.manifest
     }
 
-    /// What the agent would say of it if it were not armed already, in `target`.
+    /// The agent's judgement for a bundle that is already armed in `target`.
     pub fn judged_already(&self, target: Slot, simulated: bool) -> Judged {
         let about = &self.manifest;
         Judged {
@@ -88,42 +89,42 @@ impl Bundle {
         }
     }
 
-    /// Bytes of all of it.
+    /// Size of the bundle in bytes.
     pub fn total(&self) -> u64 {
         self.envelope.total
     }
 
-    /// The index, which must be the one that the manifest names.
+    /// The index, which must match the manifest.
     async fn index(&self) -> Result<Arc<Index>, ToolError> {
         let judge = |bytes| Ok(Index::unverified(bytes, &self.manifest, &self.envelope)?);
         self.source.index(&self.envelope, judge).await.map(Arc::new)
     }
 }
 
-/// Who hears how it goes.
+/// Receives the progress.
 pub trait ProgressSink: Send + Sync {
     /// The agent has judged the bundle.
     fn release(&self, release: Release) -> BoxFuture<'_, ()>;
-    /// It is now in `phase`, with `done` of `total` behind it.
+    /// Now in `phase`, with `done` of `total` completed.
     fn step(&self, phase: Phase, done: u64, total: u64, message: String) -> BoxFuture<'_, ()>;
-    /// The phase goes on.
+    /// Progress within the phase.
     fn pace(&self, done: u64, total: u64, message: String);
 }
 
-/// One bundle's way to the agent.
+/// The upload of one bundle.
 pub struct Upload<'a> {
     pub agent: &'a AgentLink,
     pub request: InstallRequest,
-    /// Where blocks wait until all are here, and what stays free there; `None`: they come straight from the source.
+    /// The spool's folder, and the bytes to keep free there; `None`: blocks are passed on directly from the source.
     pub spool: Option<(PathBuf, u64)>,
     pub progress: &'a dyn ProgressSink,
 }
 
 impl Upload<'_> {
-    /// Hands the bundle to the agent; returns once it is written, read back and armed.
+    /// Passes the bundle to the agent. Returns once it is written, read back and armed.
     ///
     /// # Errors
-    /// The agent's refusal, and whatever the way there has in store. What was fetched and written by then is kept.
+    /// The agent's refusal, and those of fetching and of the connection. What was fetched and written by then is kept.
     pub async fn install(&self, bundle: &Bundle) -> Result<Armed, ToolError> {
         let tell = self.progress;
         let stream = self.stream().await?;
@@ -148,18 +149,18 @@ impl Upload<'_> {
             match progress.until(install.finish()).await? {
                 Finished::Armed(armed) => {
                     if let Some(spool) = spool {
-                        // It only takes room, and the next download sweeps it away.
+                        // A leftover only takes space, and the next download removes it.
                         let _ = blocking::run("update", move |_| spool.remove()).await;
                     }
                     return Ok(armed);
                 }
-                // A block that was to be copied from the running slot had rotted.
+                // A block to be copied from the running slot was damaged.
                 Finished::More(more) => wanted = more,
             }
         }
     }
 
-    /// The way into the agent. One of ours that was left a moment ago still writes what it has: it is waited for.
+    /// Opens the stream to the agent. If an earlier install of the same principal is still writing, waits for it.
     async fn stream(&self) -> Result<UnixStream, ToolError> {
         let until = Instant::now() + LEFT;
         loop {
@@ -177,8 +178,8 @@ impl Upload<'_> {
         }
     }
 
-    /// Brings the wanted blocks: all of them into the spool first, so that nothing of the old slot is touched before everything is
-    /// here; where there is no room for that, straight from the network.
+    /// Sends the wanted blocks. All are fetched into the spool first, so that the old slot is not changed before
+    /// everything is complete; without space for that, they come directly from the network.
     async fn send(
         &self,
         install: &mut Install,
@@ -223,7 +224,7 @@ impl Upload<'_> {
         }
     }
 
-    /// The spool of this bundle, with what is in it already; `None` where there is none, or no room for what is missing.
+    /// The spool of this bundle with what it has already; `None` if there is none, or no space for what is missing.
     async fn spool_for(
         &self,
         bundle: &Bundle,
@@ -258,7 +259,7 @@ fn fetched(progress: fetch::Progress) -> String {
     }
 }
 
-/// The agent's own progress, told on while one of its answers is waited for.
+/// Forwards the agent's progress while waiting for one of its answers.
 struct Followed<'a> {
     of: watch::Receiver<Option<Progress>>,
     tell: &'a dyn ProgressSink,

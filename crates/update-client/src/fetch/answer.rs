@@ -1,28 +1,28 @@
-//! Whether an answer is the one that was asked for: exactly these bytes, of exactly this file.
+//! Checks that an answer is the requested one: exactly these bytes, of exactly this file.
 
 use super::Fault;
 use reqwest::{Response, StatusCode, header};
 use std::{ops::Range, time::Duration};
 
-/// What a file was when it was first seen at a place: it must not change under a download.
+/// The identity of a file when it was first seen at a place. It must not change during a download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pinned {
-    /// As the server writes it, quotes and all.
+    /// As sent by the server, with its quotes.
     pub etag: Option<String>,
     pub size: u64,
 }
 
 impl Pinned {
-    /// What `If-Range` may hold: a strong tag (RFC 9110, 13.1.5).
+    /// The value for `If-Range`: a strong tag only (RFC 9110, 13.1.5).
     pub fn condition(&self) -> Option<&str> {
         self.etag.as_deref().filter(|tag| tag.starts_with('"'))
     }
 }
 
-/// The longest wait that a server may ask for.
+/// Maximum wait that a server may request, in seconds.
 const LONGEST_WAIT: u64 = 3600;
 
-/// What the answer to a request for `range` promises: the bytes it holds, and the file's identity.
+/// Checks the answer to a request for `range`. Returns the bytes it has, and the file's identity.
 pub(super) fn check(
     answer: &Response,
     range: &Range<u64>,
@@ -37,7 +37,7 @@ pub(super) fn check(
                 "a web page was answered in place of the file: a network that wants a login, or a wrong address",
             ));
         }
-        // To a condition it means that the file is another one now; without one, that ranges are not understood.
+        // With `If-Range` it means that the file has changed; without, that ranges are not supported.
         StatusCode::OK if pinned.and_then(Pinned::condition).is_some() => {
             return Err(Fault::changed(
                 "the whole file was answered to a range: it has changed, or ranges are ignored",
@@ -82,7 +82,7 @@ pub(super) fn check(
     Ok((sent, found))
 }
 
-/// The same for a small file that is wanted whole: at most `most` bytes.
+/// The same for a small file that is fetched completely: at most `most` bytes.
 pub(super) fn check_whole(answer: &Response, most: usize) -> Result<(), Fault> {
     let text = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
     match answer.status() {
@@ -117,7 +117,7 @@ fn is_page(kind: Option<&str>) -> bool {
 
 fn refusal(status: StatusCode, wait: Option<&str>) -> Fault {
     let why = format!("the server answered {status}");
-    // RFC 9110 allows a date too; then our own pause holds.
+    // RFC 9110 also allows a date; then the normal pause is used.
     let wait = wait
         .and_then(|text| text.trim().parse().ok())
         .map(|seconds: u64| Duration::from_secs(seconds.min(LONGEST_WAIT)));
@@ -128,7 +128,7 @@ fn refusal(status: StatusCode, wait: Option<&str>) -> Fault {
     }
 }
 
-/// `bytes 0-499/1234` (RFC 9110, 14.4): what was sent, and the size of the whole.
+/// `bytes 0-499/1234` (RFC 9110, 14.4): the range sent, and the size of the file.
 fn content_range(text: &str) -> Option<(Range<u64>, u64)> {
     let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;

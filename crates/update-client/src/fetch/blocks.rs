@@ -1,4 +1,4 @@
-//! Blocks as they come: several requests side by side, each block verified before anybody sees it.
+//! Fetches blocks with several parallel requests, and verifies each block before it is passed on.
 
 use super::{
     Fault, Source,
@@ -20,17 +20,17 @@ use std::{
 use tokio::{sync::mpsc, task::JoinSet};
 use update::bundle::Digest;
 
-/// Blocks that wait for whoever takes them, beside those in the making.
+/// Number of finished blocks that are buffered, in addition to those being fetched.
 const AHEAD: usize = 2;
 
-/// Blocks on their way. Dropped, the rest is not fetched.
+/// Blocks being fetched. Dropping it cancels the rest.
 pub struct Blocks {
     coming: mpsc::Receiver<Result<(u32, Bytes), ToolError>>,
     _requests: JoinSet<()>,
 }
 
 impl Blocks {
-    /// The next block, by its number and as it is stored; its hash is right. `None` once all have come.
+    /// The next block, with its number, in its stored form and with its hash verified. `None` after the last.
     pub async fn next(&mut self) -> Option<Result<(u32, Bytes), ToolError>> {
         self.coming.recv().await
     }
@@ -71,7 +71,7 @@ struct Shared {
     wants: Vec<Want>,
     queue: Mutex<VecDeque<Run>>,
     ready: mpsc::Sender<Result<(u32, Bytes), ToolError>>,
-    /// A connection stalled: what is left of the bandwidth is for one at a time.
+    /// A connection stalled, so only one request is made at a time from now on.
     slow: AtomicBool,
 }
 
@@ -79,7 +79,7 @@ impl Shared {
     async fn work(&self, number: usize) {
         while let Some(run) = self.take(number) {
             if let Err(error) = self.bring(run).await {
-                // Nobody listens any more when it was the other requests' error too.
+                // The receiver is gone if another request had this error too.
                 let _ = self.ready.send(Err(error)).await;
                 self.queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
                 return;
@@ -94,7 +94,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// All blocks of a run, in as many attempts as it takes.
+    /// Fetches all blocks of a run, in as many attempts as needed.
     async fn bring(&self, mut run: Run) -> Result<(), ToolError> {
         while !run.wants.is_empty() {
             self.source.in_time(Haste::Later).await?;
@@ -112,7 +112,7 @@ impl Shared {
         Ok(())
     }
 
-    /// One request; what came whole is taken off the run.
+    /// One request. Complete blocks are removed from the run.
     async fn attempt(&self, run: &mut Run, turn: &super::route::Turn) -> Result<(), Ended> {
         run.bytes.start = self.wants[run.wants.start].start;
         let source = &self.source;
@@ -142,7 +142,7 @@ impl Shared {
                 run.wants.start += 1;
             }
             if !run.wants.is_empty() && source.shut().is_some() {
-                // The rest comes when the window opens again.
+                // The rest is fetched when the window opens again.
                 return Ok(());
             }
         }
@@ -150,9 +150,9 @@ impl Shared {
     }
 }
 
-/// Why an attempt ended before its run.
+/// Why an attempt ended before the end of its run.
 enum Ended {
-    /// Nobody wants the rest.
+    /// The receiver is gone.
     Listener,
     Fault(Fault),
 }
@@ -163,7 +163,8 @@ impl From<Fault> for Ended {
     }
 }
 
-/// The bytes of `want` and their hash. `at` is where in the file `rest`, then `body`, go on: what lies before the want is let go.
+/// The bytes of `want` and their hash. `at` is the offset in the file of `rest`, which `body` continues. Bytes before
+/// the block are skipped.
 async fn fill(
     source: &Source,
     body: &mut Body<'_>,
@@ -173,7 +174,7 @@ async fn fill(
 ) -> Result<(Bytes, Digest), Fault> {
     let length = want.length as usize;
     let mut stored = Vec::with_capacity(length);
-    // Bit by bit as it comes: nobody else waits for the hash of a megabyte.
+    // Hashed in chunks as they arrive, so that no other task waits for the hash of a megabyte.
     let mut hash = Context::new(&SHA256);
     while stored.len() < length {
         if rest.is_empty() {

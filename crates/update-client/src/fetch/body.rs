@@ -1,4 +1,4 @@
-//! One request, and its bytes as they come: from a server or from a file, with the same promises.
+//! One request and the bytes of its answer, from a server or from a file, with the same guarantees.
 
 use super::{
     Fault,
@@ -22,13 +22,13 @@ use std::{
 use tokio::time::Instant;
 use update::Place;
 
-/// What is read of a file at once.
+/// Bytes read from a file at a time.
 const READ: usize = 64 << 10;
 
-/// The bytes that were promised, and not one more.
+/// Reads exactly the promised bytes.
 pub(super) struct Body<'a> {
     from: From,
-    /// Offsets in the file that have not come yet.
+    /// Offsets in the file that are still to come.
     left: Range<u64>,
     http: &'a HttpClient,
     stall: Stall,
@@ -41,7 +41,7 @@ enum From {
 }
 
 impl<'a> Body<'a> {
-    /// Asks `place` for `range`, whose end may lie beyond the file's, and says what the file is.
+    /// Requests `range` from `place`; the range may end beyond the file. Also returns the file's identity.
     pub async fn open(
         http: &'a HttpClient,
         place: &Place,
@@ -67,12 +67,12 @@ impl<'a> Body<'a> {
         Ok((Self { from, left, http, stall: Stall::new(&http.limits), deadline }, found))
     }
 
-    /// Bytes that are still to come.
+    /// Number of bytes still to come.
     pub fn left(&self) -> u64 {
         self.left.end - self.left.start
     }
 
-    /// The next few of them; `None` once all have come.
+    /// The next chunk; `None` after the last.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         if self.left.is_empty() {
             return Ok(None);
@@ -99,7 +99,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// A small file that is wanted whole, at most `most` bytes.
+/// Fetches a small file completely, at most `most` bytes.
 pub(super) async fn whole(http: &HttpClient, place: &Place, most: usize, deadline: Instant) -> Result<Vec<u8>, Fault> {
     let mut stall = Stall::soon(&http.limits);
     let url = match place {
@@ -148,7 +148,7 @@ async fn request(
     Ok((answer, left, found))
 }
 
-/// `what`, unless it stalls or the whole takes too long.
+/// Awaits `what`, unless it stalls or the deadline passes.
 async fn within<T>(
     http: &HttpClient,
     deadline: Instant,
@@ -165,7 +165,7 @@ async fn open(path: PathBuf, pinned: Option<Pinned>) -> Result<(File, Pinned), F
     blocking::run("update", move |_| Ok(open_now(&path, pinned.as_ref()))).await?
 }
 
-/// A pipe must not be waited for, and a device is no bundle.
+/// Opens a regular file. Non-blocking, so that a pipe does not block it; devices are refused.
 fn open_now(path: &PathBuf, pinned: Option<&Pinned>) -> Result<(File, Pinned), Fault> {
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).unwrap_or_default();
     let wrong = |error: std::io::Error| match error.kind() {
@@ -195,11 +195,11 @@ async fn read(file: Arc<File>, left: Range<u64>) -> Result<Bytes, Fault> {
             Bytes::from(bytes)
         }))
     });
-    // A stick that was pulled out: its other copies, if there are some.
+    // For example a removed stick; another place may have a copy.
     bytes.await?.map_err(|error| Fault::elsewhere(format!("it cannot be read: {error}")))
 }
 
-/// Of what cannot be: a range that ends before it begins.
+/// `internal` for an empty range.
 pub(super) fn not_empty(range: &Range<u64>) -> Result<(), ToolError> {
     if range.is_empty() {
         Err(ToolError::internal(format!("the range {range:?} of a bundle holds nothing")))

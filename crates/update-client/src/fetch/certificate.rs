@@ -1,5 +1,6 @@
-//! Certificates of servers, where nobody has set the clock: one that is younger than all that this machine knows of the time is none the
-//! worse for it. Expiry counts as before, by the time of rule 13, and from then on by that of the youngest certificate.
+//! Verifies certificates of servers while the clock is not set. A certificate whose validity starts later than the time
+//! that this machine knows is accepted, if that start is plausible ([`update::Reckoning::latest`]). Expiry is checked
+//! by the time of rule 13, and then by the start of the youngest certificate.
 
 use super::Limits;
 use rustls::{
@@ -13,10 +14,10 @@ use rustls::{
 use std::{sync::Arc, time::Duration};
 use update::Reckoning;
 
-/// A server's certificate and those between it and its authority: each may be younger than the one before.
+/// Maximum number of certificates from the server's to its authority; each may be younger than the one before.
 const MOST_STEPS: u32 = 8;
 
-/// What decides, and when it is.
+/// The verifier, with the limits that determine its time.
 #[derive(Debug)]
 pub(super) struct Patient {
     pub inner: Arc<WebPkiServerVerifier>,
@@ -24,7 +25,7 @@ pub(super) struct Patient {
 }
 
 impl Limits {
-    /// What time it is for certificates. Plausible is enough here: what comes over the network is judged by its own signatures.
+    /// The time for certificates. A plausible time is sufficient, because what is downloaded has signatures of its own.
     pub(super) fn reckoned(&self, synchronised: bool) -> Reckoning {
         Reckoning::of(self.wall.now_ms().div_euclid(1000), synchronised, self.time_floor)
     }

@@ -1,21 +1,21 @@
-//! Everything that is missing, into the spool.
+//! Downloads all missing blocks into the spool.
 
 use super::{BlockOrder, Source, Spool, pieces::Pieces};
 use base::{error::ToolError, os::blocking};
 use std::sync::Arc;
 
-/// How far a download is.
+/// The progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of blocks that are here, of `total`.
+    /// Bytes of blocks that were fetched, of `total`.
     pub done: u64,
     pub total: u64,
     /// Seconds until `update.download_window` opens; `None`: it is open.
     pub waits: Option<u64>,
 }
 
-/// Fetches those of `numbers` that `spool` does not have, and puts them there. What came before an error, or before this is dropped,
-/// is there and is not fetched again.
+/// Fetches those of `numbers` that `spool` does not have into it. Blocks fetched before an error, or before this is
+/// dropped, stay in the spool and are not fetched again.
 ///
 /// # Errors
 /// Those of [`Source::read`], [`Spool::room_for`] and [`Spool::put`].
@@ -35,7 +35,7 @@ pub async fn download(
     let mut progress = Progress { done: 0, total, waits: source.shut() };
     tell(progress);
     let mut blocks = source.blocks(pieces, numbers, BlockOrder::Any);
-    // `None` only while a thread has it.
+    // `None` only while a blocking thread has it.
     let mut spool = Some(spool);
     while let Some(block) = blocks.next().await {
         let (n, stored) = block?;

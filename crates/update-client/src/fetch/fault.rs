@@ -1,34 +1,34 @@
-//! What goes wrong while something is fetched, and what is done about it.
+//! Faults of a fetch, and how they are handled.
 
 use base::error::{ErrorCode, ToolError};
 use std::time::Duration;
 
-/// What follows a fault.
+/// The reaction to a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Then {
-    /// Again after a pause, at the next place if there is one.
+    /// Try again after a pause, at the next place if there is one.
     Again,
-    /// The same, and with one connection from now on.
+    /// The same, with a single connection from now on.
     Stalled,
-    /// The same, and not before the server said.
+    /// The same, but not before the time the server asked for.
     After(Duration),
-    /// Another file is there than before: whether it is the same release is to be looked up.
+    /// The file has changed: check whether it is still the same release.
     Changed,
-    /// This place is of no use for this download.
+    /// Do not use this place again for this download.
     Elsewhere,
-    /// A block, by its number, that is not the one that was signed: it may have been damaged on its way, so a place is asked for it again.
+    /// A block, by its number, has a wrong hash. It may have been damaged in transit, so it is requested again.
     Rotten(u32),
-    /// It brought something that is not what was signed.
+    /// The place sent data that does not match the signatures.
     Forged,
-    /// No place can help: the disk, the deadline.
+    /// The fault is not the place's: the disk, the deadline.
     Never(Box<ToolError>),
 }
 
-/// One attempt's end.
+/// The fault that ended an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
     pub then: Then,
-    /// One clause for a person: what was answered.
+    /// One clause for a person that says what happened.
     pub why: String,
 }
 
@@ -49,10 +49,10 @@ impl Fault {
         Self { then: Then::Forged, why: why.into() }
     }
 
-    /// Of a request that got no answer, or lost it.
+    /// The fault of a request that failed or lost its answer.
     pub fn of(error: &reqwest::Error) -> Self {
         let why = root_cause(error);
-        // A server behind a redirect that must not be followed will point there again.
+        // A redirect that must not be followed would be sent again.
         if error.is_redirect() { Self::elsewhere(why) } else { Self::again(why) }
     }
 }
@@ -63,12 +63,12 @@ impl From<ToolError> for Fault {
     }
 }
 
-/// The last of a chain of errors: the others only say that there is one.
+/// The last error of a chain; the others only wrap it.
 pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), root_cause)
 }
 
-/// That the time is up.
+/// The error for a passed deadline.
 pub(super) fn late(deadline: Duration) -> ToolError {
     let hours = deadline.as_secs() / 3600;
     ToolError::new(

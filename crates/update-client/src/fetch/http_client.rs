@@ -1,4 +1,4 @@
-//! The HTTP client, and what all its requests share.
+//! The HTTP client, with the limits that all its requests share.
 
 use super::{Limits, certificate::Patient, fault::root_cause, pace::Pace};
 use base::error::ToolError;
@@ -11,10 +11,10 @@ use rustls::{
 };
 use std::{fmt, path::Path, sync::Arc, time::Duration};
 
-/// A file that was moved is one or two hops away.
+/// Maximum number of redirects; a moved file needs one or two.
 const REDIRECTS: usize = 5;
 
-/// Made once for a download or a look at a channel, and dropped with it: the authorities take memory.
+/// Created for one download or check of a channel and then dropped, because the certificate store takes memory.
 #[derive(Debug)]
 pub struct HttpClient {
     pub(super) client: Client,
@@ -24,10 +24,10 @@ pub struct HttpClient {
 
 impl HttpClient {
     /// # Errors
-    /// `failed_precondition` when there are no authorities to believe, or the proxy cannot be used.
+    /// `failed_precondition` when there are no certificates of authorities, or the proxy cannot be used.
     pub fn new(limits: Limits) -> Result<Arc<Self>, ToolError> {
         let mut headers = header::HeaderMap::new();
-        // What is compressed on the way has other lengths than what was asked for.
+        // Compressed answers would have other lengths than the requested ranges.
         headers.insert(header::ACCEPT_ENCODING, header::HeaderValue::from_static("identity"));
         let mut builder = Client::builder()
             .user_agent(concat!("raspi-mcp/", env!("CARGO_PKG_VERSION")))
@@ -56,7 +56,7 @@ impl HttpClient {
     }
 }
 
-/// Only onwards to https, not in a circle, not for ever.
+/// Follows redirects only to https, without loops, and at most [`REDIRECTS`] times.
 fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let to = attempt.url();
     if to.scheme() != "https" {
@@ -123,7 +123,7 @@ fn of_file(path: &Path) -> Result<RootCertStore, ToolError> {
     if store.is_empty() { Err(bad("it holds no certificate".into())) } else { Ok(store) }
 }
 
-/// The clock that certificates are judged by: rule 13.
+/// The clock for certificates, by rule 13.
 #[derive(Debug)]
 struct Clock(Limits);
 

@@ -1,48 +1,49 @@
-//! What a download may take: the numbers of `[update]`, and those that nobody has to set.
+//! The limits of a download: those of `[update]`, and fixed ones.
 
 use base::{clock::Wall, os::clock::Zone};
 use contract::{config::UpdateSettings, values::Windows};
 use std::{path::PathBuf, time::Duration};
 
-/// Everything that bounds a download. [`Limits::of`] makes one of the settings.
+/// All limits of a download. [`Limits::of`] makes them from the settings.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// `http://host:port`.
     pub proxy: Option<String>,
-    /// PEM: the authorities that count, in place of the system's.
+    /// PEM file of the accepted authorities, in place of the system's.
     pub ca_file: Option<PathBuf>,
-    /// Seconds since 1970 that are certain to have passed: certificates are judged by it where the clock is not set.
+    /// A time that has certainly passed, in seconds since 1970. Certificates are checked by it when the clock is not
+    /// set.
     pub time_floor: u64,
-    /// Whether the clock was set from the network: else a certificate may be younger than it.
+    /// Whether the clock was set from the network. If not, a certificate may be younger than the clock.
     pub synchronised: bool,
-    /// Until a connection stands.
+    /// Timeout for connecting.
     pub connect: Duration,
-    /// A connection that brings less than `stall_bytes` in `stall` is given up.
+    /// A connection that delivers less than `stall_bytes` in `stall` is closed.
     pub stall: Duration,
     pub stall_bytes: u64,
-    /// The whole download, with all its pauses.
+    /// Maximum duration of a download, including pauses.
     pub deadline: Duration,
-    /// Bytes a second; `None`: as fast as it goes.
+    /// Bytes per second; `None`: no limit.
     pub bandwidth: Option<u64>,
-    /// When anything may be fetched.
+    /// The hours in which downloads are allowed.
     pub window: Windows,
     pub zone: Zone,
     pub wall: Wall,
-    /// Requests at once.
+    /// Maximum number of parallel requests.
     pub requests: usize,
-    /// The longest request, in bytes: what is lost when one breaks off is at most one block, but a window that shuts, or a mirror
-    /// that turns out to be slow, is noticed between two.
+    /// Maximum bytes per request. An interruption loses at most one block, but a closed window or a slow mirror is
+    /// noticed only between two requests.
     pub request_bytes: u64,
-    /// The first pause after a failure; each one after it is twice as long, up to `longest_pause`, and a random part of that is left
-    /// out, so that a fleet does not come back all at once.
+    /// The first pause after a failure. Each further one is twice as long, up to `longest_pause`, less a random part,
+    /// so that a fleet does not return all at once.
     pub pause: Duration,
     pub longest_pause: Duration,
-    /// Failures of each place in a row, without a byte between them, until the download is given up.
+    /// Consecutive failures per place, without any progress, after which the download is given up.
     pub patience: u32,
 }
 
 impl Limits {
-    /// What the settings say. `time_floor`: seconds since 1970 that are certain to have passed.
+    /// The limits of the settings. `time_floor`: a time that has certainly passed, in seconds since 1970.
     pub fn of(settings: &UpdateSettings, zone: Zone, wall: Wall, time_floor: u64) -> Self {
         let some = |text: &String| (!text.is_empty()).then(|| text.clone());
         Self {
@@ -58,7 +59,7 @@ impl Limits {
         }
     }
 
-    /// What holds for everybody; `zone` and `wall` are for the window.
+    /// The defaults; `zone` and `wall` are for the window.
     pub fn new(zone: Zone, wall: Wall) -> Self {
         Self {
             proxy: None,
@@ -73,12 +74,12 @@ impl Limits {
             window: Windows::default(),
             zone,
             wall,
-            // Enough to hide the way there and back; each has a block in memory.
+            // Enough to hide the round-trip time; each has a block in memory.
             requests: 4,
             request_bytes: 4 << 20,
             pause: Duration::from_secs(1),
             longest_pause: Duration::from_secs(60),
-            // With the pauses above: eight minutes.
+            // About eight minutes with the pauses above.
             patience: 12,
         }
     }

@@ -1,4 +1,4 @@
-//! Asks a channel: newer roots of trust first, then the index, from whichever base has a good one.
+//! Checks a channel: fetches newer roots of trust first, then the index, from the first base with a valid one.
 
 use super::{HttpClient, small, try_small};
 use base::error::ToolError;
@@ -9,29 +9,29 @@ use update::{
     trust::{MAX_SIGNED, Roots},
 };
 
-/// The most roots that are taken in one go: a device that was off for a lifetime.
+/// Maximum number of roots accepted at once, enough for a device that was off for many years.
 const MOST_ROOTS: usize = 64;
 
-/// What a look brought.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub accepted: Accepted,
-    /// The root of trust it was judged by.
+    /// The root of trust it was verified with.
     pub roots: Roots,
-    /// The roots that were new, as they came and in their order: the agent judges them itself.
+    /// The new roots, unmodified and in order; the agent verifies them itself.
     pub newer: Vec<Vec<u8>>,
 }
 
-/// Looks at the channel below `bases`. `held`: the root of trust so far.
+/// Checks the channel below `bases`. `held`: the current root of trust.
 ///
 /// # Errors
-/// Those of [`accept`], of the last base that answered; `unavailable` when none does.
+/// Those of [`accept`], from the last base that answered; `unavailable` when none does.
 pub async fn look(http: &HttpClient, bases: &[String], held: Roots, wanted: &Wanted<'_>) -> Result<Look, ToolError> {
     let places = |path: &str| bases.iter().map(|base| Place::join(base, path)).collect::<Result<Vec<_>, _>>();
     let (mut roots, mut newer) = (held, Vec::new());
     while newer.len() < MOST_ROOTS {
         let path = format!("{ROOTS}/{}.signed", roots.version() + 1);
-        // One that is missing or wrong is not there: the index is then judged by the root that is held, and needs its keys.
+        // A wrong root counts as missing: the index is then verified with the current root, and needs its keys.
         let Some(bytes) = try_small(http, places(&path)?, MAX_SIGNED).await else { break };
         match roots.accept(&bytes) {
             Ok(next) => roots = next,

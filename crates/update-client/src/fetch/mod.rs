@@ -1,8 +1,8 @@
-//! Brings the blocks of a bundle here, from servers or from a stick, and decides nothing about them.
+//! Fetches the blocks of a bundle, from servers or from a stick, without deciding whether to trust it.
 //!
-//! A [`HttpClient`] is the way out with its limits, a [`Source`] one file at several [`update::Place`]s, [`Blocks`] what comes of it, and a [`Spool`]
-//! where it waits. [`download`] is all of that in one. Every wait is bounded, every block is verified by the hash that the signed index
-//! has for it, and whatever goes wrong, what was fetched is kept.
+//! An [`HttpClient`] sends requests within limits, a [`Source`] is one file at several [`update::Place`]s, [`Blocks`]
+//! are its blocks as they arrive, and a [`Spool`] stores them. [`download`] does all of that. Every wait is bounded,
+//! every block is verified by its hash in the signed index, and fetched blocks are kept after any failure.
 
 mod answer;
 mod blocks;

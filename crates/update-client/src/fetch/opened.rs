@@ -1,13 +1,13 @@
-//! The front of a bundle: its head, judged place by place, and its index.
+//! The front of a bundle: its head, verified per place, and its index.
 
 use super::{Fault, Source, source::Haste};
 use base::error::{ErrorCode, ToolError};
 use update::bundle::{Envelope, Head};
 
-/// What is read first: the head of an ordinary bundle is half as long.
+/// Bytes that are read first; the head of an ordinary bundle has half as many.
 const FIRST: u64 = 4096;
 
-/// A bundle's head as it came. What is in it is believed only as far as who judged it did.
+/// A bundle's head as received. Only what the caller's `judge` verified may be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Front {
     /// The bytes up to the index.
@@ -16,11 +16,11 @@ pub struct Front {
 }
 
 impl Source {
-    /// Reads the head, and asks `judge` about it: signatures, and the release that is wanted. A place whose bundle it refuses is not asked
-    /// any more; the next one is.
+    /// Reads the head, and has `judge` verify the signatures and that it is the wanted release. A place whose bundle is
+    /// refused is not used again; the next one is tried.
     ///
     /// # Errors
-    /// What `judge` said of the last place, or [`Source::read`]'s.
+    /// The error of `judge` for the last place, or those of [`Source::read`].
     pub async fn open<T>(&self, judge: impl Fn(&Front) -> Result<T, ToolError>) -> Result<(Front, T), ToolError> {
         loop {
             let (bytes, turn) = self.head_at(FIRST).await?;
@@ -32,9 +32,9 @@ impl Source {
                 Ok(opened) => return Ok(opened),
                 Err(error) => error,
             };
-            // How long it is was this place's word.
+            // The size is only what this place reported.
             self.route().forget_size();
-            // With the last place goes the reason: it is the one to tell.
+            // For the last place, the error of `judge` is the one to report.
             if self.recover(&turn, Fault::forged(error.advice()), Haste::Now).await.is_err() {
                 return Err(error.with("place", turn.place.to_string()));
             }
@@ -62,10 +62,11 @@ impl Source {
         }
     }
 
-    /// What `judge` makes of the index of a bundle with this head. Where it refuses the bytes they are asked for again, as blocks are.
+    /// Reads the index of a bundle with this head and passes it to `judge`. If it is refused it is requested again, as
+    /// blocks are.
     ///
     /// # Errors
-    /// What `judge` said last, or [`Source::read`]'s.
+    /// The last error of `judge`, or those of [`Source::read`].
     pub async fn index<T>(
         &self,
         envelope: &Envelope,

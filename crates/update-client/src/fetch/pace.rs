@@ -1,21 +1,21 @@
-//! How fast bytes may come, and how slowly.
+//! Limits the bandwidth, and detects stalled connections.
 
 use super::{Fault, Limits, fault::Then};
 use std::{sync::Mutex, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-/// What may come at once after a pause.
+/// Burst after a pause, as time at the full rate.
 const BURST: Duration = Duration::from_millis(200);
 
-/// How long a server may be silent that has a few kilobytes to say.
+/// Stall timeout for a file of a few kilobytes.
 const SOON: Duration = Duration::from_secs(15);
 
-/// The cap that all requests of a client share.
+/// The bandwidth limit that all requests of a client share.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Bytes a second.
+    /// Bytes per second.
     cap: Option<u64>,
-    /// When everything that came would have come at that speed.
+    /// The time at which all received bytes would have arrived at that rate.
     even: Mutex<Instant>,
 }
 
@@ -24,7 +24,7 @@ impl Pace {
         Self { cap, even: Mutex::new(Instant::now()) }
     }
 
-    /// Waits as long as `bytes` take; says for how long it did.
+    /// Waits for the time that `bytes` take at that rate. Returns the time waited.
     pub async fn took(&self, bytes: usize) -> Duration {
         let Some(cap) = self.cap else { return Duration::ZERO };
         let now = Instant::now();
@@ -41,7 +41,7 @@ impl Pace {
     }
 }
 
-/// Whether a connection still brings enough.
+/// Detects a connection that delivers too little.
 #[derive(Debug)]
 pub(super) struct Stall {
     since: Instant,
@@ -55,12 +55,12 @@ impl Stall {
         Self { since: Instant::now(), bytes: 0, within: limits.stall, least: limits.stall_bytes }
     }
 
-    /// For a small file that somebody waits for.
+    /// For a small file that a caller waits for.
     pub fn soon(limits: &Limits) -> Self {
         Self { within: limits.stall.min(SOON), ..Self::new(limits) }
     }
 
-    /// Waits for `what`, but not longer than a connection may be silent or slow.
+    /// Awaits `what`, but not longer than a connection may be silent or slow.
     pub async fn wait<T>(&mut self, what: impl Future<Output = T>) -> Result<T, Fault> {
         tokio::pin!(what);
         loop {
@@ -71,7 +71,7 @@ impl Stall {
         }
     }
 
-    /// Notes what came, and the time that we spent ourselves.
+    /// Counts received bytes, and `own`, the time that this program itself waited.
     pub fn came(&mut self, bytes: usize, own: Duration) -> Result<(), Fault> {
         self.bytes += bytes as u64;
         self.since += own;

@@ -1,4 +1,4 @@
-//! What is to be fetched: which bytes of the bundle, and the requests that bring them.
+//! The bytes of a bundle to be fetched, and the requests for them.
 
 use std::ops::Range;
 use update::bundle::{self, Digest};
@@ -8,15 +8,15 @@ use update::bundle::{self, Digest};
 pub struct Piece {
     /// Its number in the index.
     pub n: u32,
-    /// Where it is in the file.
+    /// Its range in the file.
     pub stored: Range<u64>,
-    /// Of these bytes, as they are stored.
+    /// The hash of these stored bytes.
     pub sha256: Digest,
 }
 
-/// The blocks of a bundle, by number: its verified index.
+/// The blocks of a bundle by number, from its verified index.
 pub trait Pieces: Send + Sync {
-    /// The `n`th, unless it has no bytes (a block of zeros) or there are not so many.
+    /// Block `n`; `None` if it has no bytes (a block of zeros) or does not exist.
     fn piece(&self, n: u32) -> Option<Piece>;
 }
 
@@ -27,7 +27,7 @@ impl Pieces for bundle::Index {
     }
 }
 
-/// What one place in the file is wanted for.
+/// A wanted block: its range in the file, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Want {
     pub start: u64,
@@ -41,28 +41,28 @@ impl Want {
     }
 }
 
-/// One request: the wants from `first` on, `count` of them, in the order of the file.
+/// One request: the range of wanted blocks, in the order of the file, and their range of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub wants: Range<usize>,
     pub bytes: Range<u64>,
 }
 
-/// In which order blocks come.
+/// The order in which blocks are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOrder {
-    /// However it is fastest: into a spool.
+    /// The fastest order, for a spool.
     Any,
-    /// By their numbers, one request after the other: for who cannot keep them.
+    /// By their numbers, one request after the other, for callers that cannot store them.
     Index,
 }
 
-/// The share of wanted bytes that may be fetched in vain, so that blocks that lie close together are one request: 2 %.
+/// The share of additional bytes that may be fetched to combine adjacent blocks into one request: 1/50, 2 %.
 const VAIN: u64 = 50;
-/// The longest gap that is fetched: about what the headers of a request and of its answer take.
+/// The longest gap that is fetched: about the size of the headers of a request and its answer.
 const GAP: u64 = 2048;
 
-/// The wants of `numbers`: in the order of the file, or of their numbers. Without those that have no bytes.
+/// The wanted blocks of `numbers`, in the order of the file or of their numbers, without those that have no bytes.
 pub(super) fn wants(pieces: &dyn Pieces, numbers: impl IntoIterator<Item = u32>, order: BlockOrder) -> Vec<Want> {
     let of = |n| {
         let piece = pieces.piece(n)?;
@@ -78,7 +78,7 @@ pub(super) fn wants(pieces: &dyn Pieces, numbers: impl IntoIterator<Item = u32>,
     wants
 }
 
-/// Bytes of the bundle that `wants`, in the order of the file, are about: what several of them share counts once.
+/// Number of bytes of the bundle that `wants`, in the order of the file, cover; shared bytes are counted once.
 pub(super) fn bytes(wants: &[Want]) -> u64 {
     let mut end = 0;
     wants.iter().fold(0, |sum, want| {
@@ -88,13 +88,13 @@ pub(super) fn bytes(wants: &[Want]) -> u64 {
     })
 }
 
-/// Requests for `wants`, each of at most `longest` bytes (or one block).
+/// Requests for `wants`, each of at most `longest` bytes, or one block.
 pub(super) fn runs(wants: &[Want], longest: u64) -> Vec<Run> {
     let bridged = bridges(wants);
     let mut runs: Vec<Run> = Vec::new();
     for (at, want) in wants.iter().enumerate() {
         if let Some(run) = runs.last_mut() {
-            // The same bytes once more, or those that follow. Anything that overlaps otherwise is a request of its own.
+            // The same bytes again, or those that follow. Any other overlap is a separate request.
             let again = at > 0 && (wants[at - 1].start, wants[at - 1].length) == (want.start, want.length);
             let follows = want.start >= run.bytes.end && want.start - run.bytes.end <= bridged;
             if again || follows && want.end() - run.bytes.start <= longest {
@@ -108,7 +108,8 @@ pub(super) fn runs(wants: &[Want], longest: u64) -> Vec<Run> {
     runs
 }
 
-/// The longest gap between two wants that is fetched along: as many of the shortest as the share in vain allows.
+/// The longest gap between two wanted blocks that is fetched too: the shortest gaps are included while their total is
+/// within the allowed share.
 fn bridges(wants: &[Want]) -> u64 {
     let mut gaps: Vec<u64> = wants
         .windows(2)
@@ -120,7 +121,7 @@ fn bridges(wants: &[Want]) -> u64 {
     let mut longest = 0;
     for (at, gap) in gaps.iter().enumerate() {
         let Some(rest) = left.checked_sub(*gap) else {
-            // All gaps of one length, or none of them.
+            // Either all gaps of one length or none of them.
             return if gaps[..at].last() == Some(gap) { gap - 1 } else { longest };
         };
         (left, longest) = (rest, *gap);
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_fetched_along_where_it_costs_less_than_a_request_and_little_in_all() {
-        // 200 wanted blocks of 100 bytes, so 400 bytes may be in vain: four gaps of one block, not five.
+        // 200 wanted blocks of 100 bytes allow 400 additional bytes: four gaps of one block, not five.
         let with = |gaps: u32| (0..200 + gaps).filter(|n| n % 20 != 7 || *n >= gaps * 20).collect::<Vec<_>>();
         assert_eq!(planned(&with(4), 1 << 20).len(), 1);
         assert_eq!(planned(&with(5), 1 << 20).len(), 6);
@@ -172,7 +173,7 @@ mod tests {
         let wants = [same(1), same(2), Want { start: 150, length: 10, n: 3 }];
         assert_eq!(runs(&wants, 1000), [Run { wants: 0..3, bytes: 50..160 }]);
         assert_eq!(bytes(&wants), 110);
-        // An index that was signed and yet overlaps: every block comes, whatever it costs.
+        // A signed index with overlapping blocks: every block is fetched.
         let overlapping = [same(1), Want { start: 100, length: 100, n: 2 }];
         assert_eq!(runs(&overlapping, 1000).len(), 2);
     }

@@ -1,15 +1,15 @@
-//! Whether an address answers at all: a trial's check, by the same rules as downloads.
+//! Checks whether an address answers, for a trial, by the same rules as downloads.
 
 use super::HttpClient;
 
 impl HttpClient {
-    /// Asks for `url` and looks at the status only.
+    /// Requests `url` and checks only the status.
     ///
     /// # Errors
-    /// A sentence: what it answered in place of 2xx, or why it does not.
+    /// A sentence: the status if it is not 2xx, or why there is no answer.
     pub async fn answers(&self, url: &str) -> Result<(), String> {
         let answer = self.client.get(url).send().await.map_err(|error| {
-            // The innermost reason: the others repeat the address.
+            // The innermost error; the others repeat the address.
             let mut cause: &dyn std::error::Error = &error;
             while let Some(deeper) = cause.source() {
                 cause = deeper;

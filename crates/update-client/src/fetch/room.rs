@@ -1,8 +1,8 @@
-//! How much room there is.
+//! Free space of a file system.
 
 use std::{io, path::Path};
 
-/// Bytes that this user may still write below `path` (statvfs(3)).
+/// Bytes that this user can still write below `path` (statvfs(3)).
 ///
 /// # Errors
 /// Those of statvfs.

@@ -1,4 +1,4 @@
-//! Which of several places is asked next, after how long a pause, and when to give up.
+//! Decides which of several places to try next, after what pause, and when to give up.
 
 use super::{Fault, Limits, answer::Pinned, fault::Then};
 use base::error::{ErrorCode, ToolError};
@@ -6,18 +6,18 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
 use update::Place;
 
-/// The places of one file, and what is known of each.
+/// The places of one file, with the state of each.
 #[derive(Debug)]
 pub(super) struct Route {
     stops: Vec<Stop>,
-    /// The one that is asked.
+    /// The current place.
     at: usize,
-    /// Rises whenever another attempt is worth making: requests that failed side by side count as one.
+    /// Increases with every failed attempt; parallel requests that fail in the same turn count as one failure.
     turn: u64,
-    /// Turns without a byte between them.
+    /// Consecutive failed turns without any progress.
     failures: u32,
     last: Option<String>,
-    /// Of the file, once one place has said it.
+    /// The size of the file, once a place has reported it.
     size: Option<u64>,
 }
 
@@ -25,14 +25,14 @@ pub(super) struct Route {
 struct Stop {
     place: Place,
     pinned: Option<Pinned>,
-    /// Why it is not asked any more.
+    /// Why it is not used any more.
     refused: Option<String>,
     forged: bool,
-    /// Blocks that came damaged from there, and how often each.
+    /// Damaged blocks from there, with the count of each.
     rotten: Vec<(u32, u32)>,
 }
 
-/// Where to ask now.
+/// The place of the next request.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
     pub place: Place,
@@ -41,21 +41,21 @@ pub(super) struct Turn {
     turn: u64,
 }
 
-/// What to do after a fault.
+/// The next step after a fault.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// Ask again after this long.
+    /// Try again after this pause.
     Pause(Duration),
-    /// See whether the release that is there now is still the same.
+    /// Check whether it is still the same release.
     LookAgain,
 }
 
-/// So often a place may bring the same block damaged, and so many different ones, before it is not asked any more.
+/// A place is given up when the same block was damaged this many times, or more than this many different blocks were.
 const SAME_ROTTEN: u32 = 3;
 const MOST_ROTTEN: usize = 32;
 
 impl Stop {
-    /// Notes that block `n` came damaged from there; whether that is enough.
+    /// Records that block `n` was damaged. Returns whether the place is given up.
     fn gives_up(&mut self, n: u32) -> bool {
         let times = match self.rotten.iter_mut().find(|(block, _)| *block == n) {
             Some((_, times)) => {
@@ -84,19 +84,19 @@ impl Route {
         self.size
     }
 
-    /// It was said by a place that is not believed.
+    /// For a size from a place that is not trusted.
     pub fn forget_size(&mut self) {
         self.size = None;
     }
 
     /// # Errors
-    /// `invalid_argument` when there is no place at all.
+    /// `invalid_argument` when there is no place.
     pub fn turn(&self) -> Result<Turn, ToolError> {
         let stop = self.stops.get(self.at).ok_or_else(|| ToolError::invalid("no place is named to fetch from"))?;
         Ok(Turn { place: stop.place.clone(), pinned: stop.pinned.clone(), at: self.at, turn: self.turn })
     }
 
-    /// The file was seen there.
+    /// Records the file's identity at a place.
     pub fn found(&mut self, turn: &Turn, found: Pinned) -> Result<(), Fault> {
         let size = *self.size.get_or_insert(found.size);
         if size != found.size {
@@ -106,20 +106,20 @@ impl Route {
         Ok(())
     }
 
-    /// It is the same release under another tag.
+    /// Records a new identity of the same release.
     pub fn still(&mut self, turn: &Turn, found: Pinned) {
         self.stops[turn.at].pinned = Some(found);
     }
 
-    /// Something came.
+    /// Records progress.
     pub fn progress(&mut self) {
         self.failures = 0;
     }
 
-    /// What follows `fault`. `patience`: failures of each place in a row until it is enough.
+    /// The step after `fault`. `patience`: consecutive failures per place until it gives up.
     ///
     /// # Errors
-    /// When nothing follows: every place, with what it answered.
+    /// When it gives up, with the answer of every place.
     pub fn after(&mut self, turn: &Turn, fault: Fault, limits: &Limits, patience: u32) -> Result<Next, ToolError> {
         let place = &turn.place;
         let why = format!("{place}: {}", fault.why);
@@ -159,7 +159,7 @@ impl Route {
         if then == Then::Changed {
             return Ok(Next::LookAgain);
         }
-        // Another place is asked at once; all of them again after a pause.
+        // Another place is tried at once; all places again after a pause.
         let round = self.failures.saturating_sub(1) / places;
         let pause = if self.failures.is_multiple_of(places) {
             pause(limits, round, &SystemRandom::new())
@@ -169,7 +169,7 @@ impl Route {
         Ok(Next::Pause(asked.filter(|_| places == 1).map_or(pause, |wait| wait.max(pause))))
     }
 
-    /// To the next place that was not refused, if there is one.
+    /// Moves to the next place that was not refused, if there is one.
     fn onwards(&mut self) {
         let count = self.stops.len();
         let next = (1..=count).map(|step| (self.at + step) % count).find(|at| self.stops[*at].refused.is_none());
@@ -189,11 +189,12 @@ impl Route {
     }
 }
 
-/// The pause before round `round` begins again: between a half and the whole of twice the one before it.
+/// The pause before round `round`: a random time between half and all of a duration that doubles with each round, up to
+/// `longest_pause`.
 fn pause(limits: &Limits, round: u32, random: &dyn SecureRandom) -> Duration {
     let whole = limits.pause.saturating_mul(1 << round.min(16)).min(limits.longest_pause);
     let mut byte = [0];
-    // Without random numbers all devices come back together, and that is still better than not at all.
+    // Without random numbers all devices return at the same time, which is still better than not at all.
     let _ = random.fill(&mut byte);
     whole / 2 + whole / 2 * u32::from(byte[0]) / 255
 }

@@ -1,4 +1,4 @@
-//! Small files, whole: indexes of channels and roots of trust.
+//! Fetches small files completely: indexes of channels and roots of trust.
 
 use super::{
     Fault, HttpClient, body,
@@ -9,11 +9,11 @@ use base::error::ToolError;
 use tokio::time::{Instant, sleep};
 use update::Place;
 
-/// The longest that one small file may take.
+/// Maximum time for one small file.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(600);
 
-/// A small file, whole, from the first of `places` that has it: at most `most` bytes. What is in it is for the caller to judge; where
-/// `judge` refuses it, the next place is asked.
+/// Fetches a small file, at most `most` bytes, from the first of `places` that has it. The caller must verify its
+/// content: if `judge` refuses it, the next place is tried.
 ///
 /// # Errors
 /// `unavailable` when no place has it, `verification_failed` when none has one that `judge` accepts.
@@ -31,7 +31,7 @@ pub async fn small<T>(
         let fault = match body::whole(http, &turn.place, most, deadline).await {
             Ok(bytes) => match judge(bytes) {
                 Ok(judged) => return Ok(judged),
-                // The only place there is: its reason is the whole answer.
+                // With a single place, its error is the whole answer.
                 Err(error) if alone => return Err(error.with("place", turn.place.to_string())),
                 Err(error) => Fault::forged(error.advice()),
             },
@@ -43,7 +43,7 @@ pub async fn small<T>(
     }
 }
 
-/// The same for a file that may well not be there: every place is asked once, and `None` is the answer when none has it.
+/// The same for a file that may be missing: every place is tried once, and the result is `None` if none has it.
 pub async fn try_small(http: &HttpClient, places: Vec<Place>, most: usize) -> Option<Vec<u8>> {
     let deadline = Instant::now() + http.limits.deadline.min(LONGEST);
     for place in places {

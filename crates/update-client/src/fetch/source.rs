@@ -1,4 +1,4 @@
-//! One file at several places: parts of it, whichever place has them.
+//! One file at several places; parts of it are read from any place that has them.
 
 use super::{
     Fault, HttpClient, Limits,
@@ -19,15 +19,16 @@ use tokio::time::{Instant, sleep};
 use update::Place;
 use update::bundle::Digest;
 
-/// The most that [`Source::read`] keeps in memory: the longest index, and room for a head.
+/// Maximum bytes of one [`Source::read`]: the largest index, and a head.
 const MOST: u64 = (16 << 20) + (256 << 10);
 
-/// Whether somebody waits.
+/// Whether a caller waits for the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Haste {
-    /// Somebody who asks about a release: at any hour, since a head is small, and with an answer soon, even if it is that nobody answers.
+    /// A caller waits: at any hour, because a head is small, and with few retries, to answer soon even if no place
+    /// answers.
     Now,
-    /// Nobody: once `update.download_window` is open, and with all the patience there is.
+    /// No caller waits: only while `update.download_window` is open, and with all retries.
     Later,
 }
 
@@ -40,39 +41,40 @@ impl Haste {
     }
 }
 
-/// Failures of each place in a row while somebody waits: with the pauses between them, some seconds.
+/// Consecutive failures per place while a caller waits: with the pauses, some seconds.
 const SOON: u32 = 2;
 
-/// A bundle, wherever it is. Its deadline begins when this is made.
+/// A bundle at its places. The deadline starts when this is created.
 #[derive(Debug)]
 pub struct Source {
     pub(super) http: Arc<HttpClient>,
     route: Mutex<Route>,
-    /// The beginning of the file and its SHA-256, to know it again after its tag has changed.
+    /// The length of the file's beginning and its SHA-256, to recognise it when its tag has changed.
     known: Mutex<Option<(u64, Digest)>>,
     pub(super) deadline: Instant,
     fetched: AtomicU64,
 }
 
 impl Source {
-    /// `places` are asked in this order.
+    /// `places` are tried in this order.
     pub fn new(http: Arc<HttpClient>, places: Vec<Place>) -> Arc<Self> {
         let deadline = Instant::now() + http.limits.deadline;
         let (route, known) = (Mutex::new(Route::new(places)), Mutex::default());
         Arc::new(Self { http, route, known, deadline, fetched: AtomicU64::new(0) })
     }
 
-    /// The file's length in bytes, once something of it was read.
+    /// The file's size in bytes, once a part of it was read.
     pub fn size(&self) -> Option<u64> {
         self.route().size()
     }
 
-    /// Bytes that came so far, those included that were of no use.
+    /// Bytes received so far, including useless ones.
     pub fn fetched(&self) -> u64 {
         self.fetched.load(Ordering::Relaxed)
     }
 
-    /// The beginning of the file, at most `size` bytes: fewer where the file is shorter. At once, whatever `update.download_window` says.
+    /// Reads the beginning of the file, at most `size` bytes, or fewer if the file is shorter. Does not wait for
+    /// `update.download_window`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -80,17 +82,18 @@ impl Source {
         self.head_at(size).await.map(|(head, _)| head)
     }
 
-    /// The same, and which place it came from.
+    /// The same, with the place it came from.
     pub(super) async fn head_at(&self, size: u64) -> Result<(Vec<u8>, Turn), ToolError> {
         let (head, turn) = self.read_up_to(0..size, Haste::Now).await?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((head.len() as u64, Digest::of(&head)));
         Ok((head, turn))
     }
 
-    /// Exactly the bytes of `range`; at most 16 MiB and a bit.
+    /// Reads exactly the bytes of `range`, at most 16.25 MiB.
     ///
     /// # Errors
-    /// `unavailable` when no place has them, with what each answered; `timeout` when the deadline has passed.
+    /// `unavailable` when no place has them, with what each answered; `timeout` when the deadline has passed;
+    /// `content_too_large` for a longer range; `verification_failed` when the file ends earlier.
     pub async fn read(&self, range: Range<u64>) -> Result<Vec<u8>, ToolError> {
         let length = range.end.saturating_sub(range.start);
         let (bytes, _) = self.read_up_to(range, Haste::Later).await?;
@@ -134,7 +137,7 @@ impl Source {
 
     async fn once(&self, turn: &Turn, range: &Range<u64>, pinned: Option<&Pinned>) -> Result<(Vec<u8>, Pinned), Fault> {
         let (mut body, found) = Body::open(&self.http, &turn.place, range.clone(), pinned, self.deadline).await?;
-        // No more than was promised, which is no more than was asked for.
+        // At most the requested size.
         let mut bytes = Vec::with_capacity(usize::try_from(body.left()).unwrap_or(0));
         while let Some(chunk) = body.next().await? {
             self.count(chunk.len());
@@ -143,7 +146,7 @@ impl Source {
         Ok((bytes, found))
     }
 
-    /// What follows a fault, once its pause is over.
+    /// Handles a fault, including its pause.
     pub(super) async fn recover(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<(), ToolError> {
         self.again(turn, fault, haste)?.wait(self, turn, haste).await
     }
@@ -153,7 +156,7 @@ impl Source {
         self.route().after(turn, fault, limits, haste.patience(limits))
     }
 
-    /// Whether what is there now begins as it did: then it is the same release, copied anew.
+    /// Checks whether the file still has the same beginning: then it is the same release, copied again.
     async fn look_again(&self, turn: &Turn) -> Result<(), Fault> {
         let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((length, digest)) = known else {
@@ -170,10 +173,10 @@ impl Source {
         Ok(())
     }
 
-    /// Waits for the hours in which something may be fetched, and not beyond the deadline.
+    /// Waits for the download window, but not beyond the deadline.
     ///
     /// # Errors
-    /// `timeout` when the deadline has passed, or will before the window opens.
+    /// `timeout` when the deadline has passed, also while waiting for the window.
     pub(super) async fn in_time(&self, haste: Haste) -> Result<(), ToolError> {
         let limits = &self.http.limits;
         loop {
@@ -181,13 +184,13 @@ impl Source {
                 return Err(late(limits.deadline));
             }
             let Some(wait) = self.shut().filter(|_| haste == Haste::Later) else { return Ok(()) };
-            // The clock may be set in between: look again at least every hour.
+            // The clock may be set meanwhile, so it checks again at least every hour.
             let until = Instant::now() + std::time::Duration::from_secs(wait.min(3600));
             tokio::time::sleep_until(until.min(self.deadline)).await;
         }
     }
 
-    /// Seconds until something may be fetched; `None`: now.
+    /// Seconds until downloads are allowed; `None`: now.
     pub fn shut(&self) -> Option<u64> {
         let limits = &self.http.limits;
         limits.window.wait(limits.wall.now_ms().div_euclid(1000), &limits.zone)
@@ -220,7 +223,7 @@ impl Next {
                 }
                 Self::LookAgain => match source.look_again(turn).await {
                     Ok(()) => return Ok(()),
-                    // A change while it is looked at is one change too many.
+                    // It changed again during the check, so this place is given up.
                     Err(fault) if fault.then == super::fault::Then::Changed => {
                         next = source.again(turn, Fault::elsewhere(fault.why), haste)?;
                     }

@@ -1,7 +1,7 @@
-//! Where blocks wait until all are here: a sparse copy of the bundle, named by its manifest's hash.
+//! Stores fetched blocks until all are complete: a sparse copy of the bundle, named by its manifest's hash.
 //!
-//! Nothing in it is believed. What a block holds is hashed when it comes, and again when the file is found after a restart, so that
-//! no list has to be kept in step with it: a power cut costs what was not on the card yet, and nothing more.
+//! Its content is not trusted. Blocks are hashed when they arrive, and again when the file is opened after a restart,
+//! so no separate list of blocks is needed. A power cut loses only what was not on the card yet.
 
 use super::{
     pieces::{BlockOrder, Pieces, Want, bytes, wants},
@@ -24,16 +24,16 @@ use std::{
 };
 use update::bundle::Digest;
 
-/// Bytes between two times that the card is told to keep what came. Each costs it a fraction of a second.
+/// Bytes between two syncs to the card. Each sync takes a fraction of a second.
 const BATCH: u64 = 8 << 20;
 const SUFFIX: &str = "blocks";
 
-/// The spool of one bundle. Its methods read and write a disk: they are for a thread that may wait.
+/// The spool of one bundle. Its methods do blocking disk I/O.
 pub struct Spool {
     path: PathBuf,
     file: Lock,
     pieces: Arc<dyn Pieces>,
-    /// A bit for each block that is here and right.
+    /// A bit for each valid block.
     have: Vec<u64>,
     /// Bytes since the last sync.
     unsynced: u64,
@@ -47,11 +47,12 @@ impl std::fmt::Debug for Spool {
 }
 
 impl Spool {
-    /// Opens the spool of the bundle `manifest` in `dir`, removes those of others, and hashes what is there of the blocks in
-    /// `numbers`. `reserve`: bytes that stay free.
+    /// Opens the spool of the bundle `manifest` in `dir`, removes those of other bundles, and hashes the existing
+    /// blocks of `numbers`. `reserve`: bytes of the file system to keep free.
     ///
     /// # Errors
-    /// `conflict` when another process fetches the same; `resource_exhausted` or `unavailable` when the folder cannot be used.
+    /// `conflict` when another process fetches the same bundle; `resource_exhausted` or `unavailable` when the folder
+    /// cannot be used.
     pub fn open(
         dir: &Path,
         manifest: &Digest,
@@ -83,7 +84,7 @@ impl Spool {
         Ok(spool)
     }
 
-    /// Sets a bit for each block that is here: only what lies in written parts of the file is read at all.
+    /// Sets a bit for each valid block. Reads only written parts of the file.
     fn look(&mut self, numbers: impl IntoIterator<Item = u32>, stop: &Stop) -> Result<(), ToolError> {
         let wants = wants(&*self.pieces, numbers, BlockOrder::Any);
         let mut written = 0..0;
@@ -102,17 +103,17 @@ impl Spool {
         Ok(())
     }
 
-    /// The first part at or after `from` that was written (lseek(2), `SEEK_DATA`); an empty one at the end of the file.
+    /// The first written range at or after `from` (lseek(2), `SEEK_DATA`); an empty range at the end of the file.
     fn data(&self, from: u64) -> Result<std::ops::Range<u64>, Errno> {
         match seek(&*self.file, SeekFrom::Data(from)) {
             Ok(start) => Ok(start..seek(&*self.file, SeekFrom::Hole(start))?),
-            // No data after there.
+            // No data after `from`.
             Err(Errno::NXIO) => Ok(u64::MAX..u64::MAX),
             Err(error) => Err(error),
         }
     }
 
-    /// The bytes of a block, if they are right.
+    /// The bytes of a block, if their hash is correct.
     fn right(&self, want: Want) -> io::Result<Option<Vec<u8>>> {
         let mut stored = vec![0; want.length as usize];
         self.file.read_exact_at(&mut stored, want.start)?;
@@ -128,21 +129,21 @@ impl Spool {
         self.have[word] |= 1 << bit;
     }
 
-    /// Whether block `n` is here.
+    /// Whether block `n` is in the spool.
     pub fn has(&self, n: u32) -> bool {
         self.have.get(n as usize / 64).is_some_and(|word| word >> (n % 64) & 1 == 1)
     }
 
-    /// Those of `numbers` that have bytes and are not here, and how many bytes of the bundle that is.
+    /// Those of `numbers` that have bytes and are not in the spool, and their total number of bytes in the bundle.
     pub fn missing(&self, numbers: impl IntoIterator<Item = u32>) -> (Vec<u32>, u64) {
         let wants = wants(&*self.pieces, numbers.into_iter().filter(|n| !self.has(*n)), BlockOrder::Any);
         (wants.iter().map(|want| want.n).collect(), bytes(&wants))
     }
 
-    /// Whether `bytes` more would leave the reserve free.
+    /// Checks that the reserve stays free after `bytes` more.
     ///
     /// # Errors
-    /// `resource_exhausted` with the numbers, when not.
+    /// `resource_exhausted` with the numbers, if not.
     pub fn room_for(&self, bytes: u64) -> Result<(), ToolError> {
         let dir = self.path.parent().unwrap_or(Path::new("/"));
         let free = room::free(dir).map_err(|error| self.broken(&error))?;
@@ -160,7 +161,7 @@ impl Spool {
         .hint("make room, or set update.spool_dir to a larger file system"))
     }
 
-    /// Keeps a block whose hash was seen to be right ([`super::Blocks::next`]). Every few MiB the card is made to keep them too.
+    /// Stores a block whose hash was verified ([`super::Blocks::next`]). Syncs after every 8 MiB.
     ///
     /// # Errors
     /// `resource_exhausted` when the disk is full, `unavailable` when it fails.
@@ -176,7 +177,7 @@ impl Spool {
         if self.unsynced >= BATCH { self.sync() } else { Ok(()) }
     }
 
-    /// Everything that was put is on the card.
+    /// Syncs all stored blocks to the card.
     ///
     /// # Errors
     /// `unavailable` when the disk fails.
@@ -186,10 +187,10 @@ impl Spool {
         Ok(())
     }
 
-    /// A block as it is stored, hashed once more: this is a disk, and it was written a while ago.
+    /// Reads a stored block and verifies its hash again, because the disk may have changed it.
     ///
     /// # Errors
-    /// `verification_failed` when it rotted; then it is missing. `unavailable` when the disk fails.
+    /// `verification_failed` when it has changed; it then counts as missing. `unavailable` when the disk fails.
     pub fn take(&mut self, n: u32) -> Result<Vec<u8>, ToolError> {
         let want = wants(&*self.pieces, [n], BlockOrder::Any).first().copied().filter(|_| self.has(n));
         let Some(want) = want else { return Err(ToolError::internal(format!("block {n} is not in the spool"))) };
@@ -204,7 +205,7 @@ impl Spool {
         .hint("start the update again: this block is fetched anew; check the disk when it happens again"))
     }
 
-    /// Removes it: the update is in its slot, or nobody wants it any more.
+    /// Removes the spool, when the update is in its slot or no longer wanted.
     ///
     /// # Errors
     /// `unavailable` when the folder cannot be written.
@@ -225,8 +226,8 @@ fn unusable(path: &Path, error: &io::Error) -> ToolError {
         .hint("what is there is kept; make room or mend the disk, or set update.spool_dir to another folder")
 }
 
-/// Removes the spools in `dir` that nobody uses, except the one of `keep`. Other files there are left alone, and what cannot be removed
-/// stays: it only takes room.
+/// Removes unused spools in `dir`, except that of `keep`. Other files are ignored, and so is a spool that cannot be
+/// removed: it only takes space.
 pub fn sweep(dir: &Path, keep: Option<&Digest>) {
     let kept = keep.map(|digest| format!("{digest}.{SUFFIX}"));
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
