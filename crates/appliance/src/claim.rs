@@ -1,10 +1,11 @@
-//! The claim that is open: a code of this boot, five tries in all, and an end on the boot's clock. In `/run`, for root alone, and so gone
-//! with the power; in a file, so that an agent that starts again grants no new tries.
+//! The open claim: a code for this boot, five tries in all, and an end on the boot clock. It is in `/run`, readable by
+//! root only, and lost with the power. It is in a file, so that a restarted agent grants no new tries.
 //!
-//! The right code is answered with a token that does not count yet; what is kept of it here is its hash. Only when it is shown again is the
-//! machine its owner's, and recorded so where nothing but a physical reset reaches. So whatever is cut short, nobody is locked out: as long as
-//! the token was not shown, the same code gives another one, and a restart another code. And nobody else gets in: a token that was given out
-//! and never shown is worth nothing after the next one, or after a restart.
+//! The correct code is answered with a token that is not valid yet; only its hash is stored here. The machine gets its
+//! owner only when the token is presented, and that is recorded where only a physical reset can undo it. Nobody is
+//! locked out by an interruption: until the token is presented, the same code gives another token, and a restart
+//! another code. And nobody else gets access: a token that was never presented is worthless once another one is given
+//! out, or after a restart.
 
 use super::{Code, Folder};
 use base::{error::ToolError, os::whole};
@@ -15,40 +16,40 @@ use contract::{
 use serde::{Deserialize, Serialize};
 use std::{io, io::Write, time::Duration};
 
-/// Wrong codes that are taken in one boot.
+/// Wrong codes that are accepted in one boot.
 pub const TRIES: u8 = 5;
-/// How long after the window a token may still be shown that was given out in it.
+/// Time after the end of the window in which a token that was given out can still be presented.
 pub const PARTING: Duration = Duration::from_secs(60);
-/// Its name in the folder.
+/// The file's name in the folder.
 pub(super) const FILE: &str = "claim";
 
-/// As it is now.
+/// The current claim.
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub code: Code,
     pub tries_left: u8,
-    /// On the boot's clock (CLOCK_BOOTTIME).
+    /// Its end, on the boot clock (CLOCK_BOOTTIME).
     pub until: Duration,
-    /// The hash of the token that was given out last and that nobody has shown yet.
+    /// The hash of the last token given out that was not presented yet.
     pub offered: Option<Sha256>,
 }
 
-/// Why a code was not taken, or a token.
+/// Why a code or a token was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Nothing is open: the machine has an owner, or none was prepared.
+    /// There is no open claim: the machine has an owner, or no claim was prepared.
     Closed,
     /// The window is over; another one opens with the next start of the machine.
     Late,
-    /// All tries of this start are used up.
+    /// All tries of this boot are used.
     Spent,
-    /// Another code; so many tries are left.
+    /// A wrong code, with the number of tries that are left.
     Wrong { tries_left: u8 },
-    /// Not the token that was given out last.
+    /// Not the last token that was given out.
     Unknown,
 }
 
-/// What a claim of a machine that has an owner is answered with.
+/// The error for a claim of a machine that has an owner.
 pub fn claimed_already() -> ToolError {
     ToolError::precondition("this machine is claimed already: it has an owner")
         .hint("ask its owner for a token; whoever holds the machine can reset it (docs/first-boot.md)")
@@ -64,10 +65,10 @@ struct Kept {
 }
 
 impl Folder {
-    /// The claim that is open, or was: whether its time is over, the caller looks.
+    /// The claim, if there is one. The caller must check whether it has expired.
     ///
     /// # Errors
-    /// Those of reading; `InvalidData` when the file is none of ours. Then nothing may be claimed.
+    /// Those of reading; `InvalidData` when the file's content is invalid. Nothing can be claimed then.
     pub fn claim(&self) -> io::Result<Option<Claim>> {
         let Some(bytes) = read(&self.path().join(FILE))? else { return Ok(None) };
         let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
@@ -77,10 +78,10 @@ impl Folder {
         Ok(Some(Claim { code, tries_left, until: Duration::from_millis(until_ms), offered }))
     }
 
-    /// Opens a claim until `until` on the boot's clock. One that is there stays, with the tries that are left of it.
+    /// Opens a claim until `until` on the boot clock. An existing one is kept, with its remaining tries.
     ///
     /// # Errors
-    /// Those of the files; `internal` without randomness.
+    /// Those of the files; `internal` without random numbers.
     pub fn open_claim(&self, until: Duration) -> Result<(), ToolError> {
         if self.claim().is_ok_and(|claim| claim.is_some()) {
             return Ok(());
@@ -88,13 +89,13 @@ impl Folder {
         self.put_claim(&Claim { code: Code::mint()?, tries_left: TRIES, until, offered: None })
     }
 
-    /// Takes a try, and says whether the code is the right one; then the token with the hash `offer` is the one to be shown, until
-    /// [`PARTING`] after the end of the window, which is given back. The try is spent before the code is looked at, and given back when it was
-    /// the right one.
+    /// Uses a try, and checks the code. If it is correct, the token with the hash `offer` is the one to be presented,
+    /// until [`PARTING`] after the end of the window, which is returned. The try is recorded before the code is
+    /// compared, and given back if the code is correct.
     ///
     /// # Errors
-    /// The inner one says why the code is not taken; the outer one is `unavailable` when the file cannot be read or written: then no code
-    /// is taken either.
+    /// The inner error says why the code is refused. The outer one is `unavailable` when the file cannot be read or
+    /// written; no code is accepted then.
     pub fn attempt(&self, code: &Code, offer: Sha256, now: Duration) -> Result<Result<Duration, Refusal>, ToolError> {
         let Some(mut claim) = self.opened()? else { return Ok(Err(Refusal::Closed)) };
         if now >= claim.until {
@@ -110,7 +111,7 @@ impl Folder {
         Ok(Ok(claim.until))
     }
 
-    /// Whether the token with this hash is the one that was given out last. Changes nothing.
+    /// Checks whether the token with this hash is the last one given out. Changes nothing.
     ///
     /// # Errors
     /// As [`Folder::attempt`].
@@ -125,7 +126,7 @@ impl Folder {
         })
     }
 
-    /// Nothing can be claimed any more.
+    /// Closes the claim.
     ///
     /// # Errors
     /// `unavailable` when the file cannot be removed.

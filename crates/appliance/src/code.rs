@@ -1,35 +1,35 @@
 //! The claim code: 128 random bits as 28 symbols of Crockford's base32, in seven groups of four.
 //!
-//! The last two symbols are a check: a Reed-Solomon code over GF(32), which finds any one or two wrong symbols, and so any two that
-//! changed places. Who mistypes is told so, before anything is sent, and no try is spent on it. For an attacker the check is worth
-//! nothing: it follows from the 128 bits.
+//! The last two symbols are a check: a Reed-Solomon code over GF(32), which detects any one or two wrong symbols, and
+//! so any two swapped ones. Typing errors are reported before anything is sent, and use no try. The check does not help
+//! an attacker, because it follows from the 128 bits.
 
 use base::error::ToolError;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
 
-/// Without I, L, O and U: nothing looks like anything else.
+/// Without I, L, O and U, which are easily confused with others.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// Symbols that carry the 128 bits; the first has three of them.
+/// Symbols for the 128 bits; the first one has three of them.
 const CARRIED: usize = 26;
 /// All symbols.
 const SYMBOLS: usize = CARRIED + 2;
 const GROUP: usize = 4;
-/// Longer texts are no code and are not looked at.
+/// Maximum characters of a text that are read.
 const LONGEST: usize = 64;
 
-/// 128 bits that only somebody before the machine has seen. Its debug form does not show them.
+/// 128 bits that only somebody at the machine has seen. Its debug form does not show them.
 #[derive(Clone, Copy)]
 pub struct Code([u8; 16]);
 
-/// What is wrong with a text that is no code. Says nothing of any right one.
+/// What is wrong with a text that is not a code. Reveals nothing about the correct one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typo {
-    /// So many symbols.
+    /// The wrong number of symbols.
     Length(usize),
-    /// A character that is in no code.
+    /// A character that is not in the alphabet.
     Symbol(char),
-    /// The check does not fit: one or two symbols are wrong, or changed places.
+    /// The check does not match: one or two symbols are wrong or swapped.
     Check,
 }
 
@@ -50,10 +50,10 @@ impl From<Typo> for ToolError {
 }
 
 impl Code {
-    /// A new one, from the operating system.
+    /// A new code, from the operating system's random numbers.
     ///
     /// # Errors
-    /// `internal` when the system has no randomness to give.
+    /// `internal` when the system provides no random bytes.
     pub fn mint() -> Result<Self, ToolError> {
         let mut bits = [0; 16];
         SystemRandom::new().fill(&mut bits).map_err(|_| {
@@ -67,7 +67,7 @@ impl Code {
         Self(bits)
     }
 
-    /// The code as people copy it: in either case, with or without hyphens and spaces, O for 0, I or L for 1.
+    /// Parses a code as typed by a person: in either case, with or without hyphens and spaces, O for 0, I or L for 1.
     ///
     /// # Errors
     /// [`Typo`].
@@ -85,14 +85,14 @@ impl Code {
             return Err(Typo::Length(count));
         }
         let bits = symbols[..CARRIED].iter().try_fold(0_u128, |bits, symbol| {
-            // The first symbol has 3 bits of room, not 5.
+            // The first symbol has 3 bits, not 5.
             (bits >> 123 == 0).then_some(bits << 5 | u128::from(*symbol))
         });
         let code = Self(bits.ok_or(Typo::Check)?.to_be_bytes());
         if code.symbols() == symbols { Ok(code) } else { Err(Typo::Check) }
     }
 
-    /// Whether it is that one, found out without stopping at the first difference.
+    /// Compares in constant time.
     pub fn is(&self, other: &Self) -> bool {
         contract::access::token::same(&self.0, &other.0)
     }
@@ -109,7 +109,7 @@ impl Code {
     }
 }
 
-/// `7K3M-9QPA-…`: to be shown to who stands before the machine, and to nobody else.
+/// `7K3M-9QPA-…`: to be shown only to a person at the machine.
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, symbol) in self.symbols().into_iter().enumerate() {
@@ -137,7 +137,7 @@ fn value(letter: char) -> Option<u8> {
     ALPHABET.iter().position(|symbol| char::from(*symbol) == letter).and_then(|at| u8::try_from(at).ok())
 }
 
-/// The remainder of the symbols times x² by (x - 2)(x - 4) = x² + 6x + 8: with it behind them, 2 and 4 are roots.
+/// The remainder of the symbols times x² divided by (x - 2)(x - 4) = x² + 6x + 8. With it appended, 2 and 4 are roots.
 fn check(carried: &[u8]) -> [u8; 2] {
     carried.iter().fold([0, 0], |[high, low], symbol| {
         let carry = high ^ symbol;
@@ -145,7 +145,7 @@ fn check(carried: &[u8]) -> [u8; 2] {
     })
 }
 
-/// In GF(32), by x⁵ + x² + 1, of which 2 is a generator.
+/// Multiplication in GF(32) modulo x⁵ + x² + 1, where 2 is a generator.
 fn times(mut left: u8, mut right: u8) -> u8 {
     let mut product = 0;
     while right != 0 {

@@ -1,4 +1,5 @@
-//! A copy of NetworkManager's connections in the agent-state area: a machine whose data partition is lost still comes into its network.
+//! A copy of NetworkManager's connections in the agent-state area, so that a machine that loses its data partition can
+//! still join its network.
 
 use super::network::data_lost;
 use base::os::{Root, whole};
@@ -10,35 +11,35 @@ use std::{
 };
 use update::slots::State;
 
-/// Where NetworkManager keeps what people and tools made.
+/// NetworkManager's folder for connections made by users and tools.
 pub const FOLDER: &str = "etc/NetworkManager/system-connections";
-/// Where the copy is in [`State::kept`].
+/// The copy's key in [`State::kept`].
 const KEY: &str = "connections";
 const ENDING: &str = ".nmconnection";
-/// Files, bytes of one and of all of them: each write of the record carries them.
+/// Maximum number of files, bytes of one file and bytes of all files: each write of the record includes them.
 const MOST: usize = 32;
 const LONGEST: u64 = 16 << 10;
 const ALL: usize = 96 << 10;
 
-/// Connections by the names of their files. Their debug form would show secrets, so there is none.
+/// Connections by file name. There is no debug form, because it would show secrets.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections(BTreeMap<String, String>);
 
 impl Connections {
-    /// Those of the machine, and what was left out. None where NetworkManager has no folder.
+    /// The connections of the machine, and what was left out. Empty if NetworkManager has no folder.
     ///
     /// # Errors
-    /// Those of reading: then nobody knows which there are.
+    /// Those of reading; the connections are then unknown.
     pub fn read(root: &Root) -> io::Result<(Self, Vec<String>)> {
         let (mut found, mut faults, mut all) = (BTreeMap::new(), Vec::new(), 0);
         let names = match root.list(FOLDER) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Self::default(), faults)),
             names => names?,
         };
-        // Hidden ones are being written.
+        // Hidden files are still being written.
         for name in names.into_iter().filter(|name| name.ends_with(ENDING) && !name.starts_with('.')) {
             let path = root.path(FOLDER).join(&name);
-            // A link to nothing is how NetworkManager forgets a connection of /run or /usr.
+            // NetworkManager deletes a connection of /run or /usr by a link to nowhere.
             if !fs::symlink_metadata(&path)?.is_file() {
                 continue;
             }
@@ -65,14 +66,14 @@ impl Connections {
         state.kept.get(KEY).and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
-    /// The state with these as its copy; `None` when they are the copy already. What there is without the data partition is not what
-    /// the owner of the machine wants kept: it takes nothing's place.
+    /// The state with these connections as its copy; `None` if they are the copy already. Connections on a machine
+    /// without its data partition do not replace the owner's.
     pub fn to_keep(&self, root: &Root, state: &State) -> Option<State> {
         if *self == Self::kept(state) || data_lost(root).is_some() {
             return None;
         }
         let mut next = state.clone();
-        // Texts: nothing in them can fail.
+        // Strings only, so this cannot fail.
         next.kept.insert(KEY.into(), serde_json::to_vec(self).unwrap_or_default());
         Some(next)
     }
@@ -85,7 +86,7 @@ impl Connections {
         self.0.is_empty()
     }
 
-    /// Puts them where NetworkManager looks; what is there under another name stays. The names written.
+    /// Writes them to NetworkManager's folder, without removing other files. Returns the names written.
     ///
     /// # Errors
     /// Those of writing.
@@ -93,7 +94,7 @@ impl Connections {
         let folder = root.path(FOLDER);
         fs::create_dir_all(&folder)?;
         for (name, text) in &self.0 {
-            // The record is ours, and still nothing of it may leave the folder.
+            // The record is trusted, but must still not name a path outside the folder.
             if name.contains('/') || !name.ends_with(ENDING) {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "a connection with the name of a path"));
             }

@@ -1,5 +1,5 @@
-//! What follows from the identity, in `/run/raspi-mcp-identity`: written anew at each boot, and after a claim. Nothing here is the
-//! truth; all of it can be made again from the agent-state area.
+//! Files derived from the identity, in `/run/raspi-mcp-identity`: written at each boot, and after a claim. All of them
+//! can be created again from the agent-state area.
 //!
 //! ```text
 //! tls.crt, tls.key       what the server shows                          0640 root:raspi-mcp
@@ -21,10 +21,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The port of an appliance, on all addresses.
+/// The HTTPS port of an appliance, on all addresses.
 pub const PORT: u16 = 8443;
 
-/// The folder, for whoever writes it. [`Prepared`] reads it.
+/// The folder, for writing. [`Prepared`] reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder(Prepared);
 
@@ -37,12 +37,12 @@ impl Folder {
         self.0.path()
     }
 
-    /// Where the fragments are that both halves read.
+    /// The folder of the fragments that server and agent read.
     pub fn fragments(&self) -> PathBuf {
         self.0.fragments()
     }
 
-    /// What was prepared; `None` when nothing was.
+    /// What was prepared; `None` if nothing was.
     ///
     /// # Errors
     /// Those of [`Prepared::standing`].
@@ -50,15 +50,15 @@ impl Folder {
         self.0.standing()
     }
 
-    /// Makes the folder where it is not there, for its owner and the group with the number `group`.
+    /// Creates the folder if it is missing, for its owner and the group with the number `group`.
     ///
     /// # Errors
-    /// `unavailable` when it cannot be made.
+    /// `unavailable` when it cannot be created.
     pub fn make(&self, group: Option<u32>) -> Result<(), ToolError> {
         for folder in [self.path().to_owned(), self.fragments()] {
             let make = || -> io::Result<()> {
-                // The unit makes it, with the bit that gives its group to what is made in it: neither half may give anything away there,
-                // nor set that bit. So nothing is tried that is so already.
+                // The unit creates it with the setgid bit. Neither server nor agent may change owners there or set that
+                // bit, so only what differs is changed.
                 fs::DirBuilder::new().recursive(true).mode(0o750).create(&folder)?;
                 let about = fs::metadata(&folder)?;
                 if let Some(group) = group.filter(|group| about.gid() != *group) {
@@ -74,8 +74,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes everything that follows from an identity, each file in one step, `state.json` last. An open claim of a machine that has an
-    /// owner by then is closed. The folder has to be there.
+    /// Writes all files derived from an identity, each atomically, `state.json` last. If the machine has an owner by
+    /// then, an open claim is closed. The folder must exist.
     ///
     /// # Errors
     /// `unavailable` when a file cannot be written.
@@ -99,9 +99,9 @@ impl Folder {
         self.put(STATE, Some(&format!("{text}\n")))
     }
 
-    /// The settings an identity stands for. Everybody else's come after it, and over it.
+    /// The settings derived from an identity. All other sources except the image override them.
     fn settings(&self, identity: &Identity) -> String {
-        // JSON's texts and lists of texts are TOML's as well, without DEL, which none of these may have; and its writer is here anyway.
+        // JSON strings and lists of them are also valid TOML, except for DEL, which none of these can contain.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let list = |items: &[String]| serde_json::Value::from(items).to_string();
         let mut text = String::from(
@@ -133,7 +133,7 @@ impl Folder {
         text
     }
 
-    /// One file, readable by the folder's group; none where there is no content.
+    /// Writes one file, readable by the folder's group; removes it if there is no content.
     fn put(&self, name: &str, content: Option<&str>) -> Result<(), ToolError> {
         let path = self.path().join(name);
         let put = || match content {
@@ -141,7 +141,8 @@ impl Folder {
             Some(content) => whole::replace(&path, 0o600, |file| {
                 file.write_all(content.as_bytes())?;
                 let group = fs::metadata(self.path())?.gid();
-                // Nobody is let in before it belongs to the right group; where it does, nothing has to be allowed for that.
+                // The group gets access only after the file belongs to it. If it already does, no right to change it is
+                // needed.
                 if file.metadata()?.gid() != group {
                     std::os::unix::fs::fchown(&*file, None, Some(group))?;
                 }
@@ -159,7 +160,7 @@ impl Folder {
     }
 }
 
-/// Hashes of tokens, as the configuration reads them.
+/// The hashes of tokens, in the form of the configuration.
 fn tokens(identity: &Identity) -> String {
     let mut text = String::from("# Written by `raspi-mcp prepare` at each start.\n");
     for token in &identity.tokens {

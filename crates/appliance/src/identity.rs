@@ -1,7 +1,8 @@
-//! Whose machine this is and how it is reached: what must survive everything but a physical reset.
+//! The identity: the machine's owner and how it is reached. It survives everything except a physical reset.
 //!
-//! JSON in the agent-state area, under [`KEY`] of [`State::kept`]. Fields of a newer version are kept, so that an older one that
-//! ran in between loses nothing. What can be read of it is taken; what cannot be is a fault, and the field is left alone.
+//! JSON in the agent-state area, under [`KEY`] of [`State::kept`]. Fields of a newer version are kept, so that nothing
+//! is lost when an older version runs in between. Valid fields are used; an invalid field is reported as a fault and
+//! kept unchanged.
 
 use crate::certificate::{self, Fingerprint};
 use base::error::ToolError;
@@ -11,32 +12,32 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use update::{bundle::Digest, slots::State};
 
-/// Where it is in [`State::kept`].
+/// Its key in [`State::kept`].
 pub const KEY: &str = "identity";
 
-/// The identity. Its debug form shows no secret.
+/// The identity. Its debug form contains no secret.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Identity {
-    /// Somebody owns it: nothing but a physical reset takes that back.
+    /// Whether it has an owner. Only a physical reset takes that back.
     pub claimed: bool,
-    /// PEM of the certificate the server shows, made at the first boot.
+    /// The server's certificate in PEM, created at the first boot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
-    /// PEM of its private key.
+    /// The private key in PEM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// What it is called in the network: a host name of one label.
+    /// The host name, of one label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wifi: Option<Wifi>,
-    /// Who may call: hashes, never a token.
+    /// The accepted tokens, as hashes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<TokenSetting>,
     #[serde(skip_serializing_if = "Channel::is_nothing")]
     pub update: Channel,
-    /// SHA-256 of the provisioning file that was recorded and may still be on partition 1, whole or in part.
+    /// SHA-256 of the provisioning file that was recorded and may still be on partition 1, completely or in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub erasing: Option<Digest>,
     /// Fields of a newer version.
@@ -44,21 +45,22 @@ pub struct Identity {
     pub more: Map<String, Value>,
 }
 
-/// The wireless network it belongs to.
+/// The wireless network.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Wifi {
     /// 1 to 32 bytes (IEEE 802.11).
     pub ssid: String,
-    /// 8 to 63 printable letters, or the 64 hexadecimal digits of the key itself; empty: an open network.
+    /// A passphrase of 8 to 63 printable ASCII characters, or the 64 hexadecimal digits of the key; empty for an open
+    /// network.
     pub secret: String,
     /// Two capital letters (ISO 3166-1), or empty.
     pub country: String,
-    /// It does not say its name.
+    /// Whether the network does not broadcast its name.
     pub hidden: bool,
 }
 
-/// Where releases come from, and whose are taken.
+/// The source of releases, and the root of trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Channel {
@@ -68,7 +70,7 @@ pub struct Channel {
     pub url: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mirrors: Vec<String>,
-    /// The signed root of trust, in place of the image's.
+    /// The signed root of trust that replaces the image's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<String>,
 }
@@ -80,12 +82,12 @@ impl Channel {
 }
 
 impl Identity {
-    /// That of a state, and what is wrong with it. A machine without one has the empty one: unclaimed, without a key.
+    /// The identity of a state, and its faults. Without one it is empty: unclaimed, without a key.
     pub fn of(state: &State) -> (Self, Vec<String>) {
         let Some(bytes) = state.kept.get(KEY) else { return (Self::default(), Vec::new()) };
         match serde_json::from_slice::<Map<String, Value>>(bytes) {
             Ok(map) => Self::from_map(map),
-            // Whoever wrote it owned the machine: not a state in which anybody may claim it.
+            // The machine had an owner when it was written, so it must not be claimable now.
             Err(error) => {
                 let fault = format!("the recorded identity cannot be read: {error}");
                 (Self { claimed: true, ..Self::default() }, vec![fault])
@@ -93,7 +95,7 @@ impl Identity {
         }
     }
 
-    /// Field by field: one that is not what this version knows costs that one alone, and stays in the record as it is.
+    /// Reads field by field: an invalid field only affects itself, and stays in the record unchanged.
     fn from_map(mut map: Map<String, Value>) -> (Self, Vec<String>) {
         let mut faults = Vec::new();
         let mut unread = Map::new();
@@ -105,7 +107,7 @@ impl Identity {
                 Ok(one) => known.take(name, one),
                 Err(error) => {
                     faults.push(format!("the recorded identity's {name} is not what this version knows: {error}"));
-                    // It says somehow that there is an owner.
+                    // An unknown value still means that there is an owner.
                     known.claimed |= name == "claimed";
                     unread.insert(format!("unread_{name}"), value);
                 }
@@ -128,17 +130,17 @@ impl Identity {
         }
     }
 
-    /// The state with this identity in it; nothing else of it changes.
+    /// The state with this identity; nothing else changes.
     #[must_use]
     pub fn in_state(&self, state: &State) -> State {
         let mut next = state.clone();
-        // Texts and maps of texts: nothing in them can fail.
+        // Strings and maps of strings, so this cannot fail.
         next.kept.insert(KEY.into(), serde_json::to_vec(self).unwrap_or_default());
         next
     }
 
-    /// Whether two states say the same of it, so that either may be lost. What is left of a file that was taken, the next start finds by
-    /// itself.
+    /// Whether two states have the same identity, so that either can be lost. `erasing` is ignored, because the next
+    /// start finds what is left of the file.
     pub fn is_same(one: &State, other: &State) -> bool {
         let plain = |state: &State| {
             let (identity, faults) = Self::of(state);
@@ -147,30 +149,30 @@ impl Identity {
         one.kept.get(KEY) == other.kept.get(KEY) || plain(one).is_some_and(|identity| Some(identity) == plain(other))
     }
 
-    /// Whether it has what TLS needs.
+    /// Whether it has a certificate and a key.
     pub const fn has_key(&self) -> bool {
         self.certificate.is_some() && self.key.is_some()
     }
 
-    /// Makes key and certificate.
+    /// Creates key and certificate.
     ///
     /// # Errors
-    /// `internal` when the system has no randomness to give.
+    /// `internal` when the system provides no random bytes.
     pub fn make_key(&mut self) -> Result<(), ToolError> {
-        // Clients know it by its fingerprint, and the server by any address they come to; a name may be given later.
+        // Clients check the fingerprint and connect to any address; a name may be given later.
         let names = ["raspi-mcp", "raspi-mcp.local", "localhost"].map(str::to_owned).to_vec();
         let made = certificate::make(names)?;
         (self.certificate, self.key) = (Some(made.certificate), Some(made.key));
         Ok(())
     }
 
-    /// What clients pin; `None` without a certificate that is one.
+    /// The fingerprint that clients pin; `None` without a valid certificate.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         let pem = self.certificate.as_ref()?;
         CertificateDer::from_pem_slice(pem.as_bytes()).ok().map(|der| Fingerprint::of(&der))
     }
 
-    /// It belongs to whoever has this token from now on.
+    /// Makes the holder of this token the owner.
     pub fn belongs_to(&mut self, token: TokenSetting) {
         self.claimed = true;
         self.tokens.retain(|other| other.name != token.name);

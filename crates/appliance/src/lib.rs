@@ -1,11 +1,13 @@
-//! What makes an image an appliance of somebody's: who it belongs to, how it is reached, and how it comes to be owned.
+//! The identity of an appliance: its owner, how it is reached, and how it is claimed.
 //!
-//! Knows `base`, `contract` and `update` (whose record of slots holds what survives), and neither half.
+//! Depends on `base`, `contract` and `update` (whose record of slots contains what survives), and neither on the server
+//! nor on the agent.
 //!
-//! The truth is in the agent-state area, which survives the loss of everything else ([`identity`]). `raspi-mcp prepare` writes what
-//! follows from it into `/run` at each boot ([`derived`]), before anything of ours or the network starts; both halves read it there. Every
-//! step can be repeated after a power cut. A claim code
-//! counts for one boot and five tries; of the token that it brings, only the hash is kept. docs/first-boot.md tells it to people.
+//! The identity is stored in the agent-state area, which survives the loss of everything else ([`identity`]).
+//! `raspi-mcp prepare` derives files from it in `/run` at each boot ([`derived`]), before the server, the agent and the
+//! network start; server and agent read them there. Every step can be repeated after a power cut. A claim code is valid
+//! for one boot and five tries. Only the hash of the resulting token is stored. docs/first-boot.md explains it to
+//! users.
 
 pub mod certificate;
 pub mod claim;

@@ -1,5 +1,5 @@
-//! What the network is told of the identity at each boot: NetworkManager's file of the wireless connection, the country of the radio, the
-//! host's name.
+//! Configures the network from the identity at each boot: NetworkManager's file of the wireless connection, the radio's
+//! country, the host name.
 
 use super::{Identity, Wifi};
 use base::os::{Root, host_name, whole};
@@ -9,20 +9,21 @@ use std::{
     os::unix::fs::{DirBuilderExt, PermissionsExt},
 };
 
-/// In `/run`: a connection of the same id in /etc, changed by its owner, counts instead (NetworkManager, nm-settings-keyfile(5)).
+/// In `/run`: a connection with the same id in /etc, changed by the owner, takes precedence (NetworkManager,
+/// nm-settings-keyfile(5)).
 const CONNECTIONS: &str = "run/NetworkManager/system-connections";
 const CONNECTION: &str = "raspi-mcp.nmconnection";
-/// Read when the module is loaded (modprobe.d(5)): it takes its country only then.
+/// Read when the module is loaded (modprobe.d(5)), the only time the country is set.
 const MODPROBE: &str = "run/modprobe.d";
 const COUNTRY: &str = "raspi-mcp.conf";
 const HOSTNAME: &str = "proc/sys/kernel/hostname";
-/// Names nobody gave: an image's.
+/// Default names of an image.
 const NO_NAMES: [&str; 3] = ["localhost", "raspi-mcp", "(none)"];
 
-/// Writes all of it below `root`.
+/// Writes all of this below `root`.
 ///
 /// # Errors
-/// One fault for each thing that could not be written; the others are.
+/// One fault for each part that could not be written; the other parts are written.
 pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
     let wifi = identity.wifi.as_ref();
     let country = wifi.filter(|wifi| !wifi.country.is_empty());
@@ -49,8 +50,8 @@ fn put(root: &Root, folder: &str, name: &str, mode: u32, content: Option<String>
     })
 }
 
-/// A name that somebody gave the machine since is that person's, and stays. The file is written first, and in place: it is mounted where it
-/// lies, and systemd-hostnamed, which NetworkManager starts, takes the name from there whatever the kernel's is.
+/// A name that was set since then is kept. The file is written first, and in place, because it is a mount point;
+/// systemd-hostnamed, which NetworkManager starts, takes the name from there, whatever the kernel's is.
 fn name_host(root: &Root, name: &str) -> io::Result<()> {
     let given = host_name::kept(root);
     if given.as_deref() != Some(name) {
@@ -66,8 +67,8 @@ fn name_host(root: &Root, name: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).truncate(true).open(path)?.write_all(name.as_bytes())
 }
 
-/// The connection as a key file of NetworkManager's (nm-settings-keyfile(5)). The name goes as numbers and the secret escaped, so that
-/// neither can say anything but itself.
+/// The connection as a key file of NetworkManager (nm-settings-keyfile(5)). The name is written as numbers and the
+/// secret escaped, so that neither can inject other settings.
 fn connection(wifi: &Wifi) -> String {
     let ssid: String = wifi.ssid.bytes().map(|byte| format!("{byte};")).collect();
     let hidden = if wifi.hidden { "hidden=true\n" } else { "" };
@@ -77,7 +78,7 @@ fn connection(wifi: &Wifi) -> String {
         uuid(wifi)
     );
     if !wifi.secret.is_empty() {
-        // Of GLib's key files: a backslash begins an escape, and spaces at the start would be lost.
+        // In GLib's key files a backslash begins an escape, and leading spaces are dropped.
         let secret = wifi.secret.replace('\\', "\\\\").replace(' ', "\\s");
         text.push_str(&format!("\n[wifi-security]\nkey-mgmt=wpa-psk\npsk={secret}\n"));
     }
@@ -85,7 +86,7 @@ fn connection(wifi: &Wifi) -> String {
     text
 }
 
-/// The same for the same network: by it NetworkManager knows the connection again. As RFC 9562 has one made from a hash (version 8).
+/// Constant for a network, so that NetworkManager recognises the connection: a UUID from a hash (RFC 9562, version 8).
 fn uuid(wifi: &Wifi) -> String {
     let sum = ring::digest::digest(&ring::digest::SHA256, &[b"raspi-mcp wifi\0", wifi.ssid.as_bytes()].concat());
     let mut bytes = [0; 16];
@@ -96,10 +97,10 @@ fn uuid(wifi: &Wifi) -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// Where partition 8 is lost, the initramfs says so here.
+/// Written by the initramfs when partition 8 is lost.
 pub const DATA_LOST: &str = "run/raspi-mcp-data-lost";
 
-/// Why there is no data partition at this boot, where there is none.
+/// Why there is no data partition at this boot; `None` if there is one.
 pub fn data_lost(root: &Root) -> Option<String> {
     root.has(DATA_LOST).then(|| root.line(DATA_LOST).unwrap_or_else(|_| "nobody says why".into()))
 }

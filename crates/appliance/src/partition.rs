@@ -1,4 +1,5 @@
-//! Files of people's on partition 1, read and erased in place through the block device: nobody mounts it for writing on a running system.
+//! Users' files on partition 1, read and erased in place through the block device, because the partition is never
+//! mounted for writing on a running system.
 
 use base::error::ToolError;
 use std::io;
@@ -7,20 +8,20 @@ use update::{
     disk::{Access, Area, Disk},
 };
 
-/// A file as it was found.
+/// The state of a file.
 pub enum Found {
     Nothing,
-    /// Empty, or erased: all zeros.
+    /// Empty, or erased with zeros.
     Blank,
     Bytes(Vec<u8>),
-    /// It is there, and why it cannot be read.
+    /// It exists but cannot be read, and why.
     Unreadable(String),
 }
 
-/// Looks for a file in the root directory.
+/// Finds a file in the root directory.
 ///
 /// # Errors
-/// `failed_precondition` when partition 1 is no FAT, `unavailable` when the card cannot be read.
+/// `failed_precondition` when partition 1 is not FAT, `unavailable` when the card cannot be read.
 pub fn find(disk: &dyn Disk, name: &str) -> Result<Found, ToolError> {
     let device = disk.open(Area::Config, Access::Read)?;
     let failed = |fault: io::Error| {
@@ -40,7 +41,7 @@ pub fn find(disk: &dyn Disk, name: &str) -> Result<Found, ToolError> {
     })
 }
 
-/// Erases it, where it is there.
+/// Erases a file, if it exists.
 ///
 /// # Errors
 /// Those of [`erase`].

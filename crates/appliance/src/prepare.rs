@@ -1,8 +1,9 @@
-//! `raspi-mcp prepare`: once at each boot, before both halves and the network.
+//! `raspi-mcp prepare`: runs once at each boot, before the server, the agent and the network.
 //!
-//! What it changes on the card, it changes in this order: the identity is recorded, whole, in one copy of the record and then in the other;
-//! only then is the file erased that it came from; only then is it recorded that nothing of the file is left. Cut anywhere, the next boot goes
-//! on from there. At the end of each start either copy is enough: one that is torn, or says something else of the identity, is written anew.
+//! The order of its changes on the card: the identity is recorded completely in one copy of the record, then in the
+//! other; then the file it came from is erased; then it is recorded that nothing of the file is left. If interrupted,
+//! the next boot continues. At the end of each start either copy is sufficient: one that is damaged or has a different
+//! identity is rewritten.
 
 use super::{
     Folder, Identity,
@@ -20,33 +21,33 @@ use update::{
     slots::{State, Store},
 };
 
-/// The machine, as far as this is concerned.
+/// The parts of the machine that this needs.
 pub struct Site<'a> {
     pub disk: &'a dyn Disk,
-    /// What stands for `/`.
+    /// Replaces `/`.
     pub root: &'a Root,
     pub folder: &'a Folder,
-    /// The number of the server's group, where there is one.
+    /// The number of the server's group, if it exists.
     pub group: Option<u32>,
-    /// What this machine's images are of.
+    /// The product of this machine's images.
     pub product: &'a str,
-    /// How long after the machine's start a claim is open.
+    /// How long after the machine's start a claim stays open.
     pub window: Duration,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
     pub claimed: bool,
-    /// For the log: what was taken, made, restored.
+    /// For the log: what was accepted, created, restored.
     pub notes: Vec<String>,
-    /// What a person should look at.
+    /// Problems for a person.
     pub faults: Vec<String>,
-    /// The identity is gone, and nothing was prepared: the machine has to start anew.
+    /// The identity was removed and nothing prepared: the machine must restart.
     pub restart: bool,
 }
 
-/// The record in the making.
+/// The record being changed.
 struct Record<'a> {
     disk: &'a dyn Disk,
     store: Store,
@@ -54,7 +55,7 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// One write, or none when it is so already.
+    /// Records an identity, with one write or none if nothing changes.
     fn keep(&mut self, identity: &Identity) -> Result<(), ToolError> {
         self.save(identity.in_state(&self.state))
     }
@@ -67,17 +68,17 @@ impl Record<'_> {
         Ok(())
     }
 
-    /// Either copy is enough for the identity from now on. One write, or none when it is so already; whether there was one.
+    /// Makes either copy sufficient for the identity, with one write or none if nothing changes. Returns whether there
+    /// was a write.
     fn keep_in_both(&mut self) -> Result<bool, ToolError> {
         self.store.save_again(self.disk, &self.state, |other| Identity::is_same(&self.state, other))
     }
 }
 
-/// Does it all.
+/// Runs all steps.
 ///
 /// # Errors
-/// Those of the record, which is the truth: without it there is no identity. Everything else that goes wrong is a fault in what
-/// was [`Prepared`].
+/// Those of the record, without which there is no identity. All other errors are faults in [`Prepared`].
 pub fn prepare(site: &Site) -> Result<Prepared, ToolError> {
     let opened = Store::open(site.disk)?;
     let mut done = Prepared { faults: opened.faults, ..Prepared::default() };
@@ -107,7 +108,7 @@ pub fn prepare(site: &Site) -> Result<Prepared, ToolError> {
     match record.keep_in_both() {
         Ok(true) => done.notes.push("both copies of the record say whose machine this is".into()),
         Ok(false) => {}
-        // It starts all the same: one copy holds.
+        // The start continues, because one copy is sufficient.
         Err(error) => done.faults.push(error.advice()),
     }
 
@@ -121,7 +122,7 @@ pub fn prepare(site: &Site) -> Result<Prepared, ToolError> {
     Ok(done)
 }
 
-/// The identity after the file on partition 1, which is recorded and erased where it is taken.
+/// The identity after applying the file on partition 1, which is recorded and erased if it is accepted.
 fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepared) -> Result<Identity, ToolError> {
     let file = provisioning::FILE;
     let found = match partition::find(site.disk, file) {
@@ -132,7 +133,7 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
         }
     };
     let (bytes, unreadable) = match found {
-        // What was erased, was erased whole.
+        // An erased file is erased completely.
         Found::Nothing | Found::Blank => return Ok(Identity { erasing: None, ..was }),
         Found::Bytes(bytes) => (bytes, None),
         Found::Unreadable(why) => (Vec::new(), Some(why)),
@@ -144,7 +145,7 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
         }
         Some(why) => Err(vec![format!("{file}: {why}")]),
     };
-    // What is left of a file that was taken: the power failed before it was erased, or while it was.
+    // The rest of an accepted file: the power failed before or while it was erased.
     let remains = was.erasing.is_some_and(|erasing| erasing == digest || said.is_err());
     let next = match said {
         _ if remains => Identity { erasing: Some(digest), ..was },
@@ -157,7 +158,7 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
         Ok(said) => {
             let next = said.over(&was);
             if next.update.trust != was.update.trust {
-                // Those that followed another root; in the same write.
+                // They followed the previous root; removed in the same write.
                 record.state.roots.clear();
             }
             let owned = if next.claimed { ", and the machine has an owner" } else { "" };
@@ -170,7 +171,7 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
         }
     };
     record.keep(&next)?;
-    // The file stays for the next start, and the end of this one says why.
+    // The file stays for the next start; the end of this one reports why.
     if record.keep_in_both().is_err() {
         return Ok(next);
     }
@@ -183,7 +184,7 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
     })
 }
 
-/// Keeps a copy of the network's connections, or puts it back where they are lost.
+/// Stores a copy of the network's connections, or restores them if they are lost.
 fn connections(site: &Site, record: &mut Record, done: &mut Prepared) -> Result<(), ToolError> {
     let kept = Connections::kept(&record.state);
     let (found, left_out) = match Connections::read(site.root) {

@@ -1,6 +1,6 @@
-//! `raspi-mcp.toml` on the first partition: what an owner tells a machine before its first start (docs/first-boot.md).
+//! `raspi-mcp.toml` on the first partition: configuration by the owner before the first start (docs/first-boot.md).
 //!
-//! Read as a whole or not at all. Whatever is wrong is said with its line; what was written for a secret is never repeated.
+//! It is accepted completely or not at all. Every fault is reported with its line; secrets in it are never repeated.
 
 use super::{Identity, Wifi, words};
 use contract::{
@@ -10,10 +10,10 @@ use contract::{
 use serde_json::Value;
 use update::trust::Roots;
 
-/// Its name on partition 1.
+/// The file's name on partition 1.
 pub const FILE: &str = "raspi-mcp.toml";
 
-/// Every key there is. Those that the configuration has as well mean the same in both, and are checked as there.
+/// All keys. Those that are also in the configuration have the same meaning and the same checks.
 pub const KEYS: [&str; 11] = [
     "name",
     "wifi.ssid",
@@ -28,14 +28,14 @@ pub const KEYS: [&str; 11] = [
     "update.trust",
 ];
 const SECTIONS: [&str; 3] = ["wifi", "access", "update"];
-/// What was written for one of these is never repeated.
+/// Values of these keys are never repeated.
 const SECRETS: [&str; 2] = ["wifi.passphrase", "wifi.psk"];
 
-/// What the file says, checked.
+/// The checked content of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provisioning(Identity);
 
-/// A file in the reading.
+/// The state of reading a file.
 struct Reading<'a> {
     product: &'a str,
     says: Identity,
@@ -50,10 +50,10 @@ impl Provisioning {
     /// Reads the file of a machine whose images are of `product`.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its place.
+    /// All faults, each with its position.
     pub fn parse(bytes: &[u8], product: &str) -> Result<Self, Vec<Fault>> {
         let one = |at, message: String| vec![Fault::new(Origin::file(FILE).at(at), message)];
-        // Editors of Windows put these three bytes first.
+        // The byte order mark that Windows editors add.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = std::str::from_utf8(bytes).map_err(|error| {
             one(None, format!("is not UTF-8 from byte {} on; save it as UTF-8", error.valid_up_to()))
@@ -67,7 +67,7 @@ impl Provisioning {
         if reading.faults.is_empty() { Ok(Self(reading.says)) } else { Err(reading.faults) }
     }
 
-    /// The identity with what the file says over it; what it does not speak of stays. A token makes it somebody's.
+    /// The identity with the file's values applied; others are unchanged. A token gives it an owner.
     #[must_use]
     pub fn over(&self, identity: &Identity) -> Identity {
         let Self(says) = self;
@@ -76,7 +76,7 @@ impl Provisioning {
         next.wifi = says.wifi.clone().or(next.wifi);
         next.update.channel = says.update.channel.clone().or(next.update.channel);
         next.update.trust = says.update.trust.clone().or(next.update.trust);
-        // Mirrors are those of an address: they come and go with it.
+        // Mirrors belong to an address, so they are replaced with it.
         if says.update.url.is_some() {
             next.update.url.clone_from(&says.update.url);
             next.update.mirrors.clone_from(&says.update.mirrors);
@@ -101,7 +101,7 @@ impl Reading<'_> {
                     }
                     self.table(&name, inner);
                 }
-                // A misspelt section: each of its keys has a better guess than the section.
+                // A misspelt section: the hint for a key is better than one for the section.
                 Written::Table(inner) if section.is_empty() && !KEYS.contains(&&*name) && !inner.is_empty() => {
                     self.table(&name, inner);
                 }
@@ -189,7 +189,7 @@ impl Reading<'_> {
         text
     }
 
-    /// A key that the configuration has too, checked as there.
+    /// A key that is also in the configuration, with the same check.
     fn configured(&mut self, name: &str, found: &Found) -> Option<Value> {
         let mut wrong = Vec::new();
         let value = keys::find(name)?.kind.check(name, found, &[], &mut wrong);
@@ -197,7 +197,7 @@ impl Reading<'_> {
         value
     }
 
-    /// Somebody has to be able to do everything, or the machine would have an owner who owns nothing.
+    /// One token must have the admin role and no expiry, because otherwise the owner could not administer the machine.
     fn tokens(&mut self, tokens: Vec<TokenSetting>, at: Option<Position>) {
         if tokens.len() > 16 {
             return self.fault(at, "there are more than 16 tokens");
@@ -213,8 +213,8 @@ impl Reading<'_> {
         self.says.tokens = tokens;
     }
 
-    /// The text of a signed root of trust. What is signed is its exact bytes; the lines' ends of Windows and one empty line more are not
-    /// what anybody signed.
+    /// The text of a signed root of trust. The signature covers its exact bytes, so Windows line endings are converted,
+    /// and the text is also tried without trailing newlines.
     fn trust(&mut self, at: Option<Position>, found: &Found) {
         let Written::Text(text) = &found.value else {
             return self.fault(at, format!("update.trust must be the text of a signed root, not {}", found.kind()));
@@ -252,7 +252,7 @@ impl Reading<'_> {
                 let wifi = self.wifi_of();
                 (wifi.ssid, wifi.secret) = (ssid, secret);
             }
-            // Where the name itself was wrong, that was said.
+            // A wrong name was already reported.
             None if (self.wifi.is_some() || secret) && self.faults.is_empty() => {
                 self.fault(at, "wifi has no ssid: which network is it?");
             }

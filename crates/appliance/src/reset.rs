@@ -1,8 +1,9 @@
-//! The factory reset: a file `factory-reset` on partition 1 with the word `reset` in it, put there by somebody who has the card in a hand.
+//! The factory reset: a file `factory-reset` on partition 1 that contains the word `reset`, written by somebody with
+//! physical access to the card.
 //!
-//! In an order that no power cut turns into half an identity: data is marked to be wiped, the identity goes, from one copy of the record and
-//! then from the other, the file is erased, the machine starts anew. Cut anywhere, the file is still there, and all of it is done again; once it
-//! is erased, no copy that is lost brings the identity back.
+//! The order ensures that a power cut never leaves half an identity: data is marked for wiping, the identity is removed
+//! from one copy of the record and then from the other, the file is erased, the machine restarts. If interrupted, the
+//! file still exists and all steps are repeated. Once it is erased, the loss of a copy cannot bring the identity back.
 
 use super::{connections::Connections, identity, partition};
 use base::{
@@ -15,26 +16,27 @@ use update::{
     slots::{State, Store},
 };
 
-/// Its name on partition 1.
+/// The file's name on partition 1.
 pub const FILE: &str = "factory-reset";
-/// What it has to say: an empty one could not be erased.
+/// The required content: an empty file could not be erased.
 const WORD: &str = "reset";
-/// The initramfs empties the data partition when it finds this there.
+/// The initramfs wipes the data partition when it finds this file there.
 pub const MARK: &str = "data/factory-reset";
-/// Bytes that the initramfs looks at before it formats anything.
+/// Bytes that the initramfs checks before it formats the partition.
 const BLANK: usize = 1 << 20;
 
-/// What became of it.
+/// The result.
 pub enum Reset {
     No,
-    /// The identity is gone; the machine has to start anew. With what went wrong.
+    /// The identity was removed and the machine must restart. With the faults.
     Done(Vec<String>),
 }
 
-/// Performs a reset where one is asked for. `state` is what is recorded, then and afterwards.
+/// Performs a reset if one is requested. `state` is the recorded state, before and after.
 ///
 /// # Errors
-/// Those of the card; then nothing of the identity is gone from `state`, or all of it, and the next start begins again.
+/// Those of the card. The identity is then either completely in `state` or completely removed, and the next start
+/// repeats all steps.
 pub fn reset(
     disk: &dyn Disk,
     root: &Root,
@@ -44,7 +46,7 @@ pub fn reset(
 ) -> Result<Reset, ToolError> {
     let asked = match partition::find(disk, FILE)? {
         partition::Found::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().eq_ignore_ascii_case(WORD),
-        // Erased: it was done.
+        // Erased: the reset is done.
         partition::Found::Nothing | partition::Found::Blank => return Ok(Reset::No),
         partition::Found::Unreadable(_) => false,
     };
@@ -69,7 +71,8 @@ pub fn reset(
     Ok(Reset::Done(wiped.err().into_iter().collect()))
 }
 
-/// A data partition that nothing can mount has no place for a mark: with zeros at its beginning the initramfs makes a file system there.
+/// A data partition that cannot be mounted has no place for a mark. If its beginning is zeros, the initramfs creates a
+/// file system there.
 fn blank(disk: &dyn Disk) -> Result<(), ToolError> {
     let data = disk.open(Area::Data, Access::Exclusive)?;
     let zeros = vec![0; usize::try_from(data.size()).map_or(BLANK, |size| size.min(BLANK))];

@@ -1,4 +1,4 @@
-//! What the texts of a provisioning file have to be.
+//! The syntax of the texts in a provisioning file.
 
 pub const HOST: &str = "a host name: 1 to 63 characters from a-z, 0-9 and \"-\", with no \"-\" at either end";
 pub const SSID: &str = "the network's name: 1 to 32 bytes without control characters";
@@ -6,13 +6,13 @@ pub const PASSPHRASE: &str = "8 to 63 printable ASCII characters";
 pub const PSK: &str = "the 64 hexadecimal digits of the key";
 pub const COUNTRY: &str = "two capital letters like \"DE\"";
 
-/// A label of RFC 1123, in small letters.
+/// A label of RFC 1123, in lower case.
 pub fn host(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=63).contains(&text.len()) && text.bytes().all(plain) && !text.starts_with('-') && !text.ends_with('-')
 }
 
-/// IEEE 802.11 takes any 32 bytes; what no person could have meant is refused.
+/// IEEE 802.11 allows any 32 bytes; control characters are refused, because nobody means them.
 pub fn ssid(text: &str) -> bool {
     (1..=32).contains(&text.len()) && !text.chars().any(char::is_control)
 }

@@ -1,9 +1,9 @@
-//! A certificate's fingerprint, by which clients know it.
+//! A certificate's fingerprint, by which clients recognise it.
 
 use base::canonical::hex;
 use ring::digest;
 
-/// SHA-256 of a certificate (DER): what `openssl x509 -fingerprint -sha256` and browsers show.
+/// SHA-256 of a certificate (DER), as shown by `openssl x509 -fingerprint -sha256` and browsers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
@@ -14,7 +14,7 @@ impl Fingerprint {
         Self(bytes)
     }
 
-    /// `sha256:` and 64 hexadecimal digits, with or without the colons that openssl puts between them.
+    /// Parses `sha256:` and 64 hexadecimal digits, with or without the colons that openssl puts between them.
     pub fn parse(text: &str) -> Option<Self> {
         let digits: String = text.trim().strip_prefix("sha256:")?.chars().filter(|c| *c != ':').collect();
         contract::config::Sha256::from_hex(&digits).map(|hash| Self(hash.0))

@@ -1,4 +1,4 @@
-//! A certificate of this machine's own making, for owners without one: ECDSA P-256, known to clients by its fingerprint.
+//! Self-signed certificates, for owners without one: ECDSA P-256, recognised by clients by the fingerprint.
 
 use super::Fingerprint;
 use base::{
@@ -15,18 +15,18 @@ use std::{
 };
 use time::macros::datetime;
 
-/// What was made.
+/// The result of [`init`].
 pub struct Made {
     pub fingerprint: Fingerprint,
     /// Names and addresses that clients may use.
     pub names: Vec<String>,
 }
 
-/// Makes a key and a certificate for `names` and puts them where the configuration says, key first, each in one step.
+/// Creates a key and a certificate for `names` and writes them to the configured files, key first, each atomically.
 ///
 /// # Errors
-/// `failed_precondition` when there is one and it is not to be replaced; `invalid_argument` for a name that cannot
-/// stand in a certificate; `unavailable` when a file cannot be written.
+/// `failed_precondition` when a file exists and `replace` is not set; `invalid_argument` for a name that is not valid
+/// in a certificate; `unavailable` when a file cannot be written.
 pub fn init(tls: &Tls, names: Vec<String>, replace: bool) -> Result<Made, ToolError> {
     for path in [&tls.certificate, &tls.key] {
         if !replace && path.exists() {
@@ -48,10 +48,10 @@ pub struct Pair {
     pub fingerprint: Fingerprint,
 }
 
-/// Makes a key and a certificate of its own for `names`.
+/// Creates a key and a self-signed certificate for `names`.
 ///
 /// # Errors
-/// `invalid_argument` for a name that cannot stand in a certificate; `internal` without randomness.
+/// `invalid_argument` for a name that is not valid in a certificate; `internal` without random numbers.
 pub fn make(names: Vec<String>) -> Result<Pair, ToolError> {
     let refused = |error: rcgen::Error| ToolError::invalid(format!("no certificate for {}: {error}", names.join(", ")));
     let key = KeyPair::generate().map_err(|error| ToolError::internal(format!("no key was made: {error}")))?;
@@ -60,7 +60,8 @@ pub fn make(names: Vec<String>) -> Result<Pair, ToolError> {
     params.is_ca = IsCa::ExplicitNoCa;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    // A Pi has no battery for its clock and may be in 1970 when this runs: fixed dates, and a fingerprint does not age.
+    // A Pi has no battery-backed clock, so the time may be 1970 here. The dates are fixed, and clients check the
+    // fingerprint.
     params.not_before = datetime!(2020-01-01 00:00 UTC);
     params.not_after = datetime!(2049-12-31 23:59:59 UTC);
     let certificate = params.self_signed(&key).map_err(refused)?;
@@ -71,8 +72,8 @@ pub fn make(names: Vec<String>) -> Result<Pair, ToolError> {
     })
 }
 
-/// Writes beside the target and renames: a running server sees the old file or the new one, and nobody but its user ever
-/// sees the key.
+/// Writes a temporary file and renames it: a running server sees either the old file or the new one, and only its user
+/// can read the key.
 fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
     let failed = |error: io::Error| {
         ToolError::unavailable(format!("cannot write {}: {error}", path.display()))
@@ -99,7 +100,7 @@ fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
     })
 }
 
-/// Root makes it for the user that the server runs under.
+/// The server's user, to whom root gives the files.
 fn server_user() -> Option<u32> {
     rustix::process::geteuid().is_root().then(|| groups::user_id(&Root::system(), SERVER_USER)).flatten()
 }

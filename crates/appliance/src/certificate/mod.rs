@@ -1,4 +1,4 @@
-//! Certificates of this machine's own making, and their fingerprints.
+//! Self-signed certificates of this machine, and their fingerprints.
 
 mod fingerprint;
 mod made;

@@ -1,15 +1,15 @@
-//! How large an ext4 file system takes its partition to be: four numbers of its superblock (Documentation/filesystems/ext4/super.rst).
+//! The size of an ext4 file system, from four numbers of its superblock (Documentation/filesystems/ext4/super.rst).
 
-/// Bytes from the start of the partition to the superblock, and what is read of it.
+/// Offset of the superblock in the partition, and the number of bytes read, in bytes.
 pub const SUPERBLOCK: u64 = 1024;
 pub const LENGTH: usize = 1024;
 const MAGIC: [u8; 2] = [0x53, 0xef];
-/// The flag that block numbers have 64 bits.
+/// The flag for 64-bit block numbers.
 const WIDE: u32 = 0x80;
-/// Blocks are 1 KiB << this; the kernel takes up to 64 KiB.
+/// Maximum of the shift for the block size of 1 KiB; the kernel supports up to 64 KiB.
 const LARGEST: u32 = 6;
 
-/// Bytes of the file system. `None`: it is none of ext4.
+/// Bytes of the file system. `None`: not ext4.
 pub fn size(superblock: &[u8; LENGTH]) -> Option<u64> {
     let word =
         |at: usize| u32::from_le_bytes([superblock[at], superblock[at + 1], superblock[at + 2], superblock[at + 3]]);
@@ -34,7 +34,7 @@ mod tests {
         superblock[4..8].copy_from_slice(&16_384_u32.to_le_bytes());
         superblock[0x18] = 2;
         assert_eq!(size(&superblock), Some(64 << 20));
-        // The upper half counts only where the flag says so.
+        // The upper half is used only if the flag is set.
         superblock[0x150] = 1;
         assert_eq!(size(&superblock), Some(64 << 20));
         superblock[0x60] = 0x80;

@@ -1,8 +1,10 @@
-//! The rest of the card for the data partition, on the first boot: a card is larger than the image that was written to it.
+//! Gives the rest of the card to the data partition, on the first boot: a card is larger than the image that was
+//! written to it.
 //!
-//! Three sectors of the partition table, in an order in which a power cut leaves a whole table after each of them ([`table`]); then the kernel is
-//! told by partx(8), and a mounted file system grows by resize2fs(8). Each step looks at what is there first: run again, it goes on where it
-//! was cut off, and when all is done it does nothing. Relied on: a sector is written whole or not at all, as docs/boot.md says.
+//! Up to three sectors of the partition table are written, in an order that leaves a valid table if the power fails
+//! after any of them ([`table`]). Then partx(8) updates the kernel, and resize2fs(8) grows the mounted file system.
+//! Each step checks the current state first: it continues after an interruption, and does nothing when all is done. It
+//! relies on a sector being written completely or not at all, as docs/boot.md says.
 
 mod ext4;
 pub mod table;
@@ -12,17 +14,17 @@ use std::process::Command;
 use table::{Bytes, SECTOR, Sector, Table};
 use update::disk::{Access, Device, Layout, RealDisk};
 
-/// Less than this many bytes are not worth a program: what the last group of blocks may not fill.
+/// A difference below this number of bytes is ignored: the last block group may be unused.
 const SLACK: u64 = 1 << 20;
 
-/// What was found, and done.
+/// What was found and done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The data partition's device.
     pub device: String,
-    /// Bytes of it before.
+    /// Its size before, in bytes.
     pub before: u64,
-    /// Bytes of it now; with `dry_run`, what it would have.
+    /// Its size now, in bytes; with `dry_run`, the size it would have.
     pub after: u64,
     /// Sectors of the table that were written, or would be.
     pub sectors: Vec<u64>,
@@ -31,26 +33,27 @@ pub struct Report {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileSystem {
-    /// resize2fs gave it the partition.
+    /// resize2fs extended it to the partition.
     Grown,
-    /// It has the partition already.
+    /// It already fills the partition.
     Full,
-    /// It grows at a start at which it is mounted: resize2fs wants a check first otherwise, and that is the initramfs's.
+    /// It is not mounted and will grow at a boot at which it is: otherwise resize2fs requires a check first, which the
+    /// initramfs makes.
     NotMounted,
-    /// Nothing of ext4 is there. Nobody formats it here.
+    /// There is no ext4 file system. It is not formatted here.
     NotExt4,
-    /// Only looked at.
+    /// Not changed.
     DryRun,
 }
 
-/// Starts a program and waits for it. The unit bounds the time.
+/// Runs a program and waits for it. The unit limits the time.
 pub trait Programs {
     /// # Errors
-    /// `unavailable`: it is not there, or did not succeed; with what it said.
+    /// `unavailable` when it is missing or fails, with its output.
     fn run(&self, program: &str, arguments: &[&str]) -> Result<(), ToolError>;
 }
 
-/// Those of the machine.
+/// The programs of the machine.
 pub struct Real;
 
 impl Programs for Real {
@@ -68,11 +71,12 @@ impl Programs for Real {
     }
 }
 
-/// Gives the data partition of this machine's card what is left of it.
+/// Extends the data partition of this machine's card to the end of the card.
 ///
 /// # Errors
-/// Those of finding the card (`capability_missing`: no disk has the layout) and of [`Table::read`]; `failed_precondition` for disks with sectors
-/// that are not 512 bytes; `unavailable` when a sector does not read back as it was written, the kernel keeps the old size, or a program fails.
+/// Those of finding the card (`capability_missing`: no disk has the layout) and of [`Table::read`];
+/// `failed_precondition` for disks whose sectors do not have 512 bytes; `unavailable` when a sector does not read back
+/// as written, the kernel keeps the old size, or a program fails.
 pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool) -> Result<Report, ToolError> {
     let number = layout.data.map(|data| data.number);
     let number =
@@ -127,7 +131,7 @@ pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool
     Ok(report)
 }
 
-/// On the medium, and seen there.
+/// Writes a sector, flushes it and reads it back.
 fn write(device: &dyn Device, sector: &Sector) -> Result<(), ToolError> {
     let at = sector.at * SECTOR;
     let mut back: Bytes = [0; SECTOR as usize];

@@ -1,26 +1,26 @@
-//! The partition table of a card with two slots, an MBR and its chain of extended boot records: read strictly, and which sectors give the
-//! data partition the rest of the disk.
+//! The partition table of a card with two slots: an MBR and its chain of extended boot records. It is checked strictly;
+//! then the sectors to write are determined that give the data partition the rest of the disk.
 //!
-//! Source: block/partitions/msdos.c of Linux, whose numbers everybody goes by. Each logical partition has a sector before it with two entries:
-//! itself, counted from that sector, and the next such sector, counted from the start of the extended partition.
+//! Source: block/partitions/msdos.c of Linux. Each logical partition has a sector before it with two entries: the
+//! partition, relative to that sector, and the next such sector, relative to the start of the extended partition.
 
 use base::error::ToolError;
 use std::io;
 use update::disk::Layout;
 
 pub const SECTOR: u64 = 512;
-/// Image builders begin partitions at whole MiB, and there the data partition ends as well.
+/// Image builders align partitions to 1 MiB; the end of the data partition is aligned in the same way.
 const ALIGNMENT: u64 = (1 << 20) / SECTOR;
-/// A table counts sectors in 32 bits: 2 TiB. What is beyond stays unused.
+/// A table has 32-bit sector numbers: 2 TiB. Space beyond stays unused.
 const MOST: u64 = u32::MAX as u64;
-/// The logical partitions that a chain is followed through; the layout has four.
+/// Number of the last partition that a chain is followed to; the layout ends at 8.
 const LONGEST_CHAIN: u8 = 11;
 const EXTENDED: [u8; 2] = [0x05, 0x0f];
 const GPT: u8 = 0xee;
 
 pub type Bytes = [u8; SECTOR as usize];
 
-/// A sector of the disk, as it is or as it is to be.
+/// A sector of the disk, read or to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sector {
     /// Its number on the disk.
@@ -28,21 +28,21 @@ pub struct Sector {
     pub bytes: Bytes,
 }
 
-/// A partition table that agrees with the layout, and whose last partition is the one of data.
+/// A partition table that matches the layout and ends with the data partition.
 #[derive(Debug)]
 pub struct Table {
     disk: u64,
     /// The MBR, whose fourth entry is the extended partition.
     mbr: Sector,
-    /// The record that leads to the data partition's, where there is one before it.
+    /// The record that points to the data partition's, if there is one before it.
     link: Option<Sector>,
-    /// The data partition's own.
+    /// The record of the data partition.
     record: Sector,
     extended: Span,
     data: Span,
 }
 
-/// Sectors of the disk.
+/// A range of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub start: u64,
@@ -71,7 +71,8 @@ impl Sector {
         Entry { kind: self.bytes[at + 4], start: word(at + 8), size: word(at + 12) }
     }
 
-    /// Itself with an entry of that many sectors; nothing else in it changes. `None`: it has as many already.
+    /// A copy with the entry's size changed to `size` sectors. `None` if it is not larger than the current size, or
+    /// above 32 bits.
     fn grown(&self, index: usize, size: u64) -> Option<Self> {
         let size = u32::try_from(size).ok().filter(|size| u64::from(*size) > self.entry(index).size)?;
         let mut grown = self.clone();
@@ -85,11 +86,12 @@ impl Sector {
 }
 
 impl Table {
-    /// Reads the table of a disk of that many sectors.
+    /// Reads the table of a disk of `disk` sectors.
     ///
     /// # Errors
-    /// `unavailable` when a sector cannot be read, `failed_precondition` for everything that is not the layout: another signature, a GPT, types,
-    /// an order or a chain that are others, and a disk that ends before the table does. Each says what it found.
+    /// `unavailable` when a sector cannot be read; `failed_precondition` for everything that differs from the layout:
+    /// another signature, a GPT, other types, order or chain, and a disk that is smaller than the table. Each says what
+    /// it found.
     pub fn read(disk: u64, layout: &Layout, mut read: impl FnMut(u64) -> io::Result<Bytes>) -> Result<Self, ToolError> {
         let mut sector = |at: u64| {
             let bytes = read(at)
@@ -130,20 +132,20 @@ impl Table {
         Ok(Self { disk, mbr, link: chain.pop().map(|(record, _)| record), record, extended, data })
     }
 
-    /// The data partition now.
+    /// The current data partition.
     pub fn data(&self) -> Span {
         self.data
     }
 
-    /// The data partition once it has the rest of the disk.
+    /// The data partition with the rest of the disk.
     pub fn grown(&self) -> Span {
         let end = self.disk.min(MOST);
         let end = (end - end % ALIGNMENT).max(self.data.end());
         Span { size: end - self.data.start, ..self.data }
     }
 
-    /// The sectors to be written for that, in this order, each on the medium before the next one: what contains is larger first, so that after every
-    /// one of them the table is whole. None: it has it already.
+    /// The sectors to write for that, in order; each must be on the medium before the next one. Containers grow first,
+    /// so that the table is valid after each of them. Empty if nothing changes.
     pub fn writes(&self) -> Vec<Sector> {
         let grown = self.grown();
         let within = |start: u64| grown.end() - start;
@@ -162,7 +164,7 @@ fn foreign(layout: &Layout, why: &str) -> ToolError {
         .hint("only the card of an image with this layout is grown; nothing was written")
 }
 
-/// Whether the MBR is the layout's: three primary partitions, one after the other, and behind them the extended one.
+/// Checks that the MBR matches the layout: three primary partitions in order, followed by the extended one.
 fn primaries(mbr: &Sector, second: &Sector, layout: &Layout) -> Result<(), String> {
     let signature = u32::from_le_bytes([mbr.bytes[440], mbr.bytes[441], mbr.bytes[442], mbr.bytes[443]]);
     if !mbr.signed() || signature != layout.disk {
@@ -189,7 +191,7 @@ fn primaries(mbr: &Sector, second: &Sector, layout: &Layout) -> Result<(), Strin
     Ok(())
 }
 
-/// The partition of a record, and where the next record is.
+/// The partition of a record, and the sector of the next record.
 fn logical(record: &Sector, number: u8, extended: Span, layout: &Layout) -> Result<(Span, Option<u64>), String> {
     let (own, link) = (record.entry(0), record.entry(1));
     if !record.signed() || own.start == 0 || own.size == 0 {
@@ -211,7 +213,8 @@ fn logical(record: &Sector, number: u8, extended: Span, layout: &Layout) -> Resu
         return Ok((span, None));
     }
     let next = extended.start + link.start;
-    // Forwards only: a chain that turns back has no end, and its last partition need not be the last one on the card.
+    // Forwards only: a chain that goes back would not end, and its last partition might not be the last one on the
+    // card.
     if !EXTENDED.contains(&link.kind) || next < span.end() || next >= extended.end() {
         return Err(format!("partition {number} leads to sector {next}"));
     }
