@@ -1,6 +1,7 @@
-//! Counters of what the server did, for `/metrics`: a handful of atomic additions a call, no lock and no allocation.
+//! The server's counters, for `/metrics`: a few atomic additions per call, without locks or allocations.
 //!
-//! Cardinality is bounded by what there is: tools of the registry, outcomes of the error table, reasons of [`Refused`].
+//! The number of labels is bounded by the tools of the registry, the codes of the error table and the reasons of
+//! [`Refused`].
 
 pub mod text;
 
@@ -11,45 +12,46 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of the latency histogram, in microseconds: from an answer out of memory to the longest call by default.
+/// Upper bounds of the latency histogram, in microseconds: from an answer from memory to the default maximum of a call.
 pub const BOUNDS_US: [u64; 10] = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 30_000_000];
 
-/// Everything that is counted.
+/// All counters.
 pub struct Metrics {
-    /// By name, sorted.
+    /// Sorted by name.
     tools: Vec<Tool>,
-    /// Addresses of the registry's own names, sorted, with places in `tools`: comparing names takes five times as long.
+    /// Addresses of the registry's names, sorted, with the indices in `tools`: comparing names takes five times as
+    /// long.
     places: Vec<(usize, usize)>,
     refused: [AtomicU64; Refused::ALL.len()],
 }
 
-/// What one tool did.
+/// The counters of one tool.
 pub struct Tool {
     pub name: &'static str,
     /// Calls that succeeded.
     ok: AtomicU64,
     /// Calls that failed, in the order of [`ErrorCode::ALL`].
     failed: [AtomicU64; ErrorCode::ALL.len()],
-    /// Calls by duration: one place for each bound, and one for what took longer.
+    /// Calls by duration: one counter per bound, and one for longer calls.
     took: [AtomicU64; BOUNDS_US.len() + 1],
-    /// Microseconds in all.
+    /// Total duration in microseconds.
     total_us: AtomicU64,
 }
 
-/// Why an HTTP request was turned away before there was a call.
+/// Why an HTTP request was refused before it became a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// A Host or Origin that this server does not answer to.
+    /// A Host or Origin that this server does not accept.
     Origin,
-    /// No token, or none that is good.
+    /// No token, or an invalid one.
     Unauthenticated,
     /// No such session.
     Session,
-    /// All sessions are taken.
+    /// The limit of sessions is reached.
     Sessions,
-    /// The caller has its share of connections, or all are taken.
+    /// The caller's share of connections or the limit of all connections is reached.
     Connections,
-    /// The body is too long, too slow, broken or no JSON.
+    /// The body is too long, too slow, incomplete or not JSON.
     Body,
 }
 
@@ -70,7 +72,7 @@ impl Refused {
 }
 
 impl Metrics {
-    /// A row of zeros for each tool.
+    /// Counters at zero for each tool.
     pub fn new(registry: &Registry) -> Self {
         let mut tools: Vec<Tool> = registry.entries().map(|entry| Tool::new(entry.name())).collect();
         tools.sort_by_key(|tool| tool.name);
@@ -79,7 +81,7 @@ impl Metrics {
         Self { tools, places, refused: Default::default() }
     }
 
-    /// Counts a call that has ended. `tool` is the name that its entry in the registry has.
+    /// Counts a call that has ended. `tool` is the name from its entry in the registry.
     pub fn called(&self, tool: &'static str, error: Option<&ToolError>, duration: Duration) {
         let Some(tool) = self.find(tool) else { return };
         let outcome = error.map_or(&tool.ok, |error| &tool.failed[error.code as usize]);
@@ -93,23 +95,23 @@ impl Metrics {
     fn find(&self, tool: &'static str) -> Option<&Tool> {
         let at = match self.places.binary_search_by_key(&address(tool), |(address, _)| *address) {
             Ok(at) => self.places[at].1,
-            // A copy of the name.
+            // The name is a copy at another address.
             Err(_) => self.tools.binary_search_by_key(&tool, |known| known.name).ok()?,
         };
         Some(&self.tools[at])
     }
 
-    /// Counts a request that was turned away.
+    /// Counts a refused request.
     pub fn refused(&self, reason: Refused) {
         add(&self.refused[reason as usize], 1);
     }
 
-    /// How many were turned away for this reason.
+    /// Number of requests refused for this reason.
     pub fn refusals(&self, reason: Refused) -> u64 {
         read(&self.refused[reason as usize])
     }
 
-    /// What the tools did that were called at all.
+    /// The tools that were called at least once.
     pub fn called_tools(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter().filter(|tool| tool.calls() > 0)
     }
@@ -126,18 +128,18 @@ impl Tool {
         }
     }
 
-    /// Calls that ended, one way or another.
+    /// Number of calls that ended, with any outcome.
     pub fn calls(&self) -> u64 {
         self.took.iter().map(read).sum()
     }
 
-    /// Calls by outcome, as far as there were any: `ok`, or the symbol of an error.
+    /// Calls by outcome, without zeros: `ok`, or the symbol of an error.
     pub fn outcomes(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let failed = ErrorCode::ALL.iter().zip(&self.failed).map(|(code, count)| (code.symbol(), read(count)));
         [("ok", read(&self.ok))].into_iter().chain(failed).filter(|(_, count)| *count > 0)
     }
 
-    /// For each of [`BOUNDS_US`], how many calls took at most so long.
+    /// For each of [`BOUNDS_US`], the number of calls that took at most as long.
     pub fn within(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut sum = 0;
         BOUNDS_US.iter().zip(&self.took).map(move |(bound, count)| {

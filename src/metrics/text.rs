@@ -1,15 +1,15 @@
-//! Prometheus' text exposition format, version 0.0.4, written by hand: it is lines.
+//! Prometheus' text exposition format, version 0.0.4. It consists of simple lines, so no library is used.
 
 use std::fmt::{Display, Write};
 
 /// The `Content-Type` of a page.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A page that is being written.
+/// A page under construction.
 #[derive(Default)]
 pub struct Text(String);
 
-/// What kind of numbers a family holds.
+/// The type of a family.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Counter,
@@ -18,7 +18,7 @@ pub enum Kind {
 }
 
 impl Text {
-    /// Begins a family: its samples follow. `help` is one line.
+    /// Begins a family, whose samples follow. `help` is one line.
     pub fn family(&mut self, name: &str, kind: Kind, help: &str) {
         let kind = match kind {
             Kind::Counter => "counter",
@@ -29,7 +29,7 @@ impl Text {
         self.line(format_args!("# TYPE {name} {kind}"));
     }
 
-    /// One number. Label values may be any text.
+    /// Adds one sample. Label values may be any text.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.0.push_str(name);
         for (n, (label, text)) in labels.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Text {
         self.line(format_args!(" {value}"));
     }
 
-    /// A family of one number.
+    /// Adds a family with one sample.
     pub fn single(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
         self.family(name, kind, help);
         self.sample(name, &[], value);

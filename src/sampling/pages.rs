@@ -77,7 +77,6 @@ impl Sampling {
     ///
     /// # Errors
     /// `not_found`, and the store's.
-    /// `not_found`, and the store's.
     pub async fn page(&self, job: Option<&str>, times: Range<i64>, places: Range<u64>) -> Result<Page, ToolError> {
         let sources = self.sources(job, &times).await?;
         let turning = Turning { page: Page::default(), places, decoded: Decoded::default() };
