@@ -16,7 +16,7 @@ use contract::{
 use serde::{Deserialize, Serialize};
 use std::{io, io::Write, time::Duration};
 
-/// Wrong codes that are accepted in one boot.
+/// Maximum number of wrong codes in one boot.
 pub const TRIES: u8 = 5;
 /// Time after the end of the window in which a token that was given out can still be presented.
 pub const PARTING: Duration = Duration::from_secs(60);

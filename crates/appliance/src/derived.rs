@@ -2,11 +2,11 @@
 //! can be created again from the agent-state area.
 //!
 //! ```text
-//! tls.crt, tls.key       what the server shows                          0640 root:raspi-mcp
-//! trust                  the owner's root of trust, where there is one  0640 root:raspi-mcp
-//! conf.d/*.toml          settings and hashes of tokens                  0640 root:raspi-mcp
-//! state.json             whether it is claimed; its name; what was wrong  0640 root:raspi-mcp
-//! claim                  the open claim (super::claim)                  0600 root
+//! tls.crt, tls.key       the server's certificate and its key          0640 root:raspi-mcp
+//! trust                  the owner's root of trust, if there is one    0640 root:raspi-mcp
+//! conf.d/*.toml          settings and hashes of tokens                 0640 root:raspi-mcp
+//! state.json             whether it is claimed, its name, and faults   0640 root:raspi-mcp
+//! claim                  the open claim (super::claim)                 0600 root
 //! ```
 
 pub use contract::config::prepared::{FOLDER, Standing};

@@ -33,13 +33,13 @@ impl Role {
     }
 }
 
-/// What policy says about one tool.
+/// The mode of a tool or action in a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Runs without a question.
+    /// Runs without an approval.
     Allow,
-    /// Runs once a person has said yes, out of band.
+    /// Runs once a person has approved it, out of band.
     Ask,
     /// Never runs.
     Deny,

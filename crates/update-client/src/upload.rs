@@ -160,7 +160,8 @@ impl Upload<'_> {
         }
     }
 
-    /// Opens the stream to the agent. If an earlier install of the same principal is still writing, waits for it.
+    /// Opens the stream to the agent. If an earlier install of the same principal is still writing, waits up to
+    /// [`LEFT`] for it.
     async fn stream(&self) -> Result<UnixStream, ToolError> {
         let until = Instant::now() + LEFT;
         loop {

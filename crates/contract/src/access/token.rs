@@ -125,7 +125,7 @@ pub fn lines(token: &TokenSetting) -> Result<String, ToolError> {
 /// it.
 ///
 /// # Errors
-/// `invalid_argument` for a name the configuration would refuse; `internal` without randomness.
+/// `invalid_argument` for a name that the configuration would refuse; `internal` without random numbers.
 pub fn run_new(
     name: &str,
     role: Role,

@@ -65,7 +65,7 @@ pub struct Words<'a> {
     pub disabled: &'a BTreeSet<String>,
 }
 
-/// A mode and where it comes from.
+/// A mode and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ruling<'a> {
     pub mode: Mode,

@@ -33,11 +33,12 @@ pub struct Record<'a> {
     pub request_id: Option<Cow<'a, str>>,
     pub correlation_id: Option<&'a str>,
     pub approval: Option<Approval>,
-    /// The answer came from a simulated part.
+    /// Whether the answer came from a simulated part.
     pub simulated: bool,
-    /// The call changed something.
+    /// Whether the call changed something.
     pub changed: Changed,
-    /// The outcome of a call that was answered and recorded before its end, under the same `request_id`.
+    /// Whether this is the outcome of a call that was answered and recorded before its end, under the same
+    /// `request_id`.
     pub later: bool,
 }
 
