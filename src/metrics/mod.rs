@@ -1,6 +1,7 @@
 //! Counters of what the server did, for `/metrics`: a handful of atomic additions a call, no lock and no allocation.
 //!
-//! Cardinality is bounded by what there is: tools of the registry, outcomes of the error table, reasons of [`Refused`].
+//! Cardinality is bounded by what there is: the tools of this program, outcomes of the error table, reasons of [`Refused`].
+//! Tools that are added while the server runs share one row.
 
 pub mod text;
 
@@ -14,10 +15,15 @@ use std::{
 /// Upper bounds of the latency histogram, in microseconds: from an answer out of memory to the longest call by default.
 pub const BOUNDS_US: [u64; 10] = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 30_000_000];
 
+/// The name of the row of added tools.
+const ADDED: &str = "(added)";
+
 /// Everything that is counted.
 pub struct Metrics {
     /// By name, sorted.
     tools: Vec<Tool>,
+    /// All tools that were added while the server runs.
+    added: Tool,
     /// Addresses of the registry's own names, sorted, with places in `tools`: comparing names takes five times as long.
     places: Vec<(usize, usize)>,
     refused: [AtomicU64; Refused::ALL.len()],
@@ -70,18 +76,19 @@ impl Refused {
 }
 
 impl Metrics {
-    /// A row of zeros for each tool.
+    /// A row of zeros for each tool of this program.
     pub fn new(registry: &Registry) -> Self {
-        let mut tools: Vec<Tool> = registry.entries().map(|entry| Tool::new(entry.name())).collect();
+        let mut tools: Vec<Tool> =
+            registry.rows().filter(|row| !row.is_older()).map(|row| Tool::new(row.name())).collect();
         tools.sort_by_key(|tool| tool.name);
         let mut places: Vec<_> = tools.iter().map(|tool| address(tool.name)).zip(0..).collect();
         places.sort_unstable();
-        Self { tools, places, refused: Default::default() }
+        Self { tools, added: Tool::new(ADDED), places, refused: Default::default() }
     }
 
     /// Counts a call that has ended. `tool` is the name that its entry in the registry has.
-    pub fn called(&self, tool: &'static str, error: Option<&ToolError>, duration: Duration) {
-        let Some(tool) = self.find(tool) else { return };
+    pub fn called(&self, tool: &str, error: Option<&ToolError>, duration: Duration) {
+        let tool = self.find(tool).unwrap_or(&self.added);
         let outcome = error.map_or(&tool.ok, |error| &tool.failed[error.code as usize]);
         let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let bucket = BOUNDS_US.iter().position(|bound| us <= *bound).unwrap_or(BOUNDS_US.len());
@@ -90,7 +97,7 @@ impl Metrics {
         add(&tool.total_us, us);
     }
 
-    fn find(&self, tool: &'static str) -> Option<&Tool> {
+    fn find(&self, tool: &str) -> Option<&Tool> {
         let at = match self.places.binary_search_by_key(&address(tool), |(address, _)| *address) {
             Ok(at) => self.places[at].1,
             // A copy of the name.
@@ -111,7 +118,7 @@ impl Metrics {
 
     /// What the tools did that were called at all.
     pub fn called_tools(&self) -> impl Iterator<Item = &Tool> {
-        self.tools.iter().filter(|tool| tool.calls() > 0)
+        self.tools.iter().chain([&self.added]).filter(|tool| tool.calls() > 0)
     }
 }
 
@@ -151,7 +158,7 @@ impl Tool {
     }
 }
 
-fn address(name: &'static str) -> usize {
+fn address(name: &str) -> usize {
     name.as_ptr().addr()
 }
 
@@ -183,11 +190,14 @@ mod tests {
         metrics.called("system.get_clock", None, Duration::from_micros(500));
         metrics.called("system.get_clock", None, Duration::from_micros(501));
         metrics.called("system.get_clock", Some(&ToolError::denied("no")), Duration::from_secs(31));
-        let copy: &'static str = String::from("system.reboot").leak();
-        metrics.called(copy, Some(&ToolError::internal("x")), Duration::ZERO);
-        metrics.called("no.such_tool", None, Duration::ZERO);
+        let copy = String::from("system.reboot");
+        metrics.called(&copy, Some(&ToolError::internal("x")), Duration::ZERO);
+        metrics.called("greenhouse.water", None, Duration::ZERO);
         let called: Vec<&Tool> = metrics.called_tools().collect();
-        assert_eq!(called.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["system.get_clock", "system.reboot"]);
+        assert_eq!(
+            called.iter().map(|tool| tool.name).collect::<Vec<_>>(),
+            ["system.get_clock", "system.reboot", "(added)"]
+        );
         assert_eq!(called[0].calls(), 3);
         assert_eq!(called[0].outcomes().collect::<Vec<_>>(), [("ok", 2), ("permission_denied", 1)]);
         let within: Vec<u64> = called[0].within().map(|(_, count)| count).collect();
