@@ -172,7 +172,7 @@ async fn run(services: &Arc<Services>, tool: &str, args: Value) -> Outcome<Strin
         notes: Arc::new(Notes::default()),
     };
     let entry = registry.entries().find(|entry| entry.name() == tool).ok_or("no such tool")?;
-    let answer = match registry.prepare(entry, args) {
+    let answer = match entry.prepare(args) {
         Ok(prepared) => prepared.run(&cx).await,
         Err(error) => Err(error),
     };

@@ -43,14 +43,14 @@ impl Gate for Asking {
 impl Asking {
     async fn put(&self, ask: Ask<'_>) -> Result<Approval, ToolError> {
         let tool = ask.entry.name();
-        let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta.bulk, ask.args)?;
-        let more = ask.entry.meta.explain.and_then(|explain| explain(ask.args));
+        let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta().bulk, ask.args)?;
+        let more = ask.entry.meta().explain.and_then(|explain| explain(ask.args));
         let more = more.map(|more| format!("; {more}")).unwrap_or_default();
         let question = self
             .agent
             .call::<asks::OpenAsk>(AskRequest {
                 tool: tool.to_owned(),
-                summary: format!("{} asks for {tool}: {}{more}", ask.caller.principal, ask.entry.meta.title),
+                summary: format!("{} asks for {tool}: {}{more}", ask.caller.principal, ask.entry.meta().title),
                 args,
                 marks,
                 args_sha256: ask.args_sha256.to_owned(),

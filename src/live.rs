@@ -1,15 +1,14 @@
-//! Applies changes of tokens, and of what `raspi-mcp allow` opened, without a restart.
+//! Applies changes of tokens, and of what `raspi-mcp allow` opened, without a restart; announces changes of the tool list.
 
-use crate::rpc::{mcp::allowed, router::Server};
+use crate::rpc::{mcp::tool_list, router::Server};
 use contract::config::TokenFiles;
 use std::sync::Arc;
 
-/// Follows the configuration's files while the server runs. Needs the runtime.
+/// Follows the configuration's files and the registry while the server runs. Needs the runtime.
 pub fn follow(server: &Arc<Server>) {
     follow_tokens(server);
-    if let Some(folder) = server.pipeline.services.site.clone() {
-        base::task::spawn_on(&server.tasks, allowed::announce(Arc::clone(server), folder));
-    }
+    let folder = server.pipeline.services.site.clone();
+    base::task::spawn_on(&server.tasks, tool_list::announce(Arc::clone(server), folder));
 }
 
 /// Created and revoked tokens take effect at once; resources held with a revoked one are released.

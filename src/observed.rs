@@ -34,7 +34,7 @@ impl<L: Ledger> Ledger for Observed<L> {
         self.ledger.intend(intent)
     }
 
-    fn gathers(&self, caller: &Caller, tool: &'static str, error: &ToolError, duration: Duration) -> bool {
+    fn gathers(&self, caller: &Caller, tool: &str, error: &ToolError, duration: Duration) -> bool {
         let gathered = self.ledger.gathers(caller, tool, error, duration);
         if gathered {
             self.metrics.called(tool, Some(error), duration);

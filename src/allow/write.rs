@@ -11,7 +11,7 @@ use base::{
 use contract::{
     access::policy::Policy,
     config::{self, Faults, Settings, Sources, fragment_of},
-    meta::{Meta, Mode},
+    meta::{Declaration, Mode},
 };
 use rustix::{
     fs::{AtFlags, FlockOperation, Mode as FileMode, OFlags, flock, fstat, unlinkat},
@@ -52,7 +52,7 @@ pub struct Done {
 /// `permission_denied` if this user may not write the folder, or another setting still closes the tool; `not_found` if
 /// there is nothing to close; `invalid_argument` if the result would be invalid; `unavailable` if it cannot be written.
 /// Then nothing has changed.
-pub fn perform(change: &Change, way: Way, meta: &Meta, sources: &Sources) -> Result<Done, ToolError> {
+pub fn perform(change: &Change, way: Way, meta: &Declaration<'_>, sources: &Sources) -> Result<Done, ToolError> {
     let site = &sources.places.site_dir;
     let path = fragment_of(site, meta.namespace());
     let folder = locked(site, sources.places.policy_owner)?;
@@ -130,7 +130,7 @@ fn checked(path: &Path, text: String, sources: &Sources) -> Result<(Settings, Ve
 }
 
 /// Whether the change has the intended effect: later files, or tools closed by name, take precedence.
-fn is_open(change: &Change, ask: bool, meta: &Meta, policy: &Policy) -> Result<(), ToolError> {
+fn is_open(change: &Change, ask: bool, meta: &Declaration<'_>, policy: &Policy) -> Result<(), ToolError> {
     let caller = change.grant.callers.first().map(String::as_str);
     if let Some(refusal) = policy.off_for(meta, caller) {
         return Err(ToolError::denied(format!("nothing was written, since it would not help: {}", refusal.message))

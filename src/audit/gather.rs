@@ -26,7 +26,7 @@ const OTHERS: &str = "*";
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Kind {
     principal: String,
-    tool: &'static str,
+    tool: String,
     outcome: &'static str,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Gathered {
 
 impl Gathered {
     /// Counts one call. `long`: its caller has no share left, so even the first gets no record of its own.
-    pub(super) fn note(&mut self, who: Who<'_>, tool: &'static str, outcome: &'static str, long: bool) -> Noted {
+    pub(super) fn note(&mut self, who: Who<'_>, tool: &str, outcome: &'static str, long: bool) -> Noted {
         let kind = self.kind_of(who.principal, tool, outcome);
         let known = self.kinds.contains_key(&kind);
         let tally = self.kinds.entry(kind.clone()).or_insert_with(|| Tally {
@@ -85,17 +85,17 @@ impl Gathered {
         Noted { first, opens: opens.then_some(window) }
     }
 
-    fn kind_of(&self, principal: &str, tool: &'static str, outcome: &'static str) -> Kind {
+    fn kind_of(&self, principal: &str, tool: &str, outcome: &'static str) -> Kind {
         let principal = cut(principal, MAX_NAME).into_owned();
-        let mut kind = Kind { principal, tool, outcome };
+        let mut kind = Kind { principal, tool: tool.to_owned(), outcome };
         if self.kinds.contains_key(&kind) {
             return kind;
         }
         if self.kinds.keys().filter(|known| known.principal == kind.principal).count() >= KINDS_OF_ONE {
-            kind.tool = OTHERS;
+            kind.tool = OTHERS.to_owned();
         }
         if self.kinds.len() >= KINDS && !self.kinds.contains_key(&kind) {
-            (kind.principal, kind.tool) = (OTHERS.to_owned(), OTHERS);
+            (kind.principal, kind.tool) = (OTHERS.to_owned(), OTHERS.to_owned());
         }
         kind
     }
@@ -168,7 +168,7 @@ impl Tally {
             owner: None,
             role: self.role,
             door: self.door,
-            tool: self.kind.tool.into(),
+            tool: self.kind.tool.as_str().into(),
             args_sha256: canonical::sha256_hex(&args).into(),
             args,
             outcome: self.kind.outcome,

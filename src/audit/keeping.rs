@@ -80,14 +80,14 @@ impl Audit {
     }
 
     /// Counts a refusal unless it is the first of its kind in this window. Returns whether it was counted.
-    pub(super) fn gather(&self, who: Who<'_>, tool: &'static str, outcome: &'static str) -> bool {
+    pub(super) fn gather(&self, who: Who<'_>, tool: &str, outcome: &'static str) -> bool {
         let mut waiting = self.waiting();
         let spent = waiting.shares.are_spent(who.principal, Some(who.role), Instant::now());
         !self.note(&mut waiting, who, tool, outcome, spent).first
     }
 
     /// Counts a read of a caller that has used up its share. Returns whether it was counted.
-    pub(super) fn counted(&self, who: Who<'_>, tool: &'static str, outcome: &'static str) -> bool {
+    pub(super) fn counted(&self, who: Who<'_>, tool: &str, outcome: &'static str) -> bool {
         let mut waiting = self.waiting();
         let spent = waiting.shares.are_spent(who.principal, Some(who.role), Instant::now());
         if spent {
@@ -96,14 +96,7 @@ impl Audit {
         spent
     }
 
-    fn note(
-        &self,
-        waiting: &mut Waiting,
-        who: Who<'_>,
-        tool: &'static str,
-        outcome: &'static str,
-        spent: bool,
-    ) -> Noted {
+    fn note(&self, waiting: &mut Waiting, who: Who<'_>, tool: &str, outcome: &'static str, spent: bool) -> Noted {
         let noted = waiting.gathered.note(who, tool, outcome, spent);
         if let Some(window) = noted.opens {
             let audit = self.clone();

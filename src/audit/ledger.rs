@@ -17,7 +17,7 @@ pub struct AuditEntry<'a> {
     pub owner: Option<&'a str>,
     pub role: Role,
     pub door: Door,
-    pub tool: &'static str,
+    pub tool: &'a str,
     /// The tool changes something: the record must be stored before the answer is sent.
     pub write: bool,
     /// The effect is lost with the power: the record need not be synced at once.
@@ -45,7 +45,7 @@ pub struct AuditEntry<'a> {
 /// A write that is about to run.
 pub struct Intent<'a> {
     pub caller: &'a Caller,
-    pub tool: &'static str,
+    pub tool: &'a str,
     pub volatile: bool,
     /// Redacted and bounded.
     pub args: Value,
@@ -72,7 +72,7 @@ pub trait Ledger: Send + Sync {
     fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>>;
     /// Counts a refusal if the same kind was already recorded in this minute. Returns whether it did; then no record
     /// and no redacted arguments are needed.
-    fn gathers(&self, caller: &Caller, tool: &'static str, error: &ToolError, duration: Duration) -> bool;
+    fn gathers(&self, caller: &Caller, tool: &str, error: &ToolError, duration: Duration) -> bool;
     /// Records a call. For a write or a refusal, the record is on the card when this returns. For a volatile write, it
     /// survives the end of this process when this returns and is on the card within a second.
     ///

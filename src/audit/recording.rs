@@ -54,7 +54,7 @@ impl Ledger for Audit {
         Box::pin(Audit::intend(self, record, if soon { Durability::Committed } else { Durability::Synced }))
     }
 
-    fn gathers(&self, caller: &Caller, tool: &'static str, error: &ToolError, _: Duration) -> bool {
+    fn gathers(&self, caller: &Caller, tool: &str, error: &ToolError, _: Duration) -> bool {
         let who = Who { principal: &caller.principal, role: caller.role, door: caller.door.name() };
         self.gather(who, tool, error.code.symbol())
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     allow::{Change, Done, Way, all, perform, warning},
-    registry::Registry,
+    registry::{Registry, row::Row},
 };
 use agent::{AgentLink, Client, operations::update::GetUpdateStatus};
 use base::{
@@ -16,7 +16,7 @@ use base::{
 };
 use contract::{
     config::{Grant, Places, SERVER_USER, Settings, Sources, is_caller, load},
-    meta::{Meta, Mode},
+    meta::{Declaration, Meta, Mode},
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -152,10 +152,10 @@ fn owns(sources: &Sources) -> Result<(), Failure> {
 }
 
 fn meta(registry: &Registry, tool: &str) -> Result<&'static Meta, Failure> {
-    match registry.names.resolve(tool) {
-        Ok((entry, _)) => Ok(entry.meta),
+    match registry.resolve(tool) {
+        Ok((entry, _)) => Ok(entry.row().expect("this registry has only rows").meta),
         Err(_) => {
-            let near = contract::config::nearest(tool, registry.entries().map(|entry| entry.name()));
+            let near = contract::config::nearest(tool, registry.rows().map(Row::name));
             let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             Err(Failure::new(Exit::Usage, format!("there is no tool {tool}{near}\n  raspi-mcp tools lists them")))
         }
@@ -163,7 +163,7 @@ fn meta(registry: &Registry, tool: &str) -> Result<&'static Meta, Failure> {
 }
 
 /// The grant for the named things, sorted into the lists of the tool's namespace.
-fn grant(meta: &Meta, what: &What, settings: &Settings) -> Result<Grant, Failure> {
+fn grant(meta: &Declaration<'_>, what: &What, settings: &Settings) -> Result<Grant, Failure> {
     let usage = |why: String| Failure::new(Exit::Usage, why);
     let mut grant = Grant {
         tool: meta.name.into(),

@@ -2,7 +2,13 @@
 
 use super::exit::{Exit, Failure};
 use super::say::out;
-use crate::registry::{Registry, listing::descriptor, names::Unknown, tool::Entry};
+use crate::registry::{
+    Registry,
+    entry::Entry,
+    listing::descriptor,
+    names::{Unknown, versions},
+    row::Row,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -22,41 +28,44 @@ pub struct Args {
 }
 
 /// The path of a tool's file below the schema folder.
-pub fn file(entry: &Entry) -> PathBuf {
-    let (namespace, operation) = entry.name().split_once('.').unwrap_or(("", entry.name()));
-    Path::new(namespace).join(format!("{operation}.json"))
+pub fn file(row: &Row) -> PathBuf {
+    Path::new(row.meta.namespace()).join(row.file_stem() + ".json")
 }
 
 /// The contents of a tool's file.
-pub fn text(entry: &Entry) -> String {
-    format!("{:#}\n", descriptor(entry))
+pub fn text(row: &'static Row) -> String {
+    format!("{:#}\n", descriptor(&Entry::from(row)))
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let registry = Registry::new(crate::tools::NAMESPACES);
-    let entries: Vec<&Entry> = match &args.tool {
-        None => registry.entries().collect(),
-        Some(name) => vec![registry.names.resolve(name).map_err(|unknown| no_tool(name, &unknown))?.0],
+    let rows: Vec<&'static Row> = match &args.tool {
+        None => registry.rows().collect(),
+        Some(name) => {
+            let (entry, _) = registry.resolve(name).map_err(|unknown| no_tool(name, &unknown))?;
+            entry.row().into_iter().collect()
+        }
     };
     if let Some(folder) = &args.write {
-        for entry in entries {
-            let path = folder.join(file(entry));
+        for row in rows {
+            let path = folder.join(file(row));
             let failed = |error| Failure::new(Exit::Failed, format!("{}: {error}", path.display()));
             path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
-            fs::write(&path, text(entry)).map_err(failed)?;
+            fs::write(&path, text(row)).map_err(failed)?;
         }
         return Ok(());
     }
     if let Some(folder) = &args.check {
-        let stale = |entry: &&Entry| fs::read_to_string(folder.join(file(entry))).ok().as_deref() != Some(&text(entry));
-        let stale: Vec<&str> = entries.into_iter().filter(stale).map(Entry::name).collect();
+        let stale = |row: &&'static Row| fs::read_to_string(folder.join(file(row))).ok().as_deref() != Some(&text(row));
+        let stale: Vec<String> =
+            rows.into_iter().filter(stale).map(|row| format!("{}.{}", row.meta.namespace(), row.file_stem())).collect();
         if stale.is_empty() {
             return Ok(());
         }
         return Err(Failure::new(Exit::Failed, format!("not what this build promises: {}", stale.join(", "))));
     }
-    for entry in entries {
-        out!("{}", text(entry));
+    for row in rows {
+        out!("{}", text(row));
     }
     Ok(())
 }
@@ -65,7 +74,7 @@ fn no_tool(name: &str, unknown: &Unknown) -> Failure {
     let why = match unknown {
         Unknown::Name { nearest: Some(nearest) } => format!("there is no tool {name}; did you mean {nearest}?"),
         Unknown::Name { nearest: None } => format!("there is no tool {name}; `raspi-mcp tools` lists them"),
-        Unknown::Version { tool, has } => format!("this build has {tool}@{has}"),
+        Unknown::Version { tool, has } => format!("this build has {}", versions(tool, has)),
     };
     Failure::new(Exit::Usage, why)
 }

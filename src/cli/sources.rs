@@ -31,7 +31,7 @@ pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
 impl Args {
     /// All sources, with `flags` taking precedence.
     pub fn gather(&self, registry: &Registry, flags: Vec<Flag>) -> Result<Sources, Failure> {
-        let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
+        let tools = registry.rows().map(|row| (row.name(), row.meta.mode)).collect();
         let mut sources = Sources::new(Places::detect()?, tools);
         sources.file.clone_from(&self.config);
         sources.env = Sources::process_env();

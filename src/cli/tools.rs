@@ -6,7 +6,7 @@ use crate::registry::{Registry, listing::descriptor};
 use contract::{
     access::policy::Policy,
     actions::{ACTIONS, DOES, Does, Ruling, Words},
-    meta::{Meta, Mode},
+    meta::{Declaration, Mode},
 };
 use serde_json::Value;
 
@@ -24,13 +24,13 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let registry = Registry::new(crate::tools::NAMESPACES);
     let settings = sources.settings(&registry, Vec::new())?;
     if args.json {
-        let all: Vec<Value> = registry.entries().map(descriptor).collect();
+        let all: Vec<Value> = registry.entries().map(|entry| descriptor(&entry)).collect();
         outln!("{:#}", Value::Array(all));
     } else if args.policy {
         out!("{}", table(&registry, &Policy::of(&settings)));
     } else {
         for entry in registry.entries() {
-            let first = entry.meta.description.lines().next().unwrap_or_default();
+            let first = entry.meta().description.lines().next().unwrap_or_default();
             outln!("{:<32} {first}", entry.name());
         }
     }
@@ -46,7 +46,7 @@ pub fn table(registry: &Registry, policy: &Policy) -> String {
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let words = policy.words();
     for entry in registry.entries() {
-        let meta = entry.meta;
+        let meta = &entry.meta();
         let row = [
             format!("`{}`", meta.name),
             word(serde_json::json!(meta.tier)),
@@ -67,7 +67,7 @@ pub fn table(registry: &Registry, policy: &Policy) -> String {
 }
 
 /// The mode of a tool and its source; if calls of some kinds have another mode, each of those.
-fn kinds(meta: &Meta, words: Words<'_>) -> String {
+fn kinds(meta: &Declaration<'_>, words: Words<'_>) -> String {
     let say = |ruling: &Ruling<'_>| match ruling.source() {
         None => mode(ruling.mode).to_owned(),
         Some(source) => format!("{} ({source})", mode(ruling.mode)),

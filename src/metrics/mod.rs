@@ -1,7 +1,7 @@
 //! The server's counters, for `/metrics`: a few atomic additions per call, without locks or allocations.
 //!
-//! The number of labels is bounded by the tools of the registry, the codes of the error table and the reasons of
-//! [`Refused`].
+//! The number of labels is bounded by the tools of this program, the codes of the error table and the reasons of
+//! [`Refused`]. Tools that are added while the server runs share one row.
 
 pub mod text;
 
@@ -15,10 +15,15 @@ use std::{
 /// Upper bounds of the latency histogram, in microseconds: from an answer from memory to the default maximum of a call.
 pub const BOUNDS_US: [u64; 10] = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 30_000_000];
 
+/// The name of the row of added tools.
+const ADDED: &str = "(added)";
+
 /// All counters.
 pub struct Metrics {
     /// Sorted by name.
     tools: Vec<Tool>,
+    /// All tools that were added while the server runs.
+    added: Tool,
     /// Addresses of the registry's names, sorted, with the indices in `tools`: comparing names takes five times as
     /// long.
     places: Vec<(usize, usize)>,
@@ -72,18 +77,19 @@ impl Refused {
 }
 
 impl Metrics {
-    /// Counters at zero for each tool.
+    /// Counters at zero for each tool of this program.
     pub fn new(registry: &Registry) -> Self {
-        let mut tools: Vec<Tool> = registry.entries().map(|entry| Tool::new(entry.name())).collect();
+        let mut tools: Vec<Tool> =
+            registry.rows().filter(|row| !row.is_older()).map(|row| Tool::new(row.name())).collect();
         tools.sort_by_key(|tool| tool.name);
         let mut places: Vec<_> = tools.iter().map(|tool| address(tool.name)).zip(0..).collect();
         places.sort_unstable();
-        Self { tools, places, refused: Default::default() }
+        Self { tools, added: Tool::new(ADDED), places, refused: Default::default() }
     }
 
     /// Counts a call that has ended. `tool` is the name from its entry in the registry.
-    pub fn called(&self, tool: &'static str, error: Option<&ToolError>, duration: Duration) {
-        let Some(tool) = self.find(tool) else { return };
+    pub fn called(&self, tool: &str, error: Option<&ToolError>, duration: Duration) {
+        let tool = self.find(tool).unwrap_or(&self.added);
         let outcome = error.map_or(&tool.ok, |error| &tool.failed[error.code as usize]);
         let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let bucket = BOUNDS_US.iter().position(|bound| us <= *bound).unwrap_or(BOUNDS_US.len());
@@ -92,7 +98,7 @@ impl Metrics {
         add(&tool.total_us, us);
     }
 
-    fn find(&self, tool: &'static str) -> Option<&Tool> {
+    fn find(&self, tool: &str) -> Option<&Tool> {
         let at = match self.places.binary_search_by_key(&address(tool), |(address, _)| *address) {
             Ok(at) => self.places[at].1,
             // The name is a copy at another address.
@@ -113,7 +119,7 @@ impl Metrics {
 
     /// The tools that were called at least once.
     pub fn called_tools(&self) -> impl Iterator<Item = &Tool> {
-        self.tools.iter().filter(|tool| tool.calls() > 0)
+        self.tools.iter().chain([&self.added]).filter(|tool| tool.calls() > 0)
     }
 }
 
@@ -153,7 +159,7 @@ impl Tool {
     }
 }
 
-fn address(name: &'static str) -> usize {
+fn address(name: &str) -> usize {
     name.as_ptr().addr()
 }
 
@@ -185,11 +191,14 @@ mod tests {
         metrics.called("system.get_clock", None, Duration::from_micros(500));
         metrics.called("system.get_clock", None, Duration::from_micros(501));
         metrics.called("system.get_clock", Some(&ToolError::denied("no")), Duration::from_secs(31));
-        let copy: &'static str = String::from("system.reboot").leak();
-        metrics.called(copy, Some(&ToolError::internal("x")), Duration::ZERO);
-        metrics.called("no.such_tool", None, Duration::ZERO);
+        let copy = String::from("system.reboot");
+        metrics.called(&copy, Some(&ToolError::internal("x")), Duration::ZERO);
+        metrics.called("greenhouse.water", None, Duration::ZERO);
         let called: Vec<&Tool> = metrics.called_tools().collect();
-        assert_eq!(called.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["system.get_clock", "system.reboot"]);
+        assert_eq!(
+            called.iter().map(|tool| tool.name).collect::<Vec<_>>(),
+            ["system.get_clock", "system.reboot", "(added)"]
+        );
         assert_eq!(called[0].calls(), 3);
         assert_eq!(called[0].outcomes().collect::<Vec<_>>(), [("ok", 2), ("permission_denied", 1)]);
         let within: Vec<u64> = called[0].within().map(|(_, count)| count).collect();

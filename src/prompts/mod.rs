@@ -10,7 +10,7 @@ use crate::{
     services::Services,
 };
 use base::error::ToolError;
-use contract::{access::caller::Caller, meta::Meta};
+use contract::access::caller::Caller;
 use serde_json::{Map, Value};
 
 /// One prompt.
@@ -138,10 +138,9 @@ impl Scene<'_> {
 
     /// Why this caller cannot use a tool; `None` if it can.
     fn refusal(&self, name: &str) -> Option<ToolError> {
-        let meta: Result<&'static Meta, ToolError> = match self.registry.names.resolve(name) {
-            Ok((entry, _)) => Ok(entry.meta),
-            Err(_) => Err(ToolError::not_found(format!("this server has no {name}"))),
-        };
-        meta.and_then(|meta| self.services.policy.get().admit(meta, self.caller)).err()
+        match self.registry.resolve(name) {
+            Ok((entry, _)) => self.services.policy.get().admit(&entry.meta(), self.caller).err(),
+            Err(_) => Some(ToolError::not_found(format!("this server has no {name}"))),
+        }
     }
 }

@@ -48,8 +48,8 @@ fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
             refusal.advice()
         ))]);
     }
-    let meta = scene.registry.names.resolve("system.reboot").map(|(entry, _)| entry.meta);
-    let approval = if meta.is_ok_and(|meta| scene.services.policy.get().mode(meta) == Mode::Ask) {
+    let found = scene.registry.resolve("system.reboot");
+    let approval = if found.is_ok_and(|(entry, _)| scene.services.policy.get().mode(&entry.meta()) == Mode::Ask) {
         "A person approves it with `raspi-mcp approve` at the device; tell the user that it waits for that. When it \
          answers that approval is pending, repeat the very same call later; change nothing in it."
     } else {

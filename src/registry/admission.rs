@@ -1,6 +1,6 @@
 //! Who may call what now: all that can be said of a call before anybody has looked at its arguments.
 
-use super::{listing::Limits, pipeline::Call, tool::Entry};
+use super::{entry::Entry, listing::Limits, pipeline::Call};
 use crate::{
     registry::{
         budget::{Budget, Taken},
@@ -25,7 +25,7 @@ impl Admission {
     /// # Errors
     /// `resource_exhausted` with `details.retry_after_ms`, `permission_denied`.
     pub(super) fn admit(&self, services: &Services, limits: &Limits, call: &Call) -> Result<Taken, ToolError> {
-        let (entry, caller) = (call.entry, &call.caller);
+        let (entry, caller) = (&call.entry, &call.caller);
         // The doors refuse before; a door that forgot it ends here.
         services.ownership.check()?;
         let now = Instant::now();
@@ -37,7 +37,7 @@ impl Admission {
             self.budget.give_back(&caller.party(), taken);
             return Err(refusal);
         }
-        if let Err(refusal) = services.policy.get().admit(entry.meta, caller) {
+        if let Err(refusal) = services.policy.get().admit(&entry.meta(), caller) {
             self.rate.give_back(&caller.party(), entry.name());
             return Err(refusal);
         }
@@ -45,7 +45,7 @@ impl Admission {
     }
 
     /// A refusal has cost the caller's budget; anything else has been a call of its tool.
-    pub(super) fn settle(&self, entry: &'static Entry, caller: &Caller, taken: Taken, refused: bool) {
+    pub(super) fn settle(&self, entry: &Entry, caller: &Caller, taken: Taken, refused: bool) {
         if refused {
             self.rate.give_back(&caller.party(), entry.name());
         } else {

@@ -1,6 +1,6 @@
 //! `_meta` of an answer: how the call went, beside what it said.
 
-use super::{context::Notes, tool::Entry};
+use super::{context::Notes, entry::Entry};
 use contract::audit::changed::Changed;
 use serde::Serialize;
 use std::{borrow::Cow, time::Duration};
@@ -33,7 +33,7 @@ impl AnswerMeta {
         notes: &Notes,
         changed: Changed,
     ) -> Self {
-        let meta = entry.meta;
+        let meta = &entry.meta();
         Self {
             execution_time_ms: (duration.as_secs_f64() * 1e6).round() / 1e3,
             correlation_id,

@@ -1,33 +1,42 @@
 //! Answers of tools that declare `cache_ttl_seconds`, kept that long.
 
-use super::{context::Notes, tool::Output};
+use super::{context::Notes, entry::Entry, tool::Output};
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    ptr,
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
 /// Different calls remembered at once; beyond it the oldest answer makes room, so that nobody keeps others' out.
 const KEPT: usize = 32;
-/// Longer arguments are not worth a key.
-const LONGEST_KEY: usize = 1024;
 
 /// Finished answers by tool and arguments.
 #[derive(Default)]
-pub struct Cache(Mutex<HashMap<(&'static str, String), Kept>>);
+pub struct Cache(Mutex<HashMap<String, Kept>>);
 
 struct Kept {
+    /// The tool that answered. Another one may have its name by now.
+    entry: Weak<Entry>,
     output: Output,
     simulated: bool,
     made: Instant,
     until: Instant,
 }
 
+/// The tool and its arguments, of which `args` is the hash.
+fn key(entry: &Entry, args: &str) -> String {
+    format!("{}@{} {args}", entry.name(), entry.meta().schema_version)
+}
+
 impl Cache {
     /// The answer to the same call, when it is fresh enough; its age and origin go to `notes`.
-    pub fn get(&self, tool: &'static str, key: &str, notes: &Notes) -> Option<Output> {
+    pub fn get(&self, entry: &Arc<Entry>, args: &str, notes: &Notes) -> Option<Output> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.get(&(tool, key.to_owned())).filter(|kept| Instant::now() < kept.until)?;
+        let found = kept.get(&key(entry, args)).filter(|kept| Instant::now() < kept.until)?;
+        if !ptr::eq(found.entry.as_ptr(), Arc::as_ptr(entry)) {
+            return None;
+        }
         notes.cached(found.made.elapsed());
         if found.simulated {
             notes.simulated();
@@ -35,10 +44,7 @@ impl Cache {
         Some(found.output.clone())
     }
 
-    pub fn put(&self, tool: &'static str, key: String, output: &Output, simulated: bool, keep: Duration) {
-        if key.len() > LONGEST_KEY {
-            return;
-        }
+    pub fn put(&self, entry: &Arc<Entry>, args: &str, output: &Output, simulated: bool, keep: Duration) {
         let now = Instant::now();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|_, kept| now < kept.until);
@@ -47,6 +53,8 @@ impl Cache {
         {
             kept.remove(&oldest);
         }
-        kept.insert((tool, key), Kept { output: output.clone(), simulated, made: now, until: now + keep });
+        let entry_of = Arc::downgrade(entry);
+        let answer = Kept { entry: entry_of, output: output.clone(), simulated, made: now, until: now + keep };
+        kept.insert(key(entry, args), answer);
     }
 }

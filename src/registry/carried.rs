@@ -5,9 +5,12 @@ use serde_json::Value;
 /// Names of tools, sorted; the length of each one's schemas as JSON, and that JSON compressed by zstd.
 const FILES: &[(&str, (usize, &[u8]))] = include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
 
-/// What the file of `tool` holds of schemas: `inputSchema`, `outputSchema`, and `accepts` where it has that.
-pub fn schemas(tool: &str) -> Value {
-    let at = FILES.binary_search_by_key(&tool, |(name, _)| *name).expect("a contract test finds tools without a file");
+/// What the file `schemas/<namespace>/<stem>.json` holds of schemas: `inputSchema`, `outputSchema`, and `accepts` where it
+/// has that.
+pub fn schemas(namespace: &str, stem: &str) -> Value {
+    let name = format!("{namespace}.{stem}");
+    let at =
+        FILES.binary_search_by_key(&&*name, |(name, _)| *name).expect("a contract test finds tools without a file");
     let (length, compressed) = FILES[at].1;
     let json = zstd::bulk::decompress(compressed, length).expect("build.rs compressed it, to this length");
     serde_json::from_slice(&json).expect("build.rs wrote it")

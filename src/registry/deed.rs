@@ -1,10 +1,7 @@
 //! A write under way. Unlike a read it is not dropped when its caller withdraws it or its time is up: it is told to stop, and has a
 //! moment to report what it did. What has not reported by then goes on, and its outcome is recorded when it comes.
 
-use super::{
-    context::Notes,
-    tool::{Entry, Output},
-};
+use super::{context::Notes, entry::Entry, tool::Output};
 use crate::audit::ledger::{self, Ledger};
 use base::{
     error::{ErrorCode, ToolError},
@@ -57,7 +54,7 @@ pub(super) struct Ended {
 
 /// Runs `running` until it ends, `cancel` fires or `deadline` (after `limit`) has come, and then for as long as [`REPORT`].
 pub(super) async fn attend(
-    tool: &'static str,
+    tool: &str,
     running: impl Future<Output = Result<Output, ToolError>> + Send + 'static,
     cancel: &CancellationToken,
     deadline: tokio::time::Instant,
@@ -143,7 +140,7 @@ pub(super) fn say(error: &mut ToolError, changed: Changed) {
 
 /// A call that was answered while its deed goes on: what the record of the outcome needs.
 pub(super) struct Later {
-    pub entry: &'static Entry,
+    pub entry: Arc<Entry>,
     pub caller: Arc<Caller>,
     /// Redacted.
     pub args: Value,
@@ -169,7 +166,7 @@ impl Later {
             door: self.caller.door,
             tool,
             write: true,
-            volatile: self.entry.meta.volatile,
+            volatile: self.entry.meta().volatile,
             refused: false,
             intent: self.intent,
             args: self.args,

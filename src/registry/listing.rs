@@ -1,10 +1,11 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
-use super::{Registry, names::Naming, tool::Entry};
+use super::{Registry, Tools, entry::Entry, names::Naming};
 use crate::services::Services;
-use contract::access::{caller::Caller, policy::Policy};
 use contract::{
-    meta::{Effect, Role},
+    access::{caller::Caller, policy::Policy},
+    config::Profile,
+    meta::{Declaration, Effect, Listing, Role},
     schema::projection,
 };
 use serde_json::{
@@ -24,7 +25,7 @@ pub const TOOLING_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A tool whose arguments have more forms than are advertised has `accepts` beside `inputSchema`: the accepted schema of each
 /// such property.
 pub fn descriptor(entry: &Entry) -> Value {
-    let meta = entry.meta;
+    let meta = &entry.meta();
     let (advertised, accepts) = entry.advertised();
     let (read_only, destructive, idempotent) = match meta.effect {
         Effect::Read => (true, false, true),
@@ -47,6 +48,9 @@ pub fn descriptor(entry: &Entry) -> Value {
         "environments": meta.environments,
         "tags": meta.tags,
     });
+    if meta.listing == Listing::Extra {
+        extra["listing"] = json!(meta.listing);
+    }
     if let Some(deprecated) = meta.deprecated {
         extra["deprecated"] = json!(true);
         extra["replacement_tool"] = json!(deprecated.replacement);
@@ -91,8 +95,10 @@ pub struct Filter {
 
 /// One tool, ready to send.
 pub struct Listed {
-    pub entry: &'static Entry,
+    pub entry: Arc<Entry>,
     pub enabled: bool,
+    /// Whether it is in the list when nothing is asked for by name ([`Profile`]).
+    pub shown: bool,
     pub json: Box<RawValue>,
 }
 
@@ -106,7 +112,7 @@ pub struct Limits {
 
 impl Limits {
     pub fn per_minute(&self, entry: &Entry) -> u32 {
-        if entry.meta.effect.is_write() { self.writes_per_minute } else { self.reads_per_minute }
+        if entry.meta().effect.is_write() { self.writes_per_minute } else { self.reads_per_minute }
     }
     /// Those of the configuration.
     pub fn of(limits: &contract::config::Limits) -> Self {
@@ -118,10 +124,10 @@ impl Limits {
     }
     /// How long this tool may run, in seconds.
     pub fn timeout_seconds(&self, entry: &Entry) -> u32 {
-        if entry.meta.long {
-            entry.meta.timeout_seconds
+        if entry.meta().long {
+            entry.meta().timeout_seconds
         } else {
-            entry.meta.timeout_seconds.min(self.request_timeout_seconds)
+            entry.meta().timeout_seconds.min(self.request_timeout_seconds)
         }
     }
 }
@@ -131,40 +137,42 @@ type Key = (Role, Naming, Option<String>);
 
 #[derive(Default)]
 struct Made {
-    /// By which these were made.
-    policy: Option<Arc<Policy>>,
+    /// From what these were made.
+    of: Option<(Arc<Policy>, Arc<Tools>)>,
     listings: HashMap<Key, Arc<Vec<Listed>>>,
 }
 
-/// Listings by role and spelling, made on first use and anew when the policy has changed.
+/// Listings by role and spelling, made on first use and anew when the policy or the tools have changed.
 pub struct Listings {
     registry: Arc<Registry>,
     limits: Limits,
+    profile: Profile,
     made: Mutex<Made>,
 }
 
 impl Listings {
-    pub fn new(registry: Arc<Registry>, limits: Limits) -> Self {
-        Self { registry, limits, made: Mutex::default() }
+    pub fn new(registry: Arc<Registry>, limits: Limits, profile: Profile) -> Self {
+        Self { registry, limits, profile, made: Mutex::default() }
     }
 
     /// Every tool this caller could ever use, in registry order; `enabled` says whether it can now.
     pub fn get(&self, services: &Services, caller: &Caller, naming: Naming) -> Arc<Vec<Listed>> {
-        let policy = services.policy.get();
+        let (policy, tools) = (services.policy.get(), self.registry.tools());
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.policy.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &policy)) {
-            *made = Made { policy: Some(Arc::clone(&policy)), listings: HashMap::new() };
+        let is_stale = |of: &(Arc<Policy>, Arc<Tools>)| !Arc::ptr_eq(&of.0, &policy) || !Arc::ptr_eq(&of.1, &tools);
+        if made.of.as_ref().is_none_or(is_stale) {
+            *made = Made { of: Some((Arc::clone(&policy), Arc::clone(&tools))), listings: HashMap::new() };
         }
         let named = policy.names(&caller.principal).then(|| caller.principal.clone());
         let listing = made.listings.entry((caller.role, naming, named));
-        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&policy, caller, naming))))
+        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&tools, &policy, caller, naming))))
     }
 
-    fn make(&self, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
-        let permitted = self.registry.entries().filter(|entry| policy.has_role(entry.meta, caller));
-        permitted
+    fn make(&self, tools: &Tools, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
+        let permitted = tools.newest().filter(|entry| policy.has_role(&entry.meta(), caller));
+        let mut listed: Vec<Listed> = permitted
             .map(|entry| {
-                let enabled = policy.off_for(entry.meta, Some(&caller.principal)).is_none();
+                let enabled = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none();
                 let mut value = at_run_time(policy, self.limits, entry, enabled);
                 value["name"] = json!(naming.spell(entry.name()));
                 if let Some(fields) = value.as_object_mut() {
@@ -173,10 +181,29 @@ impl Listings {
                         *output = projection(output);
                     }
                 }
-                Listed { entry, enabled, json: to_raw_value(&value).expect("a JSON value serialises") }
+                let shown = is_shown(self.profile, policy, &entry.meta(), caller);
+                let json = to_raw_value(&value).expect("a JSON value serialises");
+                Listed { entry: Arc::clone(entry), enabled, shown, json }
             })
-            .collect()
+            .collect();
+        // A tool that only calls others is of use where there are others that it can call and that are not in the list.
+        let is_of_use = |carrier: &Listed| {
+            let writes = carrier.entry.meta().effect.is_write();
+            listed.iter().any(|other| !other.shown && other.enabled && other.entry.meta().effect.is_write() == writes)
+        };
+        let idle: Vec<usize> =
+            (0..listed.len()).filter(|at| listed[*at].entry.carries() && !is_of_use(&listed[*at])).collect();
+        idle.into_iter().for_each(|at| listed[at].shown = false);
+        listed
     }
+}
+
+/// Whether `tools/list` gives this tool to this caller when nothing is asked for by name. What the owner has opened by name
+/// (`raspi-mcp allow`) is there for those whom it was opened for.
+pub fn is_shown(profile: Profile, policy: &Policy, meta: &Declaration<'_>, caller: &Caller) -> bool {
+    profile == Profile::All
+        || meta.listing == Listing::Core
+        || policy.grants(meta.name, Some(&caller.principal)).next().is_some()
 }
 
 /// The [`descriptor`] with what depends on this server and its configuration, and is therefore not in the schema files.
@@ -189,30 +216,35 @@ pub fn at_run_time(policy: &Policy, limits: Limits, entry: &Entry, enabled: bool
     extra["enabled"] = json!(enabled);
     extra["rate_limit"] = json!({ "calls_per_minute": limits.per_minute(entry) });
     // What is as declared is not said twice.
-    let (seconds, mode) = (limits.timeout_seconds(entry), policy.mode(entry.meta));
-    if seconds != entry.meta.timeout_seconds {
+    let (seconds, mode) = (limits.timeout_seconds(entry), policy.mode(&entry.meta()));
+    if seconds != entry.meta().timeout_seconds {
         extra["effective_timeout_seconds"] = json!(seconds);
     }
-    if mode != entry.meta.mode {
+    if mode != entry.meta().mode {
         extra["effective_policy"] = json!(mode);
     }
     value
 }
 
 impl Filter {
-    /// Whether `listed` is wanted. Without a word about `enabled`, only what can be called is shown.
+    /// Whether `listed` is wanted. Without a word about `enabled`, only what can be called is shown; without one about anything,
+    /// only what the profile lists.
     pub fn wants(&self, listed: &Listed) -> bool {
+        let asked_for = self.names.is_some() || self.tags.is_some() || self.enabled == Some(false);
         let name = listed.entry.name();
         let named = |names: &Vec<String>| {
             names.iter().any(|wanted| {
-                wanted == name || wanted.replacen(['_', '/'], ".", 1) == name || listed.entry.meta.namespace() == wanted
+                wanted == name
+                    || wanted.replacen(['_', '/'], ".", 1) == name
+                    || listed.entry.meta().namespace() == wanted
             })
         };
         self.enabled.unwrap_or(true) == listed.enabled
+            && (listed.shown || asked_for)
             && self.names.as_ref().is_none_or(named)
             && self
                 .tags
                 .as_ref()
-                .is_none_or(|tags| tags.iter().any(|tag| listed.entry.meta.tags.contains(&tag.as_str())))
+                .is_none_or(|tags| tags.iter().any(|tag| listed.entry.meta().tags.contains(&tag.as_str())))
     }
 }

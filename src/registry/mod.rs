@@ -1,6 +1,7 @@
-//! Every tool the server offers, as data: one slice of entries feeds the listing, the dispatcher, the schemas on disk,
-//! the policy table and the tests.
+//! Every tool that the server offers, as data: the entries feed the listing, the dispatcher, the schemas on disk, the policy
+//! table and the tests. Those of this program are there from the start; others come and go while the server runs.
 
+pub mod added;
 mod admission;
 pub mod answer_meta;
 mod authorization;
@@ -11,6 +12,7 @@ pub mod cache;
 mod carried;
 pub mod context;
 pub mod deed;
+pub mod entry;
 mod gates;
 pub mod listing;
 pub mod names;
@@ -19,82 +21,115 @@ pub mod places;
 pub mod progress;
 mod rate;
 mod refusal;
+pub mod row;
 pub mod tool;
 mod trail;
 
 use base::error::ToolError;
-use contract::schema::Checker;
-use names::Names;
-use serde_json::Value;
-use std::{collections::HashMap, sync::OnceLock};
-use tool::{Entry, Prepared};
+use entry::Entry;
+use names::{Dialect, Names, Unknown};
+use row::Row;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::sync::watch;
 
 /// Whether this build makes its schemas from types. A release has them from the files, so it is no witness for the files.
 pub const FROM_TYPES: bool = cfg!(schemas_from_types);
 
-/// The entries of one server, with their names.
+/// The tools of one server.
 pub struct Registry {
-    entries: Vec<&'static Entry>,
-    pub names: Names,
-    /// Compiled on first use: a tool nobody calls costs nothing.
-    checkers: HashMap<&'static str, OnceLock<Checker>>,
+    rows: Vec<&'static Row>,
+    tools: RwLock<Arc<Tools>>,
+    /// Held while the tools are replaced, which takes longer than the lock above may.
+    change: Mutex<()>,
+    changes: watch::Sender<()>,
+}
+
+/// The tools at one time. They do not change: a change makes others.
+pub struct Tools {
+    entries: Vec<Arc<Entry>>,
+    names: Names,
+}
+
+impl Tools {
+    fn new(entries: Vec<Arc<Entry>>) -> Result<Self, String> {
+        Ok(Self { names: Names::new(&entries)?, entries })
+    }
+
+    /// Older versions too.
+    pub fn all(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
+    /// In the order of the listing, without older versions.
+    pub fn newest(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.iter().filter(|entry| !entry.is_older())
+    }
 }
 
 impl Registry {
-    /// A registry of these slices, in this order. The product's are `tools::NAMESPACES`; who starts a server may add others.
-    pub fn new(namespaces: &[&'static [Entry]]) -> Self {
-        let entries: Vec<_> = namespaces.iter().copied().flatten().collect();
-        let checkers = entries.iter().map(|entry| (entry.name(), OnceLock::new())).collect();
-        Self { names: Names::new(&entries), checkers, entries }
+    /// A registry of these tables, in this order. The product's are `tools::NAMESPACES`; who starts a server may add others.
+    ///
+    /// # Panics
+    /// If two rows have the same spelling, which the contract test rules out.
+    pub fn new(namespaces: &[&'static [Row]]) -> Self {
+        let rows: Vec<_> = namespaces.iter().copied().flatten().collect();
+        let entries = rows.iter().map(|row| Arc::new(Entry::from(*row))).collect();
+        let tools = Tools::new(entries).expect("the names of the tables are unique");
+        Self { rows, tools: RwLock::new(Arc::new(tools)), change: Mutex::default(), changes: watch::Sender::new(()) }
     }
 
-    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + '_ {
-        self.entries.iter().copied()
+    /// The tools of this program, older versions too: what schema files, policy and configuration are about.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Row> + '_ {
+        self.rows.iter().copied()
     }
 
-    /// Gives `args` the one form that the approval, the audit and the tool see: without optional arguments that are null,
-    /// which count as absent, and by [`tool::Tool::normalise`].
-    pub fn normalise(&self, entry: &Entry, args: &mut Value) {
-        if has_null(args) {
-            self.checker(entry).without_nulls(args);
-        }
-        entry.normalise(args);
+    /// The tools as they are now.
+    pub fn tools(&self) -> Arc<Tools> {
+        Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Schema first, then the types: both must accept.
+    /// Every tool as of now, in the order of the listing, without older versions.
+    pub fn entries(&self) -> impl Iterator<Item = Arc<Entry>> + use<> {
+        self.tools().newest().map(Arc::clone).collect::<Vec<_>>().into_iter()
+    }
+
+    /// See [`Names::resolve`].
     ///
     /// # Errors
-    /// `invalid_argument` naming the parameter, what was expected and what came.
-    pub fn prepare(&self, entry: &Entry, mut args: Value) -> Result<Box<dyn Prepared>, ToolError> {
-        self.normalise(entry, &mut args);
-        if let Err(fault) = self.checker(entry).check(&args) {
-            return Err(fault.refusal(&args));
+    /// [`Unknown`], with the nearest name when there is a likely one.
+    pub fn resolve(&self, written: &str) -> Result<(Arc<Entry>, Dialect), Unknown> {
+        self.tools().names.resolve(written)
+    }
+
+    /// Makes `entries` the tools of `namespace`, in the place of those it had: none removes it. Calls that run go on. Returns
+    /// whether anything has changed. Waiters of [`Registry::changes`] are told.
+    ///
+    /// # Errors
+    /// `invalid_argument`: the namespace is one of this program's own, a tool belongs to another namespace, or a name has the
+    /// spelling of another tool. Nothing has changed then.
+    pub fn set_namespace(&self, namespace: &str, entries: Vec<Entry>) -> Result<bool, ToolError> {
+        if self.rows.iter().any(|row| row.meta.namespace() == namespace) {
+            return Err(ToolError::invalid(format!("the namespace {namespace} is this server's own")));
         }
-        entry.parse(whole(args))
+        if let Some(stray) = entries.iter().find(|entry| entry.meta().namespace() != namespace) {
+            return Err(ToolError::invalid(format!("{} is not in the namespace {namespace}", stray.name())));
+        }
+        let _change = self.change.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.tools();
+        let is_other = |entry: &&Arc<Entry>| entry.meta().namespace() != namespace;
+        let mut tools: Vec<_> = before.entries.iter().filter(is_other).cloned().collect();
+        if entries.is_empty() && tools.len() == before.entries.len() {
+            return Ok(false);
+        }
+        tools.extend(entries.into_iter().map(Arc::new));
+        let tools = Tools::new(tools).map_err(ToolError::invalid)?;
+        *self.tools.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tools);
+        self.changes.send_replace(());
+        Ok(true)
     }
 
-    fn checker(&self, entry: &Entry) -> &Checker {
-        self.checkers[entry.name()]
-            .get_or_init(|| Checker::new(&entry.input_schema()).expect("the contract test compiles every schema"))
-    }
-}
-
-/// Whether a property of it, or of an object in it, is null.
-fn has_null(value: &Value) -> bool {
-    value.as_object().is_some_and(|map| map.values().any(|item| item.is_null() || has_null(item)))
-}
-
-/// JSON Schema's integers include `7.0` (Draft 2020-12, "type"), which some clients send for 7; serde's do not.
-fn whole(value: Value) -> Value {
-    /// Beyond it not every integer has a float of its own.
-    const EXACT: f64 = (1u64 << 53) as f64;
-    match value {
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() <= EXACT => (float as i64).into(),
-            _ => Value::Number(number),
-        },
-        Value::Array(items) => items.into_iter().map(whole).collect(),
-        Value::Object(map) => map.into_iter().map(|(name, value)| (name, whole(value))).collect(),
-        other => other,
+    /// Is told of every change; changes that come quickly are told once.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 }

@@ -1,8 +1,8 @@
 //! One tool, several spellings: `gpio.write_pin`, `gpio_write_pin`, `gpio/write_pin`, each with or without `@1`.
 
-use super::tool::Entry;
+use super::entry::Entry;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 /// How names are listed. Calls accept every spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,19 +62,39 @@ pub enum Dialect {
     Slash,
 }
 
-/// Every spelling of every tool, to its entry.
+/// Every spelling of every tool, to its versions.
+#[derive(Default)]
 pub struct Names {
-    dotted: HashMap<&'static str, &'static Entry>,
-    underscored: HashMap<String, &'static Entry>,
+    dotted: HashMap<Box<str>, Arc<Versions>>,
+    underscored: HashMap<Box<str>, Arc<Versions>>,
+}
+
+/// The schema versions of one tool.
+struct Versions {
+    newest: Arc<Entry>,
+    /// The one before, while callers may still use it.
+    older: Option<Arc<Entry>>,
+}
+
+impl Versions {
+    /// By number, lowest first.
+    fn numbers(&self) -> Vec<u32> {
+        let number = |entry: &Arc<Entry>| entry.meta().schema_version;
+        self.older.iter().chain([&self.newest]).map(number).collect()
+    }
+
+    fn get(&self, version: u32) -> Option<&Arc<Entry>> {
+        [Some(&self.newest), self.older.as_ref()].into_iter().flatten().find(|one| one.meta().schema_version == version)
+    }
 }
 
 /// Why a name does not lead to a tool.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// No such tool; perhaps this one was meant.
-    Name { nearest: Option<&'static str> },
+    Name { nearest: Option<String> },
     /// The tool exists, that schema version of it does not.
-    Version { tool: &'static str, has: u32 },
+    Version { tool: String, has: Vec<u32> },
 }
 
 impl Unknown {
@@ -84,58 +104,124 @@ impl Unknown {
         match self {
             Self::Name { nearest: Some(nearest) } => format!("{written}; did you mean {nearest}?"),
             Self::Name { nearest: None } => format!("{written}; tools.search finds tools by what they do"),
-            Self::Version { tool, has } => format!("{written}; this server has {tool}@{has}"),
+            Self::Version { tool, has } => format!("{written}; this server has {}", versions(tool, has)),
         }
     }
 }
 
+/// `gpio.write_pin@1 and gpio.write_pin@2`
+pub fn versions(tool: &str, numbers: &[u32]) -> String {
+    numbers.iter().map(|number| format!("{tool}@{number}")).collect::<Vec<_>>().join(" and ")
+}
+
+/// First parts of MCP's own methods (`resources/read`). The slash form of a tool with such a name would be one of them.
+const METHODS: &[&str] = &[
+    "completion",
+    "elicitation",
+    "initialize",
+    "logging",
+    "notifications",
+    "ping",
+    "prompts",
+    "resources",
+    "roots",
+    "rpc",
+    "sampling",
+    "server",
+    "subscriptions",
+    "tasks",
+];
+/// Longest name, in bytes: the APIs of most models take no longer one.
+const LONGEST: usize = 64;
+
+/// Whether `name` can be the name of a tool in each spelling: `namespace.operation` of lower-case letters, digits and
+/// underscores, each part beginning with a letter, at most 64 bytes, and no method of MCP.
+///
+/// # Errors
+/// A sentence that says which of these it breaks.
+pub fn check(name: &str) -> Result<(), String> {
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_lowercase())
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    let Some((namespace, operation)) = name.split_once('.') else {
+        return Err("it has no dot between a namespace and an operation".into());
+    };
+    if !is_part(namespace) || !is_part(operation) {
+        return Err("its two parts are lower-case letters, digits and underscores, and begin with a letter".into());
+    }
+    if name.len() > LONGEST {
+        return Err(format!("it has {} bytes, at most {LONGEST} are allowed", name.len()));
+    }
+    if METHODS.contains(&namespace) {
+        return Err(format!("{namespace}/ begins the methods of MCP"));
+    }
+    Ok(())
+}
+
 impl Names {
-    pub fn new(entries: &[&'static Entry]) -> Self {
-        Self {
-            dotted: entries.iter().map(|entry| (entry.name(), *entry)).collect(),
-            underscored: entries.iter().map(|entry| (entry.name().replacen('.', "_", 1), *entry)).collect(),
+    /// The spellings of these tools.
+    ///
+    /// # Errors
+    /// A sentence, if a spelling would lead to two tools: `a.b_c` and `a_b.c` are both `a_b_c`.
+    pub fn new(entries: &[Arc<Entry>]) -> Result<Self, String> {
+        let mut names = Self::default();
+        for entry in entries.iter().filter(|entry| !entry.is_older()) {
+            let name = entry.name();
+            let older = entries.iter().find(|other| other.is_older() && other.name() == name).cloned();
+            let found = Arc::new(Versions { newest: Arc::clone(entry), older });
+            if names.dotted.insert(name.into(), Arc::clone(&found)).is_some() {
+                return Err(format!("there is a tool {name} already"));
+            }
+            let underscored = Naming::Underscored.spell(name);
+            if let Some(other) = names.underscored.insert(underscored.clone().into(), found) {
+                return Err(format!("{name} is spelled {underscored}, which {} is too", other.newest.name()));
+            }
         }
+        Ok(names)
     }
 
     /// The entry behind any spelling, with the dialect a bare method of that spelling speaks.
     ///
     /// # Errors
     /// [`Unknown`], with the nearest name when there is a likely one.
-    pub fn resolve(&self, written: &str) -> Result<(&'static Entry, Dialect), Unknown> {
+    pub fn resolve(&self, written: &str) -> Result<(Arc<Entry>, Dialect), Unknown> {
         let (base, version) = match written.split_once('@') {
             Some((base, version)) => (base, Some(version)),
             None => (written, None),
         };
-        let found = if let Some(entry) = self.dotted.get(base) {
-            Some((*entry, Dialect::Dotted))
+        let found = if let Some(found) = self.dotted.get(base) {
+            Some((found, Dialect::Dotted))
         } else if let Some((namespace, operation)) = base.split_once('/') {
-            self.dotted.get(format!("{namespace}.{operation}").as_str()).map(|entry| (*entry, Dialect::Slash))
+            self.dotted.get(format!("{namespace}.{operation}").as_str()).map(|found| (found, Dialect::Slash))
         } else {
-            self.underscored.get(base).map(|entry| (*entry, Dialect::Dotted))
+            self.underscored.get(base).map(|found| (found, Dialect::Dotted))
         };
-        let Some((entry, dialect)) = found else {
+        let Some((found, dialect)) = found else {
             return Err(Unknown::Name { nearest: self.nearest(base) });
         };
-        match version {
-            Some(version) if version.parse() != Ok(entry.meta.schema_version) => {
-                Err(Unknown::Version { tool: entry.name(), has: entry.meta.schema_version })
-            }
-            _ => Ok((entry, dialect)),
+        let entry = match version {
+            None => Some(&found.newest),
+            Some(version) => version.parse().ok().and_then(|version| found.get(version)),
+        };
+        match entry {
+            Some(entry) => Ok((Arc::clone(entry), dialect)),
+            None => Err(Unknown::Version { tool: found.newest.name().to_owned(), has: found.numbers() }),
         }
     }
 
     /// The name at most a third of its letters away.
-    fn nearest(&self, written: &str) -> Option<&'static str> {
+    fn nearest(&self, written: &str) -> Option<String> {
         if written.len() > 128 {
             return None;
         }
         let written = written.replacen('/', ".", 1);
         self.dotted
             .keys()
-            .map(|name| (distance(&written, name), *name))
+            .map(|name| (distance(&written, name), &**name))
             .min()
             .filter(|(distance, name)| distance * 3 <= name.len())
-            .map(|(_, name)| name)
+            .map(|(_, name)| name.to_owned())
     }
 }
 

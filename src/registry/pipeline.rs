@@ -12,12 +12,13 @@ use super::{
     bounds::{Bounds, Load},
     context::{Context, Notes},
     deed::{self, Ended, Later},
+    entry::Entry,
     gates,
     listing::Listings,
     places::{Place, Places},
     progress::Progress,
     refusal,
-    tool::{Entry, Output},
+    tool::Output,
     trail::{Trail, not_done, panicked, unrecorded},
 };
 use crate::{
@@ -42,7 +43,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A request that names a tool.
 pub struct Call {
-    pub entry: &'static Entry,
+    pub entry: Arc<Entry>,
     pub caller: Arc<Caller>,
     /// Always a JSON object; anything else was refused at the door.
     pub args: Value,
@@ -86,7 +87,7 @@ pub trait Gate: Send + Sync {
 
 /// What a person is asked about.
 pub struct Ask<'a> {
-    pub entry: &'static Entry,
+    pub entry: &'a Arc<Entry>,
     pub caller: &'a Caller,
     pub args: &'a Value,
     /// SHA-256 of their canonical JSON, as the audit has it.
@@ -106,7 +107,7 @@ impl Pipeline {
     ) -> Self {
         base::os::panics::watch();
         Self {
-            listings: Listings::new(Arc::clone(&registry), bounds.limits),
+            listings: Listings::new(Arc::clone(&registry), bounds.limits, services.settings.tools.profile),
             services,
             registry,
             bounds,
@@ -118,6 +119,18 @@ impl Pipeline {
         }
     }
 
+    /// The call that is to run for a call of `entry`: itself, or the one that its arguments hold (`tools.run`). One that cannot
+    /// run stays as it is, and its tool says why.
+    pub fn unwrap(&self, caller: &Caller, entry: Arc<Entry>, args: Value) -> (Arc<Entry>, Value) {
+        let Some(carried) = entry.carried(&args) else { return (entry, args) };
+        let Ok((inner, _)) = self.registry.resolve(&carried.tool) else { return (entry, args) };
+        let policy = self.services.policy.get();
+        // Only its own switch: the role is that of the tool that runs.
+        let is_on = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none();
+        let fits = !inner.carries() && !(carried.reads_only && inner.meta().effect.is_write());
+        if is_on && fits { (inner, carried.args) } else { (entry, args) }
+    }
+
     /// What is going on now.
     pub fn load(&self) -> Load {
         self.places.load()
@@ -126,21 +139,21 @@ impl Pipeline {
     /// Runs `call` to its end. Never panics, never answers twice; dropping the future cancels the call. A write has a task of
     /// its own, so that its record is written whoever leaves.
     pub async fn run(self: &Arc<Self>, call: Call) -> Finished {
-        if !call.entry.meta.effect.is_write() {
+        if !call.entry.meta().effect.is_write() {
             return self.run_here(call).await;
         }
-        let (pipeline, entry, gone) = (Arc::clone(self), call.entry, call.cancel.clone().drop_guard());
+        let (pipeline, entry, gone) = (Arc::clone(self), Arc::clone(&call.entry), call.cancel.clone().drop_guard());
         let ended = base::task::spawn(async move { pipeline.run_here(call).await }).await;
         gone.disarm();
         ended.unwrap_or_else(|_| Finished {
             result: Err(ToolError::unavailable("the server is stopping").with("changed", "unknown")),
-            meta: AnswerMeta::of(entry, Duration::ZERO, None, &Notes::default(), Changed::Unknown),
+            meta: AnswerMeta::of(&entry, Duration::ZERO, None, &Notes::default(), Changed::Unknown),
         })
     }
 
     async fn run_here(&self, mut call: Call) -> Finished {
         let started = Instant::now();
-        let (entry, caller) = (call.entry, Arc::clone(&call.caller));
+        let (entry, caller) = (Arc::clone(&call.entry), Arc::clone(&call.caller));
         let (request_id, correlation_id) = (call.request_id.clone(), call.correlation_id.clone());
         let progress = call.progress.clone();
         let named = refusal::Named::of(entry.name(), &call.args);
@@ -149,7 +162,7 @@ impl Pipeline {
         let admitted = self.admission.admit(&self.services, &self.bounds.limits, &call);
         let (served, unseen) = match &admitted {
             Ok(_) => {
-                self.registry.normalise(entry, &mut call.args);
+                entry.normalise(&mut call.args);
                 (AssertUnwindSafe(self.serve(call, &mut trail)).catch_unwind().await, Value::Null)
             }
             Err(refusal) => (Ok(Err(refusal.clone())), call.args),
@@ -159,15 +172,15 @@ impl Pipeline {
                 if trail.intent.is_some() {
                     trail.notes.unknown();
                 }
-                Err(panicked(entry, &request_id))
+                Err(panicked(&entry, &request_id))
             })
             .map_err(|mut error| {
-                gates::tell(&self.services, entry, &caller, &named, admitted.is_err().then_some(&unseen), &mut error);
-                refusal::complete(entry, &caller, named, error)
+                gates::tell(&self.services, &entry, &caller, &named, admitted.is_err().then_some(&unseen), &mut error);
+                refusal::complete(&entry, &caller, named, error)
             });
-        let refused = trail.is_refusal(entry, &result);
+        let refused = trail.is_refusal(&entry, &result);
         if let Ok(taken) = admitted {
-            self.admission.settle(entry, &caller, taken, refused);
+            self.admission.settle(&entry, &caller, taken, refused);
         }
         if let Ok(output) = &result
             && output.json.get().len() > self.bounds.response_bytes
@@ -182,7 +195,7 @@ impl Pipeline {
         }
         progress.close();
         if let Err(error) = &mut result
-            && entry.meta.effect.is_write()
+            && entry.meta().effect.is_write()
         {
             if trail.begun {
                 deed::learn(&trail.notes, error);
@@ -197,7 +210,7 @@ impl Pipeline {
             && result.as_ref().is_err_and(|error| self.ledger.gathers(&caller, entry.name(), error, duration));
         let mut later = None;
         if !gathered {
-            let (args, whole) = trail.told.take().unwrap_or_else(|| self.told(entry, &unseen));
+            let (args, whole) = trail.told.take().unwrap_or_else(|| self.told(&entry, &unseen));
             later = trail.goes_on.take().map(|running| (running, args.clone(), whole.sha256.clone()));
             let recorded = self
                 .ledger
@@ -207,8 +220,8 @@ impl Pipeline {
                     role: caller.role,
                     door: caller.door,
                     tool: entry.name(),
-                    write: entry.meta.effect.is_write(),
-                    volatile: entry.meta.volatile,
+                    write: entry.meta().effect.is_write(),
+                    volatile: entry.meta().volatile,
                     refused,
                     intent: trail.intent,
                     args,
@@ -224,13 +237,13 @@ impl Pipeline {
                 })
                 .await;
             if let Err(error) = recorded
-                && entry.meta.effect.is_write()
+                && entry.meta().effect.is_write()
                 && !refused
             {
-                result = Err(unrecorded(entry, result, &error));
+                result = Err(unrecorded(&entry, result, &error));
             }
         }
-        let meta = AnswerMeta::of(entry, duration, correlation_id.clone(), &trail.notes, changed);
+        let meta = AnswerMeta::of(&entry, duration, correlation_id.clone(), &trail.notes, changed);
         if let Some((running, args, args_sha256)) = later {
             let (ledger, notes, approval) = (Arc::clone(&self.ledger), trail.notes, trail.approval);
             let intent = trail.intent;
@@ -263,9 +276,9 @@ impl Pipeline {
 
     async fn serve(&self, call: Call, trail: &mut Trail) -> Result<Output, ToolError> {
         let Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer } = call;
-        let meta = entry.meta;
+        let meta = &entry.meta();
         let policy = self.services.policy.held();
-        let (told, whole) = self.told(entry, &args);
+        let (told, whole) = self.told(&entry, &args);
         let args_sha256: Arc<str> = whole.sha256.as_str().into();
         // What only looks needs no intent, and can be dropped at any time.
         let told_before = (meta.effect.is_write() && !(meta.dry_run && args["dry_run"] == true)).then(|| told.clone());
@@ -274,7 +287,7 @@ impl Pipeline {
         // By what the call does, which its arguments decide; told once they are known to be some.
         let ruling = policy.judge(meta, &args);
         let asked = matches!(ruling, Ok(Mode::Ask)).then(|| args.clone());
-        let prepared = self.registry.prepare(entry, args)?;
+        let prepared = entry.prepare(args)?;
         ruling?;
         let mut cx = Context {
             services: Arc::clone(&self.services),
@@ -291,7 +304,7 @@ impl Pipeline {
         if let Some(args) = asked.filter(|_| prepared.asks()) {
             let _waits = self.places.approval(&caller)?;
             let ask = Ask {
-                entry,
+                entry: &entry,
                 caller: &caller,
                 args: &args,
                 args_sha256: &args_sha256,
@@ -308,15 +321,15 @@ impl Pipeline {
             trail.approval = Some(approval);
         }
         if let Some((_, key)) = &cache_key
-            && let Some(output) = self.cache.get(entry.name(), key, &trail.notes)
+            && let Some(output) = self.cache.get(&entry, key, &trail.notes)
         {
             return Ok(output);
         }
         if meta.effect.is_write() {
-            self.ledger.ready().map_err(|error| not_done(entry, error))?;
+            self.ledger.ready().map_err(|error| not_done(&entry, error))?;
         }
 
-        let limit = Duration::from_secs(self.bounds.limits.timeout_seconds(entry).into());
+        let limit = Duration::from_secs(self.bounds.limits.timeout_seconds(&entry).into());
         let deadline = tokio::time::Instant::now() + limit;
         let cancelled = || ToolError::cancelled(entry.name());
         let late = || {
@@ -326,7 +339,7 @@ impl Pipeline {
         let place = tokio::select! {
             // Biased: what is ready wins over a cancellation that came with it, and costs no random number.
             biased;
-            place = self.place(entry, &caller) => place?,
+            place = self.place(&entry, &caller) => place?,
             () = cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(deadline) => return Err(late()),
         };
@@ -340,7 +353,7 @@ impl Pipeline {
             };
             if let Some((seconds, key)) = cache_key {
                 let kept = Duration::from_secs(seconds.into());
-                self.cache.put(entry.name(), key, &output, trail.notes.is_simulated(), kept);
+                self.cache.put(&entry, &key, &output, trail.notes.is_simulated(), kept);
             }
             return Ok(output);
         };
@@ -355,7 +368,7 @@ impl Pipeline {
             correlation_id: correlation_id.as_deref(),
             approval: trail.approval.as_ref(),
         };
-        trail.intent = Some(self.ledger.intend(intent).await.map_err(|error| not_done(entry, error))?);
+        trail.intent = Some(self.ledger.intend(intent).await.map_err(|error| not_done(&entry, error))?);
         if cancel.is_cancelled() {
             return Err(cancelled());
         }
@@ -373,6 +386,6 @@ impl Pipeline {
 
     /// A place to run in; waits in a bounded queue.
     async fn place(&self, entry: &Entry, caller: &Arc<Caller>) -> Result<Place, ToolError> {
-        if entry.meta.long { self.places.stream(caller) } else { self.places.run(caller).await }
+        if entry.meta().long { self.places.stream(caller) } else { self.places.run(caller).await }
     }
 }

@@ -13,6 +13,8 @@ use std::{
 /// Callers that are remembered at once. After a minute without calls a bucket is full again, so this bounds the callers of
 /// one minute. Each has a bucket for each tool it called, and only the registry's tools get here.
 const CALLERS: usize = 1024;
+/// Buckets of one caller, from which on full ones are forgotten: tools come and go while the server runs.
+const TOOLS: usize = 128;
 /// An empty bucket is full after so long.
 const FULL_AFTER: Duration = Duration::from_secs(60);
 
@@ -31,7 +33,7 @@ impl Bucket {
     }
 }
 
-type Buckets = HashMap<&'static str, Bucket>;
+type Buckets = HashMap<Box<str>, Bucket>;
 
 /// How often one principal may call one tool.
 #[derive(Debug, Default)]
@@ -44,7 +46,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// `resource_exhausted` with `details.retry_after_ms`.
-    pub fn take(&self, principal: &str, tool: &'static str, per_minute: u32, now: Instant) -> Result<(), ToolError> {
+    pub fn take(&self, principal: &str, tool: &str, per_minute: u32, now: Instant) -> Result<(), ToolError> {
         let capacity = f64::from(per_minute.max(1));
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         if !callers.contains_key(principal) {
@@ -54,10 +56,18 @@ impl RateLimiter {
             callers.insert(principal.to_owned(), Buckets::new());
         }
         let Some(buckets) = callers.get_mut(principal) else { return Ok(()) };
-        let bucket = buckets.entry(tool).or_insert(Bucket { lacks: 0.0, capacity, at: now });
-        let left = capacity - bucket.lacks(now) - 1.0;
+        let left = capacity - buckets.get(tool).map_or(0.0, |bucket| bucket.lacks(now)) - 1.0;
         if left >= 0.0 {
-            *bucket = Bucket { lacks: capacity - left, capacity, at: now };
+            let taken = Bucket { lacks: capacity - left, capacity, at: now };
+            match buckets.get_mut(tool) {
+                Some(bucket) => *bucket = taken,
+                None => {
+                    if buckets.len() >= TOOLS {
+                        buckets.retain(|_, bucket| bucket.lacks(now) > 0.0);
+                    }
+                    buckets.insert(tool.into(), taken);
+                }
+            }
             return Ok(());
         }
         let wait_ms = (-left * 60_000.0 / capacity).ceil() as u64;
@@ -69,7 +79,7 @@ impl RateLimiter {
     }
 
     /// The call was refused for another reason: it does not count.
-    pub fn give_back(&self, principal: &str, tool: &'static str) {
+    pub fn give_back(&self, principal: &str, tool: &str) {
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = callers.get_mut(principal).and_then(|buckets| buckets.get_mut(tool)) {
             bucket.lacks = (bucket.lacks - 1.0).max(0.0);

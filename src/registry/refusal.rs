@@ -3,7 +3,7 @@
 //!
 //! Those who refuse name the permission where they know it better; what they leave out is added here, in one place.
 
-use super::tool::Entry;
+use super::entry::Entry;
 use base::{
     error::{ErrorCode, ToolError},
     os::systemd::ServiceName,

@@ -1,14 +1,11 @@
-//! The trait a tool implements, and the entry it becomes in the registry.
+//! The trait that a tool of this program implements, and what its calls return.
 
 use super::context::Context;
 use base::error::ToolError;
-use contract::{meta::Meta, schema};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{
-    Map, Value,
-    value::{RawValue, to_raw_value},
-};
+use serde_json::{Value, value::RawValue};
 use std::{future::Future, pin::Pin};
 
 /// One operation of the machine: typed arguments in, a typed result out.
@@ -50,6 +47,15 @@ pub trait Tool: 'static {
         None
     }
 
+    /// The call of another tool that the arguments hold. It runs in the place of this one, with the rights, limits, questions and
+    /// audit of that tool; this one runs only where that cannot be, to say why.
+    fn carried(_args: &Value) -> Option<Carried> {
+        None
+    }
+
+    /// Whether its calls hold calls of other tools ([`Tool::carried`]).
+    const CARRIES: bool = false;
+
     /// Does the work. Runs under a deadline. A read is dropped when its caller has gone, and must leave nothing behind; a write is
     /// told by [`Context::cancel`] and runs to its own end ([`super::deed`]).
     fn call(cx: &Context, args: Self::Args) -> impl Future<Output = Result<Self::Out, ToolError>> + Send;
@@ -71,6 +77,17 @@ pub trait Tool: 'static {
     }
 }
 
+/// A call inside the arguments of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carried {
+    /// In any spelling.
+    pub tool: String,
+    /// A JSON object.
+    pub args: Value,
+    /// Tools that change something are not called this way.
+    pub reads_only: bool,
+}
+
 /// A file in an answer.
 #[derive(Clone, Debug)]
 pub struct Blob {
@@ -87,7 +104,8 @@ pub struct Output {
     pub blob: Option<Blob>,
 }
 
-type Reply<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
+/// The result of a tool's work, once it has ended.
+pub type Reply<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
 
 /// Arguments that passed their schema and their parser, ready to be permitted and run.
 pub trait Prepared: Send {
@@ -96,107 +114,4 @@ pub trait Prepared: Send {
     /// See [`Tool::asks`].
     fn asks(&self) -> bool;
     fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a>;
-}
-
-struct Typed<T: Tool>(T::Args);
-
-impl<T: Tool> Prepared for Typed<T> {
-    fn permit(&self, cx: &Context) -> Result<(), ToolError> {
-        T::check(&self.0)?;
-        T::permit(cx, &self.0)
-    }
-    fn asks(&self) -> bool {
-        T::asks(&self.0)
-    }
-    fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a> {
-        Box::pin(async move {
-            let out = T::call(cx, self.0).await?;
-            let (content, whole, blob) = (T::content(&out), T::whole(&out), T::blob(&out));
-            let json = to_raw_value(&out).map_err(|error| {
-                ToolError::internal(format!("{} made an unserialisable result: {error}", T::META.name))
-            })?;
-            Ok(Output { json, content, whole, blob })
-        })
-    }
-}
-
-/// A tool with its types erased: one row of the registry.
-pub struct Entry {
-    pub meta: &'static Meta,
-    #[cfg(schemas_from_types)]
-    input: fn() -> Value,
-    #[cfg(schemas_from_types)]
-    output: fn() -> Value,
-    normalise: fn(&mut Value),
-    shown: fn(&Value) -> Option<Value>,
-    parse: fn(Value) -> Result<Box<dyn Prepared>, serde_json::Error>,
-}
-
-impl Entry {
-    pub const fn of<T: Tool>() -> Self {
-        Self {
-            meta: &T::META,
-            #[cfg(schemas_from_types)]
-            input: schema::of_arguments::<T::Args>,
-            #[cfg(schemas_from_types)]
-            output: schema::of::<T::Out>,
-            normalise: T::normalise,
-            shown: T::shown,
-            parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
-        }
-    }
-
-    /// A tool whose answers are always whole MCP results ([`Tool::whole`]): there is no `structuredContent`, and no schema
-    /// of it either.
-    #[cfg(schemas_from_types)]
-    pub const fn of_whole<T: Tool>() -> Self {
-        Self { output: || Value::Null, ..Self::of::<T>() }
-    }
-
-    pub fn name(&self) -> &'static str {
-        self.meta.name
-    }
-    /// JSON Schema 2020-12 of the arguments that are accepted: what is executed.
-    pub fn input_schema(&self) -> Value {
-        let (advertised, accepts) = self.advertised();
-        schema::advertised::executed(advertised, accepts)
-    }
-    /// What a listing shows of [`Entry::input_schema`], and the schema of each property that accepts more than is shown.
-    pub fn advertised(&self) -> (Value, Map<String, Value>) {
-        #[cfg(schemas_from_types)]
-        return schema::advertised::split((self.input)());
-        #[cfg(not(schemas_from_types))]
-        {
-            let mut schemas = super::carried::schemas(self.name());
-            let accepts = match schemas["accepts"].take() {
-                Value::Object(accepts) => accepts,
-                _ => Map::new(),
-            };
-            (schemas["inputSchema"].take(), accepts)
-        }
-    }
-    /// JSON Schema 2020-12 of the result; null when results are no data.
-    pub fn output_schema(&self) -> Value {
-        #[cfg(schemas_from_types)]
-        return (self.output)();
-        #[cfg(not(schemas_from_types))]
-        super::carried::schemas(self.name())["outputSchema"].take()
-    }
-
-    /// See [`Tool::normalise`].
-    pub fn normalise(&self, args: &mut Value) {
-        (self.normalise)(args);
-    }
-    /// See [`Tool::shown`].
-    pub fn shown(&self, args: &Value) -> Option<Value> {
-        (self.shown)(args)
-    }
-
-    /// Arguments that passed the schema, as the handler's own type.
-    ///
-    /// # Errors
-    /// `invalid_argument` with the parser's words; the contract test keeps schema and parser of one mind.
-    pub fn parse(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
-        (self.parse)(args).map_err(|error| ToolError::invalid(format!("arguments of {}: {error}", self.name())))
-    }
 }

@@ -1,10 +1,6 @@
 //! What is known of a call while it runs, and what is said when its record fails.
 
-use super::{
-    context::Notes,
-    deed::Running,
-    tool::{Entry, Output},
-};
+use super::{context::Notes, deed::Running, entry::Entry, tool::Output};
 use base::{
     canonical::Whole,
     error::{ErrorCode, ToolError},
@@ -43,7 +39,7 @@ impl Trail {
 
     /// The call ended before anything was done, or its tool said that it is not for this caller.
     pub(super) fn is_refusal(&self, entry: &Entry, result: &Result<Output, ToolError>) -> bool {
-        let denied = |error: &ToolError| error.code == ErrorCode::PermissionDenied && !entry.meta.effect.is_write();
+        let denied = |error: &ToolError| error.code == ErrorCode::PermissionDenied && !entry.meta().effect.is_write();
         self.intent.is_none() && result.as_ref().is_err_and(|error| !self.begun || denied(error))
     }
 
@@ -89,7 +85,7 @@ pub(super) fn panicked(entry: &Entry, request_id: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{context::Context, tool::Tool};
+    use crate::registry::{context::Context, row::Row, tool::Tool};
     use contract::meta::Meta;
     use serde_json::value::RawValue;
 
@@ -107,7 +103,8 @@ mod tests {
 
     #[test]
     fn a_missing_record_never_says_that_nothing_was_done() {
-        let entry = &Entry::of::<WritePin>();
+        static ROW: Row = Row::of::<WritePin>();
+        let entry = &Entry::from(&ROW);
         let full = ToolError::unavailable("the store failed: disk is full");
         let json = RawValue::from_string("{}".into()).unwrap();
         let done = unrecorded(entry, Ok(Output { json, content: Vec::new(), whole: None, blob: None }), &full);

@@ -13,15 +13,16 @@ pub mod subscriptions;
 
 pub use address::Address;
 
-use crate::registry::{Registry, pipeline::Pipeline, tool::Entry};
+use crate::registry::{Registry, entry::Entry, pipeline::Pipeline};
 use base::error::ToolError;
-use contract::{access::caller::Caller, meta::Meta};
+use contract::access::caller::Caller;
+use std::sync::Arc;
 
 /// One resource: its address, and the tool whose answer it holds.
 #[derive(Debug)]
 pub struct Resource {
     /// Its address without a query; `{name}` at its end is a variable part. The tool names the same in
-    /// [`Meta::resource_uri`].
+    /// [`contract::meta::Declaration::resource_uri`].
     pub uri: &'static str,
     pub tool: &'static str,
     pub description: &'static str,
@@ -192,18 +193,18 @@ impl Resource {
     ///
     /// # Errors
     /// `not_found` if the server is built without it.
-    pub fn entry(&self, registry: &Registry) -> Result<&'static Entry, ToolError> {
-        let found = registry.names.resolve(self.tool).map(|(entry, _)| entry);
+    pub fn entry(&self, registry: &Registry) -> Result<Arc<Entry>, ToolError> {
+        let found = registry.resolve(self.tool).map(|(entry, _)| entry);
         found.map_err(|_| ToolError::not_found(format!("this server has no {}", self.tool)).with("resource", self.uri))
     }
 
-    /// The tool's declaration, if this caller may use it; otherwise the resource is not listed.
+    /// The tool, if this caller may use it; otherwise the resource is not listed.
     ///
     /// # Errors
     /// As [`Resource::entry`], and `permission_denied`.
-    pub fn admit(&self, pipeline: &Pipeline, caller: &Caller) -> Result<&'static Meta, ToolError> {
-        let meta = self.entry(&pipeline.registry)?.meta;
-        pipeline.services.policy.get().admit(meta, caller)?;
-        Ok(meta)
+    pub fn admit(&self, pipeline: &Pipeline, caller: &Caller) -> Result<Arc<Entry>, ToolError> {
+        let entry = self.entry(&pipeline.registry)?;
+        pipeline.services.policy.get().admit(&entry.meta(), caller)?;
+        Ok(entry)
     }
 }

@@ -7,7 +7,10 @@ use super::{
 use crate::registry::listing::Listed;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use std::ops::Range;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    ops::Range,
+};
 
 /// Tools per page if the client sets no limit. There are more than 50, and such a client may not support pagination
 /// (decision 159).
@@ -34,14 +37,24 @@ pub struct Page<'a> {
 /// The page that `list` requests.
 ///
 /// # Errors
-/// -32602 for a cursor that this server did not issue.
+/// -32602 for a cursor that this server did not issue, or issued for another list.
 pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -> Result<Page<'a>, Fault> {
     let filter = list.filter.clone().unwrap_or_default();
     let wanted: Vec<&Listed> = tools.iter().filter(|listed| filter.wants(listed)).collect();
-    let (range, next_cursor) =
-        cut(wanted.len(), list.cursor.as_deref(), list.limit.unwrap_or(PAGE)).ok_or_else(|| {
-            Fault::new(Some(id.clone()), INVALID_PARAMS, "Invalid params: unknown cursor; start again without one")
-        })?;
+    let bad = |why: &str| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+    let unknown = || bad("unknown cursor; start again without one");
+    let after = match &list.cursor {
+        None => None,
+        Some(cursor) => {
+            let (after, mark) = cursor.split_once('.').ok_or_else(unknown)?;
+            if mark != fingerprint(&wanted) {
+                return Err(bad("the list of tools has changed since this cursor was issued; start again without one"));
+            }
+            Some(after)
+        }
+    };
+    let (range, next) = cut(wanted.len(), after, list.limit.unwrap_or(PAGE)).ok_or_else(unknown)?;
+    let next_cursor = next.map(|next| format!("{next}.{}", fingerprint(&wanted)));
     Ok(Page {
         result_type: modern.then_some("complete"),
         tools: wanted[range].iter().map(|listed| &*listed.json).collect(),
@@ -51,8 +64,15 @@ pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -
     })
 }
 
+/// Stands for a list in its cursors: a position means nothing in another list.
+fn fingerprint(tools: &[&Listed]) -> String {
+    let mut hasher = DefaultHasher::new();
+    tools.iter().for_each(|listed| listed.entry.name().hash(&mut hasher));
+    format!("{:016x}", hasher.finish())
+}
+
 /// The range of a list of `len` items that `cursor` requests, at most `most` of them, and the cursor of the next range;
-/// `None` for an invalid cursor. A cursor is a position in the list, which changes only at a restart.
+/// `None` for an invalid cursor. A cursor is a position in the list.
 pub fn cut(len: usize, cursor: Option<&str>, most: usize) -> Option<(Range<usize>, Option<String>)> {
     let start = match cursor {
         None => 0,

@@ -130,23 +130,20 @@ impl Server {
     fn tools_call(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
         let call = CallParams::of_tools_call(id, params)?;
         let Some(modern) = era(&call.meta) else { return Ok(Route::Mcp) };
-        let (entry, _) = self
-            .pipeline
-            .registry
-            .names
-            .resolve(&call.name)
-            .map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
+        let (entry, _) =
+            self.pipeline.registry.resolve(&call.name).map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
+        let (entry, args) = self.pipeline.unwrap(context.caller, entry, call.args);
         // A long call may become a task, if the client supports them (2026-07-28).
-        let may_become_task = entry.meta.long && entry.meta.effect.is_write() && call.meta.has_tasks();
+        let may_become_task = entry.meta().long && entry.meta().effect.is_write() && call.meta.has_tasks();
         let asks_client = context.converses
-            && (entry.meta.interactive
+            && (entry.meta().interactive
                 || may_become_task
                 || (modern && call.meta.log_level.is_some())
                 || self.elicits(context.client, &call.meta));
         if asks_client || (call.meta.progress_token.is_some() && !context.notifies) {
             return Ok(Route::Mcp);
         }
-        Ok(Route::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, call.args, call.meta))))
+        Ok(Route::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, args, call.meta))))
     }
 
     /// Whether approvals for this client may come by elicitation, which needs a conversation through rmcp.
@@ -174,7 +171,7 @@ impl Server {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<Route, Fault> {
-        let (entry, dialect) = match self.pipeline.registry.names.resolve(method) {
+        let (entry, dialect) = match self.pipeline.registry.resolve(method) {
             Ok(found) => found,
             Err(unknown) => return Ok(Route::Answer(unknown_method(id, method, &unknown))),
         };
@@ -182,7 +179,8 @@ impl Server {
         if !context.notifies {
             call.meta.progress_token = None;
         }
-        Ok(Route::Call(Box::new(Ticket::new(id, entry, dialect, false, call.args, call.meta))))
+        let (entry, args) = self.pipeline.unwrap(context.caller, entry, call.args);
+        Ok(Route::Call(Box::new(Ticket::new(id, entry, dialect, false, args, call.meta))))
     }
 
     /// Whether `params` declare the modern era. Parses only the metadata.

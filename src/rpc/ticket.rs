@@ -4,10 +4,11 @@ use super::{envelope::Id, params::Meta, quote::quote_into, reply};
 use crate::registry::{
     answer_meta::AnswerMeta,
     context::Peer,
+    entry::Entry,
     names::Dialect,
     pipeline::{Call, Finished},
     progress::{self, Piece, Pieces, Progress, Sink, Update},
-    tool::{Entry, Output},
+    tool::Output,
 };
 use base::error::ToolError;
 use contract::access::caller::Caller;
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 /// A tool to run and the form of its answer.
 pub struct Ticket {
     pub id: Id,
-    pub entry: &'static Entry,
+    pub entry: Arc<Entry>,
     dialect: Dialect,
     modern: bool,
     args: Value,
@@ -30,14 +31,14 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    pub fn new(id: &Id, entry: &'static Entry, dialect: Dialect, modern: bool, args: Value, meta: Meta) -> Self {
+    pub fn new(id: &Id, entry: Arc<Entry>, dialect: Dialect, modern: bool, args: Value, meta: Meta) -> Self {
         Self { id: id.clone(), entry, dialect, modern, args, meta }
     }
 
     /// Progress sent through `send`: as `notifications/progress` if the caller gave a token, and as `exec/stream` if a
     /// bare call wants its output as it arrives.
     pub fn progress(&self, send: impl Fn(Vec<u8>) + Clone + Send + Sync + 'static) -> Progress {
-        let (tool, id) = (self.entry.name(), self.id.key());
+        let (entry, id) = (Arc::clone(&self.entry), self.id.key());
         let pieces = (!matches!(self.dialect, Dialect::Mcp) && self.args["stream"] == true).then(|| {
             let (send, id) = (send.clone(), id.clone());
             Box::new(move |piece: &Piece<'_>| {
@@ -49,7 +50,10 @@ impl Ticket {
         });
         let steps = self.meta.progress_token.clone().map(|token| {
             Box::new(move |update: &Update| {
-                send(reply::notification("notifications/progress", &progress::params(&token, tool, &id, update)));
+                send(reply::notification(
+                    "notifications/progress",
+                    &progress::params(&token, entry.name(), &id, update),
+                ));
             }) as Sink
         });
         Progress::of(steps, pieces)

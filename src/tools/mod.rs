@@ -20,11 +20,11 @@ pub mod time;
 #[expect(clippy::module_inception)] // The namespace is called "tools".
 pub mod tools;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool, grouped by namespace, in the order of the listing.
-pub static NAMESPACES: &[&[Entry]] = &[
+pub static NAMESPACES: &[&[Row]] = &[
     system::TOOLS,
     metrics::TOOLS,
     network::TOOLS,

@@ -20,8 +20,8 @@ use raspi_mcp::{
     registry::{
         Registry,
         context::{Context, Notes},
+        entry::Entry,
         progress::Progress,
-        tool::Entry,
     },
     sampling::Sampling,
     services::Services,
@@ -50,12 +50,12 @@ pub struct Pi {
 
 /// The schemas of answers, made when they are first needed.
 #[derive(Default)]
-struct Promises(Mutex<BTreeMap<&'static str, jsonschema::Validator>>);
+struct Promises(Mutex<BTreeMap<String, jsonschema::Validator>>);
 
 impl Promises {
     fn keep(&self, entry: &Entry, value: &Value) {
         let mut schemas = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let schema = schemas.entry(entry.name()).or_insert_with(|| {
+        let schema = schemas.entry(entry.name().to_owned()).or_insert_with(|| {
             jsonschema::options().should_validate_formats(true).build(&entry.output_schema()).unwrap()
         });
         if let Err(fault) = schema.validate(value) {
@@ -165,7 +165,7 @@ impl Pi {
             notes: Arc::clone(&notes),
         };
         let entry = self.registry.entries().find(|entry| entry.name() == tool).expect("a tool of that name");
-        let result = match self.registry.prepare(entry, args) {
+        let result = match entry.prepare(args) {
             Ok(prepared) => match prepared.permit(&cx) {
                 Ok(()) => prepared.run(&cx).await,
                 Err(refusal) => Err(refusal),
@@ -176,7 +176,7 @@ impl Pi {
         let result = result.map(|output| {
             content = output.content;
             let value: Value = serde_json::from_str(output.json.get()).unwrap();
-            self.promises.keep(entry, &value);
+            self.promises.keep(&entry, &value);
             value
         });
         Answer { result, content, simulated: notes.is_simulated(), changed: notes.changed_so_far() == Changed::Yes }

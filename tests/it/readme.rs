@@ -76,7 +76,7 @@ fn shows(stop: &Stop, answer: &Value) {
 async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
     let root = TempDir::new().unwrap();
     let set: BTreeSet<&str> =
-        Registry::new(raspi_mcp::tools::NAMESPACES).entries().map(|entry| entry.meta.namespace()).collect();
+        Registry::new(raspi_mcp::tools::NAMESPACES).rows().map(|entry| entry.meta.namespace()).collect();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     // Its folder is the reader's; here it is one of this test's own.
     let config = std::fs::read_to_string(here.join("dist/examples/tour.toml")).unwrap();

@@ -76,20 +76,36 @@ impl Effect {
     }
 }
 
+/// Which tools `tools/list` shows with `tools.profile = "default"`. The others are found by `tools.search` and called through
+/// `tools.run_read` and `tools.run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Listing {
+    /// Always listed.
+    Core,
+    /// Listed with `tools.profile = "all"`, or when `raspi-mcp allow` has opened it by name.
+    Extra,
+}
+
 /// Marks a tool that will be removed, with its replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Deprecated {
     pub replacement: &'static str,
 }
 
-/// The declaration of one tool. Write `Meta { name: ..., ..Meta::READ }`.
+/// The declaration of a tool that is part of this program. Write `Meta { name: ..., ..Meta::READ }`.
+pub type Meta = Declaration<'static>;
+
+/// The declaration of one tool. Tools that are added while the server runs own their texts, which live as long as they do
+/// ([`OwnedMeta`]).
 #[derive(Clone, Copy, Debug)]
-pub struct Meta {
+pub struct Declaration<'a> {
     /// `namespace.operation`.
-    pub name: &'static str,
-    pub title: &'static str,
+    pub name: &'a str,
+    pub title: &'a str,
     /// One sentence about the intent, then "Use when", "Returns" and optionally "Note". Models read this.
-    pub description: &'static str,
+    pub description: &'a str,
+    pub listing: Listing,
     pub tier: Tier,
     pub role: Role,
     /// The mode when the configuration has no entry.
@@ -130,12 +146,13 @@ pub struct Meta {
     pub resource_uri: Option<&'static str>,
 }
 
-impl Meta {
-    /// A read: fundamental tier, every role, no approval, 30 seconds.
+impl Declaration<'static> {
+    /// A read: fundamental tier, every role, no question, half a minute.
     pub const READ: Meta = Meta {
         name: "",
         title: "",
         description: "",
+        listing: Listing::Core,
         tier: Tier::Fundamental,
         role: Role::ReadOnly,
         mode: Mode::Allow,
@@ -173,9 +190,32 @@ impl Meta {
         effect: Effect::Write { destructive: true, idempotent: false },
         ..Meta::READ
     };
+}
 
+impl<'a> Declaration<'a> {
     /// The part before the dot.
-    pub fn namespace(&self) -> &'static str {
+    pub fn namespace(&self) -> &'a str {
         self.name.split_once('.').map_or(self.name, |(namespace, _)| namespace)
+    }
+}
+
+/// The declaration of a tool that is added while the server runs.
+#[derive(Clone, Debug)]
+pub struct OwnedMeta {
+    name: Box<str>,
+    title: Box<str>,
+    description: Box<str>,
+    /// Everything but the texts.
+    others: Meta,
+}
+
+impl OwnedMeta {
+    /// These texts, and everything else as in `others`: `Meta::READ` with a role and a policy, for example.
+    pub fn new(name: &str, title: &str, description: &str, others: Meta) -> Self {
+        Self { name: name.into(), title: title.into(), description: description.into(), others }
+    }
+
+    pub fn declaration(&self) -> Declaration<'_> {
+        Declaration { name: &self.name, title: &self.title, description: &self.description, ..self.others }
     }
 }

@@ -1,8 +1,8 @@
 //! The command that opens the gates, as a person can run it.
 
 use crate::registry::{
+    entry::Entry,
     refusal::{self, Named},
-    tool::Entry,
 };
 use base::os::systemd::ServiceName;
 use contract::{
@@ -20,7 +20,7 @@ pub(super) fn command(entry: &Entry, caller: &Caller, named: &Named, mode: Mode)
     let mut command = format!("raspi-mcp allow {}", entry.name());
     let number = |name: &str| named.resources.get(name).and_then(Value::as_u64);
     let pin = number("pin").and_then(|pin| Pin::try_from(pin).ok());
-    if let Some(pin) = pin.filter(|_| entry.meta.namespace() == "gpio") {
+    if let Some(pin) = pin.filter(|_| entry.meta().namespace() == "gpio") {
         command.push_str(&format!(" --pin {}", pin.bcm()));
     }
     let address = number("address").and_then(|address| Address::new(u8::try_from(address).ok()?));
@@ -37,11 +37,11 @@ pub(super) fn command(entry: &Entry, caller: &Caller, named: &Named, mode: Mode)
     if let Some(name) = service.and_then(|name| ServiceName::parse(name).ok()) {
         command.push_str(&format!(" {}", quoted(name.as_str().strip_suffix(".service").unwrap_or(name.as_str()))));
     }
-    if entry.meta.namespace() == "camera" && entry.meta.effect.is_write() {
+    if entry.meta().namespace() == "camera" && entry.meta().effect.is_write() {
         let camera = named.resources.get("camera").and_then(Value::as_str).unwrap_or("*");
         command.push_str(&format!(" {}", quoted(camera)));
     }
-    if caller.role < entry.meta.role {
+    if caller.role < entry.meta().role {
         command.push_str(&format!(" --for {}", quoted(&caller.principal)));
     }
     if mode == Mode::Deny {
@@ -53,7 +53,7 @@ pub(super) fn command(entry: &Entry, caller: &Caller, named: &Named, mode: Mode)
 /// The folder that a grant has to name for a call of `files.*`, from nothing but the caller's own words: for a file the one that it is
 /// in. `None` where the path is relative, cut, or of the system's own.
 pub(super) fn folder(named: &Named, entry: &Entry) -> Option<String> {
-    let path = named.resources.get("path").and_then(Value::as_str).filter(|_| entry.meta.namespace() == "files")?;
+    let path = named.resources.get("path").and_then(Value::as_str).filter(|_| entry.meta().namespace() == "files")?;
     let whole = path.chars().count() < refusal::LONGEST && is_full_path(path);
     let folder = if entry.name() == "files.list" { Some(Path::new(path)) } else { Path::new(path).parent() };
     let folder = folder.filter(|folder| whole && is_grantable(folder))?;

@@ -2,7 +2,7 @@
 
 use super::{Gate, Opener, command};
 use crate::{
-    registry::{refusal::Named, tool::Entry},
+    registry::{entry::Entry, refusal::Named},
     services::Services,
 };
 use agent::units::allow;
@@ -30,7 +30,7 @@ pub(super) fn list(
 ) -> Option<Gate> {
     let number = |name: &str| named.resources.get(name).and_then(Value::as_u64);
     let mut grants = policy.grants(entry.name(), Some(&caller.principal));
-    let (by, closed) = match entry.meta.namespace() {
+    let (by, closed) = match entry.meta().namespace() {
         "gpio" => {
             let pin = Pin::try_from(number("pin")?).ok()?;
             let rules = &services.gpio.rules;
@@ -48,7 +48,7 @@ pub(super) fn list(
                 return Some(Gate { name: "list", by: "i2c.buses".into(), closed });
             }
             let address = Address::new(u8::try_from(number("address")?).ok()?)?;
-            let want = if entry.meta.effect.is_write() { Want::Write } else { Want::Read };
+            let want = if entry.meta().effect.is_write() { Want::Write } else { Want::Read };
             let open = services.i2c.allow().check(bus, address, want).is_ok()
                 || grants.any(|grant| grant.has_device(bus, address));
             ("i2c.buses", (!open).then(|| (format!("{address} on I2C bus {bus} is not in i2c.buses"), Opener::Allow)))
@@ -57,12 +57,12 @@ pub(super) fn list(
             let name = ServiceName::parse(named.resources.get("service_name")?.as_str()?).ok()?;
             let unit = name.as_str();
             let open = services.machine.board.is_simulated()
-                || !entry.meta.effect.is_write()
+                || !entry.meta().effect.is_write()
                 || allow::check(&services.settings.service.allow, &[unit.to_owned()], "").is_ok()
                 || grants.any(|grant| grant.has_unit(unit));
             ("service.allow", (!open).then(|| (format!("{unit} is not in service.allow"), Opener::Allow)))
         }
-        "camera" if entry.meta.effect.is_write() => ("camera.allow", camera(services, grants, named, judged)?),
+        "camera" if entry.meta().effect.is_write() => ("camera.allow", camera(services, grants, named, judged)?),
         // Where policy refused, the tool was not asked.
         "files" => {
             let judged = judged.filter(|error| !error.details.contains_key("decided_by"))?;

@@ -7,7 +7,7 @@
 mod command;
 mod list;
 
-use super::{refusal::Named, tool::Entry};
+use super::{entry::Entry, refusal::Named};
 use crate::services::Services;
 use base::error::ToolError;
 use contract::access::{caller::Caller, policy::Policy, way};
@@ -88,18 +88,18 @@ pub(super) fn tell(
     if services.site.is_none() {
         return;
     }
-    let open = command::way_in(caller, entry, &command::command(entry, caller, named, policy.mode(entry.meta)));
+    let open = command::way_in(caller, entry, &command::command(entry, caller, named, policy.mode(&entry.meta())));
     let ours = closed.iter().any(|(_, opener)| *opener == Opener::Allow);
     let blocked: Vec<&str> =
         closed.iter().filter(|(_, opener)| *opener != Opener::Allow).map(|(what, _)| what.as_str()).collect();
     let at = |name: &str| gates.iter().any(|gate| gate.name == name && gate.closed.is_some());
     error.hint = Some(match (ours, blocked.is_empty()) {
         (true, true) if closed.len() == 1 && at("role") => {
-            format!("{open}; or: {}", way::to_a_role(caller, entry.meta.role))
+            format!("{open}; or: {}", way::to_a_role(caller, entry.meta().role))
         }
         // Another folder may do as well, and the tool names those there are.
         (true, true)
-            if entry.meta.namespace() == "files"
+            if entry.meta().namespace() == "files"
                 && at("list")
                 && error.details.get("roots").is_none_or(|roots| roots != &json!([])) =>
         {
@@ -114,7 +114,7 @@ pub(super) fn tell(
 }
 
 fn role(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
-    let meta = entry.meta;
+    let meta = &entry.meta();
     let closed = (!policy.has_role(meta, caller)).then(|| {
         (format!("{} needs role {}; this caller is {}", meta.name, meta.role.name(), caller.role.name()), Opener::Allow)
     });
@@ -122,7 +122,7 @@ fn role(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
 }
 
 fn namespace(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
-    let (meta, name) = (entry.meta, entry.name());
+    let (meta, name) = (&entry.meta(), entry.name());
     let disabled = [name, meta.namespace()].into_iter().find(|name| policy.disabled.contains(*name));
     let fundamental = meta.tier == contract::meta::Tier::Fundamental;
     let (by, closed) = if let Some(disabled) = disabled {
@@ -142,7 +142,7 @@ fn namespace(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
 }
 
 fn mode(policy: &Policy, entry: &Entry, args: Option<&Value>, error: &ToolError) -> Gate {
-    let meta = entry.meta;
+    let meta = &entry.meta();
     let denied = match args {
         Some(args) => policy.judge(meta, args).err(),
         // Judged already: it is this refusal, or there was none.

@@ -48,12 +48,10 @@ pub async fn run(
 ) -> Result<CallToolResponse, ErrorData> {
     let With { caller, cancel, log_level } = with;
     let services = &server.pipeline.services;
-    let (entry, _) = server
-        .pipeline
-        .registry
-        .names
-        .resolve(&request.name)
-        .map_err(|_| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
+    let found = server.pipeline.registry.resolve(&request.name);
+    let (entry, _) = found.map_err(|_| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
+    let args = Value::Object(request.arguments.unwrap_or_default());
+    let (entry, args) = server.pipeline.unwrap(&caller, entry, args);
     let modern = is_modern(context);
     let correlation_id = context.meta.get("correlation_id").and_then(Value::as_str).map(str::to_owned);
     let (progress, reports) = forwarding(context.meta.get_progress_token(), entry.name(), context);
@@ -70,9 +68,9 @@ pub async fn run(
     };
     let mut mark = services.log.mark();
     let call = Call {
-        entry,
+        entry: Arc::clone(&entry),
         caller: Arc::clone(&caller),
-        args: Value::Object(request.arguments.unwrap_or_default()),
+        args,
         request_id: context.id.to_string(),
         correlation_id,
         cancel: cancel.clone(),
@@ -113,17 +111,17 @@ pub async fn run(
 /// and everything reported was sent: await it together with the call, then answer.
 fn forwarding(
     token: Option<ProgressToken>,
-    tool: &'static str,
+    tool: &str,
     context: &RequestContext<RoleServer>,
 ) -> (Progress, impl Future<Output = ()> + use<>) {
     let (sender, mut receiver) = mpsc::channel::<ProgressNotificationParam>(4);
     let progress = match token {
         None => Progress::default(),
         Some(token) => {
-            let id = context.id.to_string();
+            let (tool, id) = (tool.to_owned(), context.id.to_string());
             let value = serde_json::to_value(&token).unwrap_or_default();
             Progress::to(Box::new(move |update| {
-                let params = crate::registry::progress::params(&value, tool, &id, update);
+                let params = crate::registry::progress::params(&value, &tool, &id, update);
                 if let Ok(params) = serde_json::from_value(params) {
                     let _ = sender.try_send(params);
                 }

@@ -155,8 +155,8 @@ impl ServerHandler for Handler {
 
     /// rmcp reads the called tool's input schema from here, to check headers that mirror parameters.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let (entry, _) = self.server.pipeline.registry.names.resolve(name).ok()?;
-        serde_json::from_value(descriptor(entry)).ok()
+        let (entry, _) = self.server.pipeline.registry.resolve(name).ok()?;
+        serde_json::from_value(descriptor(&entry)).ok()
     }
 
     async fn call_tool(

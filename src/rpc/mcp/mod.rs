@@ -1,6 +1,5 @@
 //! rmcp behind the router: all of MCP except tool calls and tool lists.
 
-pub mod allowed;
 pub mod appliance;
 pub mod bridge;
 mod call;
@@ -14,3 +13,4 @@ pub mod peer;
 pub mod provider;
 pub mod sessions;
 pub mod tasks;
+pub mod tool_list;

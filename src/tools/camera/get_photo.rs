@@ -7,7 +7,7 @@ use crate::registry::{
 };
 use base::{clock, error::ToolError, os::blocking};
 use bytes::Bytes;
-use contract::meta::{Meta, Role, Tier};
+use contract::meta::{Listing, Meta, Role, Tier};
 use hw::camera::{
     Format,
     photo_store::{NAMES, PhotoName},
@@ -60,6 +60,7 @@ impl Tool for GetPhoto {
         name: NAME,
         title: "Get a photo",
         description: "Look at a photo that was taken before.\n\nUse when: camera.take_photo has given you its name.\n\nReturns: the photo and when it was taken.",
+        listing: Listing::Extra,
         // A read of private content.
         tier: Tier::Advanced,
         role: Role::OpsRw,

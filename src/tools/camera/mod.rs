@@ -13,11 +13,11 @@ mod taking;
 
 pub use get_photo::NAME as GET_PHOTO;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<list_cameras::ListCameras>(),
-    Entry::of::<take_photo::TakePhoto>(),
-    Entry::of::<capture::Capture>(),
-    Entry::of::<get_photo::GetPhoto>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<list_cameras::ListCameras>(),
+    Row::of::<take_photo::TakePhoto>(),
+    Row::of::<capture::Capture>(),
+    Row::of::<get_photo::GetPhoto>(),
 ];

@@ -6,7 +6,7 @@ use crate::{
     tools::files::bounded_or_null,
 };
 use base::{error::ToolError, os::blocking};
-use contract::meta::{Effect, Meta};
+use contract::meta::{Effect, Listing, Meta};
 use hw::camera::{Format, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,7 @@ impl Tool for TakePhoto {
         name: NAME,
         title: "Take a photo",
         description: "Take a photo and keep it as a file on the device.\n\nUse when: a picture is to be kept; to look at one now, use camera.capture.\n\nReturns: path, name, size and how it was taken.\n\nNote: old photos go by themselves.",
+        listing: Listing::Extra,
         effect: Effect::Write { destructive: false, idempotent: false },
         estimated_tokens: 200,
         tags: &["camera", "image", "photo"],

@@ -3,6 +3,6 @@
 mod run;
 mod variables;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 
-pub static TOOLS: &[Entry] = &[Entry::of::<run::Run>()];
+pub static TOOLS: &[Row] = &[Row::of::<run::Run>()];

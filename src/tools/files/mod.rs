@@ -15,14 +15,14 @@ mod walk;
 mod whole;
 mod write;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 use base::clock;
 use rustix::fs::Stat;
 use serde::{Deserialize, Deserializer, de::Error};
 use time::OffsetDateTime;
 
-pub static TOOLS: &[Entry] =
-    &[Entry::of::<read::Read>(), Entry::of::<list::List>(), Entry::of::<write::Write>(), Entry::of::<delete::Delete>()];
+pub static TOOLS: &[Row] =
+    &[Row::of::<read::Read>(), Row::of::<list::List>(), Row::of::<write::Write>(), Row::of::<delete::Delete>()];
 
 /// A string of at most `MAX` characters, or null: enforces `maxLength` in the parser.
 ///

@@ -12,7 +12,7 @@ mod value;
 mod wait_for_edge;
 mod write_pin;
 
-use crate::registry::{context::Context, tool::Entry};
+use crate::registry::{context::Context, row::Row};
 use agent::operations::pins::ReadPins;
 use base::error::ToolError;
 use contract::{access::way, values::Pin};
@@ -20,14 +20,14 @@ use hw::gpio::lease::Owner;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::time::Duration;
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<list_pins::ListPins>(),
-    Entry::of::<read_pin::ReadPin>(),
-    Entry::of::<wait_for_edge::WaitForEdge>(),
-    Entry::of::<configure_pin::ConfigurePin>(),
-    Entry::of::<write_pin::WritePin>(),
-    Entry::of::<set_pwm::SetPwm>(),
-    Entry::of::<release_pin::ReleasePin>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<list_pins::ListPins>(),
+    Row::of::<read_pin::ReadPin>(),
+    Row::of::<wait_for_edge::WaitForEdge>(),
+    Row::of::<configure_pin::ConfigurePin>(),
+    Row::of::<write_pin::WritePin>(),
+    Row::of::<set_pwm::SetPwm>(),
+    Row::of::<release_pin::ReleasePin>(),
 ];
 
 /// Default time that a lease lasts after its last use, in seconds, if no connection ends it.

@@ -10,17 +10,17 @@ mod scan_bus;
 mod transfer;
 mod write;
 
-use crate::registry::{context::Context, tool::Entry};
+use crate::registry::{context::Context, row::Row};
 use base::error::ToolError;
 use contract::values::Address;
 use hw::i2c::{Addresses, Want};
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<list_buses::ListBuses>(),
-    Entry::of::<scan_bus::ScanBus>(),
-    Entry::of::<read::Read>(),
-    Entry::of::<write::Write>(),
-    Entry::of::<transfer::Transfer>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<list_buses::ListBuses>(),
+    Row::of::<scan_bus::ScanBus>(),
+    Row::of::<read::Read>(),
+    Row::of::<write::Write>(),
+    Row::of::<transfer::Transfer>(),
 ];
 
 /// The devices of `bus` that grants open to this tool and caller.

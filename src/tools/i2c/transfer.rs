@@ -6,7 +6,11 @@ use super::{
 };
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
-use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::Address};
+use contract::{
+    config::HIGHEST_I2C_BUS,
+    meta::{Listing, Meta},
+    values::Address,
+};
 use hw::i2c::Want;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +56,7 @@ impl Tool for Transfer {
         name: "i2c.transfer",
         title: "Write to an I2C device, then read",
         description: "Write bytes to an I2C device and read its answer, with a repeated start.\n\nUse when: a register has two bytes of address, or a command has an answer.\n\nReturns: the bytes read.\n\nNote: SMBus adapters can write one byte here.",
+        listing: Listing::Extra,
         estimated_tokens: 60,
         ..write::META
     };

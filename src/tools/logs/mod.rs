@@ -7,10 +7,10 @@ mod query_journal;
 mod recent_app_logs;
 mod recent_audit_logs;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<recent_app_logs::GetRecentAppLogs>(),
-    Entry::of::<recent_audit_logs::GetRecentAuditLogs>(),
-    Entry::of::<query_journal::QueryJournal>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<recent_app_logs::GetRecentAppLogs>(),
+    Row::of::<recent_audit_logs::GetRecentAuditLogs>(),
+    Row::of::<query_journal::QueryJournal>(),
 ];

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -87,6 +87,7 @@ impl Tool for GetRecentAppLogs {
         name: "logs.get_recent_app_logs",
         title: "Recent server log",
         description: "This server's own log, newest first.\n\nUse when: a call failed and you want the cause.\n\nReturns: lines with time, level, source, message, without secrets.",
+        listing: Listing::Extra,
         estimated_tokens: 1500,
         paginated: true,
         tags: &["logs", "diagnosis"],

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use update::{bundle::Digest, job::WantedRelease};
@@ -36,6 +36,7 @@ impl Tool for ApplyOsUpdates {
         name: "manage.apply_os_updates",
         title: "Apply an OS update",
         description: "Install the OS image of a plan and restart into it; it goes back by itself unless found healthy.\n\nUse when: the person agreed to the plan that preview_os_updates made.\n\nReturns: as update_server.\n\nNote: the approval is for this plan's hash and nothing else.",
+        listing: Listing::Extra,
         open_world: true,
         timeout_seconds: 3600,
         long: true,

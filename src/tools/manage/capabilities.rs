@@ -5,7 +5,7 @@ use crate::{
     tools::none::NoArgs,
 };
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub struct Out {
     server_version: &'static str,
     /// Of the contract as a whole; a tool's own version is its `schemaVersion`.
     api_version: &'static str,
-    tool_namespaces: BTreeMap<&'static str, Versions>,
+    tool_namespaces: BTreeMap<String, Versions>,
     /// What this server can do beside its tools.
     capabilities: BTreeMap<&'static str, bool>,
 }
@@ -36,6 +36,7 @@ impl Tool for GetCapabilities {
         name: "manage.get_capabilities",
         title: "Server capabilities",
         description: "Contract versions, and what the server can do beside its tools.\n\nUse when: you rely on a version or feature.\n\nReturns: versions of server, API and namespaces; feature flags.",
+        listing: Listing::Extra,
         estimated_tokens: 200,
         cache_seconds: Some(60),
         tags: &["server", "discovery"],
@@ -44,9 +45,9 @@ impl Tool for GetCapabilities {
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
         let settings = &cx.services.settings;
-        let mut by_namespace: BTreeMap<&'static str, Vec<u32>> = BTreeMap::new();
-        for entry in cx.registry.entries() {
-            by_namespace.entry(entry.meta.namespace()).or_default().push(entry.meta.schema_version);
+        let mut by_namespace: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for entry in cx.registry.tools().all() {
+            by_namespace.entry(entry.meta().namespace().to_owned()).or_default().push(entry.meta().schema_version);
         }
         let tool_namespaces = by_namespace
             .into_iter()

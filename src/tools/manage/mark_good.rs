@@ -7,7 +7,7 @@ use crate::{
 use ::update::{Slot, status::SlotState};
 use agent::operations::update::{self, GetUpdateStatus, MarkGoodRequest};
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::Serialize;
 use update_client::in_trial;
@@ -29,6 +29,7 @@ impl Tool for MarkGood {
         name: "manage.mark_good",
         title: "Keep the new system",
         description: "Commit the system that is on trial now, if all checks find it healthy.\n\nUse when: you cannot wait for the automatic commit.\n\nReturns: slot, version, state.\n\nNote: a sick trial is refused, with what is wrong.",
+        listing: Listing::Extra,
         timeout_seconds: 120,
         long: true,
         estimated_tokens: 60,

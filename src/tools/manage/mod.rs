@@ -12,16 +12,16 @@ mod under_way;
 mod update_args;
 mod update_server;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<server_status::GetServerStatus>(),
-    Entry::of::<capabilities::GetCapabilities>(),
-    Entry::of::<check_for_updates::CheckForUpdates>(),
-    Entry::of::<update_server::UpdateServer>(),
-    Entry::of::<get_update_status::GetUpdateStatus>(),
-    Entry::of::<preview_os_updates::PreviewOsUpdates>(),
-    Entry::of::<apply_os_updates::ApplyOsUpdates>(),
-    Entry::of::<rollback::Rollback>(),
-    Entry::of::<mark_good::MarkGood>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<server_status::GetServerStatus>(),
+    Row::of::<capabilities::GetCapabilities>(),
+    Row::of::<check_for_updates::CheckForUpdates>(),
+    Row::of::<update_server::UpdateServer>(),
+    Row::of::<get_update_status::GetUpdateStatus>(),
+    Row::of::<preview_os_updates::PreviewOsUpdates>(),
+    Row::of::<apply_os_updates::ApplyOsUpdates>(),
+    Row::of::<rollback::Rollback>(),
+    Row::of::<mark_good::MarkGood>(),
 ];

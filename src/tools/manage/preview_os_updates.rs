@@ -3,7 +3,7 @@
 use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
 use crate::registry::{context::Context, tool::Tool};
 use base::{clock::Stamp, error::ToolError};
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use update::{Slot, bundle::Digest, job::WantedRelease};
@@ -64,6 +64,7 @@ impl Tool for PreviewOsUpdates {
         name: "manage.preview_os_updates",
         title: "Preview an OS update",
         description: "Plan the OS update that the channel has; changes nothing.\n\nUse when: before apply_os_updates.\n\nReturns: plan_id, plan_hash, versions, sizes, risks.",
+        listing: Listing::Extra,
         open_world: true,
         timeout_seconds: 60,
         estimated_tokens: 350,

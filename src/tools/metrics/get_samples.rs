@@ -15,7 +15,7 @@ use crate::{
     },
 };
 use base::{clock, error::ToolError};
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,7 @@ impl Tool for GetSamples {
         name: "metrics.get_samples",
         title: "Samples",
         description: "Samples of sampling jobs, as they were taken.\n\nUse when: single values matter; for a trend metrics.query_history is shorter.\n\nReturns: samples, oldest first.",
+        listing: Listing::Extra,
         estimated_tokens: 9000,
         paginated: true,
         tags: &["metrics", "history", "sampling"],

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,7 @@ impl Tool for ListSamplingJobs {
         name: "metrics.list_sampling_jobs",
         title: "Sampling jobs",
         description: "List the sampling jobs.\n\nUse when: you need a job_id, or ask what is watched.\n\nReturns: interval, retention, metrics, number and time of samples, bytes on the card, faults.",
+        listing: Listing::Extra,
         estimated_tokens: 500,
         paginated: true,
         tags: &["metrics", "history", "sampling"],

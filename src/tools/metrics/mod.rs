@@ -11,13 +11,13 @@ mod start_sampling_job;
 mod stop_sampling_job;
 mod why;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<get_realtime_metrics::GetRealtimeMetrics>(),
-    Entry::of::<start_sampling_job::StartSamplingJob>(),
-    Entry::of::<stop_sampling_job::StopSamplingJob>(),
-    Entry::of::<list_sampling_jobs::ListSamplingJobs>(),
-    Entry::of::<get_samples::GetSamples>(),
-    Entry::of::<query_history::QueryHistory>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<get_realtime_metrics::GetRealtimeMetrics>(),
+    Row::of::<start_sampling_job::StartSamplingJob>(),
+    Row::of::<stop_sampling_job::StopSamplingJob>(),
+    Row::of::<list_sampling_jobs::ListSamplingJobs>(),
+    Row::of::<get_samples::GetSamples>(),
+    Row::of::<query_history::QueryHistory>(),
 ];

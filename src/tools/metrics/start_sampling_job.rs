@@ -7,7 +7,7 @@ use crate::{
     tools::within,
 };
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
@@ -54,6 +54,7 @@ impl Tool for StartSamplingJob {
         name: "metrics.start_sampling_job",
         title: "Start a sampling job",
         description: "Keep this machine's numbers at an interval from now on, also after a restart.\n\nUse when: something is to be watched over hours or days.\n\nReturns: the job and its job_id.\n\nNote: samples reach the card every 5 minutes; a power cut loses the newest.",
+        listing: Listing::Extra,
         dry_run: true,
         estimated_tokens: 250,
         effect: contract::meta::Effect::Write { destructive: false, idempotent: false },

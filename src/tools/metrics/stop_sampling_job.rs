@@ -3,7 +3,7 @@
 use super::job::{self, JobStatus, LONGEST, PATTERN};
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
-use contract::meta::{Effect, Meta};
+use contract::meta::{Effect, Listing, Meta};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,6 +31,7 @@ impl Tool for StopSamplingJob {
         name: "metrics.stop_sampling_job",
         title: "Stop a sampling job",
         description: "End a sampling job; its samples stay until they have aged out.\n\nUse when: nothing is to be watched any more, or room for another job is needed.\n\nReturns: the job as it is then.",
+        listing: Listing::Extra,
         dry_run: true,
         estimated_tokens: 250,
         effect: Effect::Write { destructive: true, idempotent: true },

@@ -8,12 +8,12 @@ mod ping;
 mod status;
 mod target;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<status::GetStatus>(),
-    Entry::of::<list_connections::ListConnections>(),
-    Entry::of::<ping::Ping>(),
-    Entry::of::<activate_connection::ActivateConnection>(),
-    Entry::of::<confirm_connection::ConfirmConnection>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<status::GetStatus>(),
+    Row::of::<list_connections::ListConnections>(),
+    Row::of::<ping::Ping>(),
+    Row::of::<activate_connection::ActivateConnection>(),
+    Row::of::<confirm_connection::ConfirmConnection>(),
 ];

@@ -10,7 +10,7 @@ use base::{
     error::{ErrorCode, ToolError},
     os::processes::{detail::Detail, is_gone, stat::TICKS},
 };
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use hw::machine::unreadable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,7 @@ impl Tool for GetProcessDetails {
         name: "process.get_process_details",
         title: "Process details",
         description: "All about one process.\n\nUse when: one of them needs a closer look.\n\nReturns: CPU, memory, storage; open files, sockets, variables, secrets masked; what cannot be seen.",
+        listing: Listing::Extra,
         estimated_tokens: 1500,
         tags: &["process", "files", "sockets"],
         ..Meta::READ

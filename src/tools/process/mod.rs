@@ -7,10 +7,10 @@ mod selection;
 mod send_signal;
 mod summary;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<list_processes::ListProcesses>(),
-    Entry::of::<get_process_details::GetProcessDetails>(),
-    Entry::of::<send_signal::SendSignal>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<list_processes::ListProcesses>(),
+    Row::of::<get_process_details::GetProcessDetails>(),
+    Row::of::<send_signal::SendSignal>(),
 ];

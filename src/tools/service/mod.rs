@@ -16,22 +16,22 @@ mod validate_unit_file;
 
 pub use list_services::names;
 
-use crate::registry::{context::Context, tool::Entry};
+use crate::registry::{context::Context, row::Row};
 use base::{
     error::ToolError,
     os::systemd::{ServiceName, name},
 };
 use serde::{Deserialize, Deserializer, de::Error};
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<list_services::ListServices>(),
-    Entry::of::<get_status::GetStatus>(),
-    Entry::of::<validate_unit_file::ValidateUnitFile>(),
-    Entry::of::<control_service::ControlService>(),
-    Entry::of::<start::Start>(),
-    Entry::of::<stop::Stop>(),
-    Entry::of::<restart::Restart>(),
-    Entry::of::<set_enabled::SetEnabled>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<list_services::ListServices>(),
+    Row::of::<get_status::GetStatus>(),
+    Row::of::<validate_unit_file::ValidateUnitFile>(),
+    Row::of::<control_service::ControlService>(),
+    Row::of::<start::Start>(),
+    Row::of::<stop::Stop>(),
+    Row::of::<restart::Restart>(),
+    Row::of::<set_enabled::SetEnabled>(),
 ];
 
 /// Enforces [`name::PATTERN`] in the parser. What the pattern cannot express is checked by [`ServiceName::parse`].

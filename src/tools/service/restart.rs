@@ -4,7 +4,7 @@ use super::control::{self, Args, Out};
 use crate::registry::{context::Context, tool::Tool};
 use agent::units::Action;
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 
 pub struct Restart;
 
@@ -15,6 +15,7 @@ impl Tool for Restart {
         name: "service.restart",
         title: "Restart a service",
         description: "Restart a service, or start it if it is down.\n\nUse when: it hangs, or has a new configuration.\n\nReturns: its status now and before.\n\nNote: units that hang on it restart too.",
+        listing: Listing::Extra,
         estimated_tokens: 60,
         ..control::META
     };

@@ -4,7 +4,7 @@ use super::control::{self, Args, Out};
 use crate::registry::{context::Context, tool::Tool};
 use agent::units::Action;
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 
 pub struct Start;
 
@@ -15,6 +15,7 @@ impl Tool for Start {
         name: "service.start",
         title: "Start a service",
         description: "Start a service and wait until it is up.\n\nUse when: it is down and should run.\n\nReturns: its status now and before.\n\nNote: service.control_service has more options.",
+        listing: Listing::Extra,
         estimated_tokens: 60,
         ..control::META
     };

@@ -4,7 +4,7 @@ use super::control::{self, Args, Out};
 use crate::registry::{context::Context, tool::Tool};
 use agent::units::Action;
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 
 pub struct Stop;
 
@@ -15,6 +15,7 @@ impl Tool for Stop {
         name: "service.stop",
         title: "Stop a service",
         description: "Stop a service and wait until it is down.\n\nUse when: it should not run for now.\n\nReturns: its status now and before.\n\nNote: refused while active services depend on it.",
+        listing: Listing::Extra,
         estimated_tokens: 60,
         ..control::META
     };

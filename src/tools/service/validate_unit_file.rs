@@ -6,7 +6,7 @@ use base::{
     error::ToolError,
     os::systemd::name::{LONGEST, PATTERN},
 };
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,7 @@ impl Tool for ValidateUnitFile {
         name: "service.validate_unit_file",
         title: "Check a service's file",
         description: "Check the unit file of a service.\n\nUse when: it does not start, or before it is enabled.\n\nReturns: errors and warnings.",
+        listing: Listing::Extra,
         estimated_tokens: 150,
         tags: &["service", "systemd", "diagnosis"],
         ..Meta::READ

@@ -8,7 +8,7 @@ use crate::{
 };
 use agent::operations::status::GetStatus;
 use base::error::ToolError;
-use contract::meta::{Meta, Stability};
+use contract::meta::{Declaration, Meta, Stability};
 use hw::{
     board::Board,
     model::{BootFlow, Kind},
@@ -24,7 +24,7 @@ pub struct Capabilities {
     /// By name: gpio, pwm, i2c, camera, systemd, network_manager, temperature, throttling, agent.
     modules: BTreeMap<&'static str, ModuleOut>,
     /// By name, every tool this caller's role could use.
-    tools: BTreeMap<&'static str, ToolOut>,
+    tools: BTreeMap<String, ToolOut>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -129,11 +129,12 @@ pub async fn present(services: &Services) -> Present {
 
 async fn read(cx: &Context) -> Capabilities {
     let services = &cx.services;
-    let metas = || cx.registry.entries().map(|entry| entry.meta);
-    let on = |meta: &Meta| services.policy.held().admit(meta, &cx.caller).is_ok();
-    let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Meta) -> bool| {
+    let tools = cx.registry.tools();
+    let metas = || tools.newest().map(|entry| entry.meta());
+    let on = |meta: &Declaration<'_>| services.policy.held().admit(meta, &cx.caller).is_ok();
+    let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Declaration<'_>) -> bool| {
         let mut users = metas().filter(|meta| uses(meta)).peekable();
-        let (exist, enabled) = (users.peek().is_some(), users.any(on));
+        let (exist, enabled) = (users.peek().is_some(), users.any(|meta| on(&meta)));
         match found {
             Err(reason) => ModuleOut { available: false, enabled: false, devices: Vec::new(), reason: Some(reason) },
             Ok(found) => {
@@ -146,7 +147,7 @@ async fn read(cx: &Context) -> Capabilities {
             }
         }
     };
-    let tool = |meta: &Meta| {
+    let tool = |meta: &Declaration<'_>| {
         let refusal = services.policy.held().admit(meta, &cx.caller).err();
         ToolOut {
             enabled: refusal.is_none(),
@@ -163,7 +164,10 @@ async fn read(cx: &Context) -> Capabilities {
     Capabilities {
         board: board(&services.machine.board),
         modules: probed.chain([("agent", through_agent)]).collect(),
-        tools: metas().filter(|meta| meta.role <= cx.caller.role).map(|meta| (meta.name, tool(meta))).collect(),
+        tools: metas()
+            .filter(|meta| meta.role <= cx.caller.role)
+            .map(|meta| (meta.name.to_owned(), tool(&meta)))
+            .collect(),
     }
 }
 

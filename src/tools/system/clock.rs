@@ -9,7 +9,7 @@ use base::{
     error::ToolError,
     os::{clock, ids, malformed},
 };
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use hw::machine::{Machine, unreadable};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,6 +77,7 @@ impl Tool for GetClock {
         name: "system.get_clock",
         title: "Clock",
         description: "The machine's time and zone, and whether the network sets it.\n\nUse when: times look wrong, or you ask whether it rebooted.\n\nReturns: UTC time, zone, synchronisation, uptime, boot time and id.",
+        listing: Listing::Extra,
         estimated_tokens: 110,
         tags: &["system", "time", "ntp"],
         ..Meta::READ

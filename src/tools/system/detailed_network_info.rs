@@ -16,7 +16,7 @@ use base::{
         },
     },
 };
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use hw::machine::unreadable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,7 @@ impl Tool for GetDetailedNetworkInfo {
         name: "system.get_detailed_network_info",
         title: "Detailed network information",
         description: "Network interfaces, and as wanted routes and open sockets.\n\nUse when: traffic goes the wrong way, or you ask who listens on which port.\n\nReturns: interfaces; routes; sockets with both ends, state, process.",
+        listing: Listing::Extra,
         paginated: true,
         estimated_tokens: 2000,
         tags: &["network", "route", "port", "socket", "connection"],

@@ -20,16 +20,16 @@ mod wear;
 pub use power::mark;
 pub use rates::rounded;
 
-use crate::registry::tool::Entry;
+use crate::registry::row::Row;
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<basic_info::GetBasicInfo>(),
-    Entry::of::<health_snapshot::GetHealthSnapshot>(),
-    Entry::of::<capabilities::GetCapabilities>(),
-    Entry::of::<clock::GetClock>(),
-    Entry::of::<network_info::GetNetworkInfo>(),
-    Entry::of::<detailed_network_info::GetDetailedNetworkInfo>(),
-    Entry::of::<set_hostname::SetHostname>(),
-    Entry::of::<reboot::Reboot>(),
-    Entry::of::<shutdown::Shutdown>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<basic_info::GetBasicInfo>(),
+    Row::of::<health_snapshot::GetHealthSnapshot>(),
+    Row::of::<capabilities::GetCapabilities>(),
+    Row::of::<clock::GetClock>(),
+    Row::of::<network_info::GetNetworkInfo>(),
+    Row::of::<detailed_network_info::GetDetailedNetworkInfo>(),
+    Row::of::<set_hostname::SetHostname>(),
+    Row::of::<reboot::Reboot>(),
+    Row::of::<shutdown::Shutdown>(),
 ];

@@ -6,7 +6,7 @@ use crate::{
     tools::none::NoArgs,
 };
 use base::{clock, error::ToolError};
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,6 +42,7 @@ impl Tool for GetNetworkInfo {
         name: "system.get_network_info",
         title: "Network information",
         description: "Network interfaces with their addresses, and where traffic goes.\n\nUse when: you need an address, MAC, Wi-Fi signal, gateway or DNS server.\n\nReturns: interfaces with state, addresses, counters; gateway; DNS servers.",
+        listing: Listing::Extra,
         estimated_tokens: 700,
         tags: &["network", "ip", "mac", "wifi", "dns"],
         ..Meta::READ

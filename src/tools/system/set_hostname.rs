@@ -7,7 +7,7 @@ use agent::{
     operations::{hostname as operation, hostname::HostnameRequest},
 };
 use base::error::ToolError;
-use contract::meta::Meta;
+use contract::meta::{Listing, Meta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
@@ -51,6 +51,7 @@ impl Tool for SetHostname {
         name: "system.set_hostname",
         title: "Set the host name",
         description: "Name this device, now and after every restart.\n\nUse when: the person wants to call it something else on the network.\n\nReturns: the name now and before.\n\nNote: clients that reach it by name must use the new one.",
+        listing: Listing::Extra,
         dry_run: true,
         estimated_tokens: 60,
         tags: &["name", "network"],

@@ -1,15 +1,18 @@
 //! `tools.describe`: everything about a few tools, for clients whose list leaves some of it out.
 
+use super::search::call_with;
 use crate::registry::{
     context::Context,
+    entry::Entry,
     listing::{Limits, at_run_time},
-    tool::{Entry, Tool},
+    tool::Tool,
 };
 use base::error::ToolError;
 use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Tools in one call: ten of the longest descriptors are 100 kB.
 const MOST: usize = 10;
@@ -46,6 +49,10 @@ struct Described {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     reason: Option<String>,
+    /// The tool that calls it, where it is not in tools/list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    call_with: Option<&'static str>,
     /// As tools/list has it, with the whole outputSchema. `accepts` has the schemas of properties that take more than
     /// inputSchema shows.
     descriptor: Map<String, Value>,
@@ -66,29 +73,30 @@ impl Tool for Describe {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let tools = args.names.iter().map(|name| Described::of(cx, find(cx, name)?)).collect::<Result<_, _>>()?;
+        let tools = args.names.iter().map(|name| Described::of(cx, &*find(cx, name)?)).collect::<Result<_, _>>()?;
         Ok(Out { tools })
     }
 }
 
 /// The tool by any spelling of its name.
-fn find(cx: &Context, name: &str) -> Result<&'static Entry, ToolError> {
-    let found = cx.registry.names.resolve(name);
+fn find(cx: &Context, name: &str) -> Result<Arc<Entry>, ToolError> {
+    let found = cx.registry.resolve(name);
     found.map(|(entry, _)| entry).map_err(|unknown| {
         ToolError::not_found(format!("there is no tool {}", unknown.explain(name))).with("parameter", "names")
     })
 }
 
 impl Described {
-    fn of(cx: &Context, entry: &'static Entry) -> Result<Self, ToolError> {
+    fn of(cx: &Context, entry: &Entry) -> Result<Self, ToolError> {
         let policy = cx.services.policy.held();
-        let refusal = policy.admit(entry.meta, &cx.caller).err();
-        let listed = policy.off_for(entry.meta, Some(&cx.caller.principal)).is_none();
+        let refusal = policy.admit(&entry.meta(), &cx.caller).err();
+        let listed = policy.off_for(&entry.meta(), Some(&cx.caller.principal)).is_none();
         match at_run_time(&policy, Limits::of(&cx.services.settings.limits), entry, listed) {
             Value::Object(descriptor) => Ok(Self {
                 name: entry.name().to_owned(),
                 enabled: refusal.is_none(),
                 reason: refusal.as_ref().map(ToolError::advice),
+                call_with: if refusal.is_none() { call_with(cx, &entry.meta()) } else { None },
                 descriptor,
             }),
             other => Err(ToolError::internal(format!("the descriptor of {} is no object: {other}", entry.name()))),

@@ -4,8 +4,10 @@
 //! nothing. One word in common is enough to be found; BM25 puts the rarer words and the more telling columns first.
 
 use super::spelling::Vocabulary;
-use contract::meta::Meta;
+use crate::registry::entry::Entry;
+use contract::meta::Declaration;
 use rusqlite::{Connection, params};
+use std::sync::Arc;
 
 /// `tool: word word ...`, a line for each tool.
 pub(super) const WORDS: &str = include_str!("words.txt");
@@ -27,7 +29,7 @@ const RELEVANT: f64 = 0.25;
 /// The answer to one question.
 pub(super) struct Ranking {
     /// Best first, each with its score.
-    pub tools: Vec<(&'static Meta, f64)>,
+    pub tools: Vec<(Arc<Entry>, f64)>,
     /// How the words were read: pairs of what was written and what was searched for instead.
     pub corrected: Vec<(String, String)>,
     /// Words that no tool has.
@@ -36,10 +38,10 @@ pub(super) struct Ranking {
 
 impl Ranking {
     /// The tools among these that `wanted` takes, without those that score far below the best of them.
-    pub fn relevant(&self, wanted: impl Fn(&Meta) -> bool) -> Vec<&'static Meta> {
-        let mut rest = self.tools.iter().filter(|(meta, _)| wanted(meta)).peekable();
+    pub fn relevant(&self, wanted: impl Fn(&Declaration<'_>) -> bool) -> Vec<Arc<Entry>> {
+        let mut rest = self.tools.iter().filter(|(entry, _)| wanted(&entry.meta())).peekable();
         let least = rest.peek().map_or(0.0, |(_, best)| best * RELEVANT);
-        rest.take_while(|(_, score)| *score >= least).map(|(meta, _)| *meta).collect()
+        rest.take_while(|(_, score)| *score >= least).map(|(entry, _)| Arc::clone(entry)).collect()
     }
 }
 
@@ -47,8 +49,8 @@ impl Ranking {
 ///
 /// # Errors
 /// Those of SQLite: out of memory.
-pub(super) fn rank(mut tools: Vec<&'static Meta>, question: &str) -> rusqlite::Result<Ranking> {
-    tools.sort_by_key(|meta| meta.name);
+pub(super) fn rank(mut tools: Vec<Arc<Entry>>, question: &str) -> rusqlite::Result<Ranking> {
+    tools.sort_by(|a, b| a.name().cmp(b.name()));
     let (table, vocabulary) = indexed(&tools)?;
     let mut ranking = Ranking { tools: Vec::new(), corrected: Vec::new(), unknown: Vec::new() };
     let mut terms: Vec<(String, f64)> = Vec::new();
@@ -74,7 +76,7 @@ pub(super) fn rank(mut tools: Vec<&'static Meta>, question: &str) -> rusqlite::R
 }
 
 /// The table of these tools, a row each with the tool's place as its number, and the words in it.
-fn indexed(tools: &[&'static Meta]) -> rusqlite::Result<(Connection, Vocabulary)> {
+fn indexed(tools: &[Arc<Entry>]) -> rusqlite::Result<(Connection, Vocabulary)> {
     let mut connection = Connection::open_in_memory()?;
     let mut vocabulary = Vocabulary::default();
     let tx = connection.transaction()?;
@@ -83,7 +85,8 @@ fn indexed(tools: &[&'static Meta]) -> rusqlite::Result<(Connection, Vocabulary)
         let mut insert = tx.prepare(
             "INSERT INTO tools (rowid, name, title, words, summary, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
-        for (row, meta) in (0_u32..).zip(tools) {
+        for (row, entry) in (0_u32..).zip(tools) {
+            let meta = entry.meta();
             let name = meta.name.replace(['.', '_'], " ");
             let (summary, details) = meta.description.split_once('\n').unwrap_or((meta.description, ""));
             let people = format!("{} {}", words_for(meta.name).unwrap_or_default(), meta.tags.join(" "));
@@ -109,9 +112,9 @@ fn matches(table: &Connection, term: &str) -> rusqlite::Result<bool> {
 /// The tools that have one of the terms at least. BM25 of several terms is the sum of theirs, so each can have a weight.
 fn best_first(
     table: &Connection,
-    tools: &[&'static Meta],
+    tools: &[Arc<Entry>],
     terms: &[(String, f64)],
-) -> rusqlite::Result<Vec<(&'static Meta, f64)>> {
+) -> rusqlite::Result<Vec<(Arc<Entry>, f64)>> {
     let mut scores = vec![0.0; tools.len()];
     let mut query = table.prepare(SCORES)?;
     for (term, weight) in terms {
@@ -123,7 +126,7 @@ fn best_first(
             }
         }
     }
-    let mut found: Vec<_> = tools.iter().copied().zip(scores).filter(|(_, score)| *score > 0.0).collect();
+    let mut found: Vec<_> = tools.iter().cloned().zip(scores).filter(|(_, score)| *score > 0.0).collect();
     found.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     Ok(found)
 }
@@ -161,13 +164,13 @@ fn split(text: &str) -> impl Iterator<Item = String> + '_ {
 mod tests {
     use super::*;
 
-    fn all() -> Vec<&'static Meta> {
-        crate::tools::NAMESPACES.iter().copied().flatten().map(|entry| entry.meta).collect()
+    fn all() -> Vec<Arc<Entry>> {
+        crate::tools::NAMESPACES.iter().copied().flatten().map(|row| Arc::new(Entry::from(row))).collect()
     }
 
     #[test]
     fn every_tool_has_a_line_of_words_and_every_line_a_tool() {
-        let names: Vec<&str> = all().iter().map(|meta| meta.name).collect();
+        let names: Vec<&str> = crate::tools::NAMESPACES.iter().copied().flatten().map(|row| row.name()).collect();
         let lines: Vec<&str> =
             WORDS.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(':').next().unwrap()).collect();
         assert!(lines.is_sorted(), "words.txt is sorted by name");
@@ -185,10 +188,11 @@ mod tests {
 
     #[test]
     fn stems_beginnings_and_misspelled_words_are_found_and_what_was_read_is_told() {
-        let first = |question: &str| rank(all(), question).unwrap().tools.first().map(|(meta, _)| meta.name);
-        assert_eq!(first("pinging"), Some("network.ping"));
-        assert_eq!(first("i2cdet"), Some("i2c.scan_bus"));
-        assert_eq!(first("rebot"), Some("system.reboot"));
+        let first =
+            |question: &str| rank(all(), question).unwrap().tools.first().map(|(entry, _)| entry.name().to_owned());
+        assert_eq!(first("pinging").as_deref(), Some("network.ping"));
+        assert_eq!(first("i2cdet").as_deref(), Some("i2c.scan_bus"));
+        assert_eq!(first("rebot").as_deref(), Some("system.reboot"));
         let ranking = rank(all(), "qwzxv rebot").unwrap();
         assert_eq!(ranking.corrected, [("rebot".to_owned(), "reboot".to_owned())]);
         assert_eq!(ranking.unknown, ["qwzxv"]);
@@ -199,7 +203,7 @@ mod tests {
     #[test]
     fn a_word_inside_another_word_is_not_found() {
         let ranking = rank(all(), "led").unwrap();
-        let found: Vec<_> = ranking.relevant(|_| true).iter().map(|meta| meta.name).collect();
+        let found: Vec<_> = ranking.relevant(|_| true).iter().map(|entry| entry.name().to_owned()).collect();
         assert!(!found.is_empty() && found.iter().all(|name| name.starts_with("gpio.")), "{found:?}");
     }
 }

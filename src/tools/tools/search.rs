@@ -1,14 +1,19 @@
 //! `tools.search`: the few tools that fit a question, for clients that cannot hold the whole list.
 
-use super::ranking::{self, Ranking};
+use super::{
+    ranking::{self, Ranking},
+    run::Run,
+    run_read::RunRead,
+};
 use crate::{
-    registry::{context::Context, tool::Tool},
+    registry::{context::Context, entry::Entry, listing::is_shown, tool::Tool},
     tools::page::{Limit, Offset, Pagination},
 };
 use base::{error::ToolError, os::blocking};
-use contract::meta::{Meta, Role, Tier};
+use contract::meta::{Declaration, Meta, Role, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +54,9 @@ struct Found {
     /// Why not, and what would change that.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// The tool that calls it, where it is not in tools/list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_with: Option<String>,
     estimated_tokens: u32,
 }
 
@@ -76,7 +84,7 @@ impl Tool for Search {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let tools: Vec<&'static Meta> = cx.registry.entries().map(|entry| entry.meta).collect();
+        let tools: Vec<Arc<Entry>> = cx.registry.entries().collect();
         let question = args.query.clone();
         let ranking = blocking::run("tools.search", move |_| {
             ranking::rank(tools, &question).map_err(|error| ToolError::internal(format!("SQLite: {error}")))
@@ -85,13 +93,13 @@ impl Tool for Search {
         let found = ranking.relevant(|meta| args.takes(meta));
         let note = args.note(&ranking, found.len());
         let (page, pagination) = Pagination::of(found, args.limit, args.offset);
-        let tools = page.into_iter().map(|meta| Found::of(cx, meta)).collect();
+        let tools = page.iter().map(|entry| Found::of(cx, &entry.meta())).collect();
         Ok(Out { tools, pagination, note })
     }
 }
 
 impl Args {
-    fn takes(&self, meta: &Meta) -> bool {
+    fn takes(&self, meta: &Declaration<'_>) -> bool {
         self.namespace.as_ref().is_none_or(|namespace| meta.namespace() == namespace)
             && self.max_tokens.is_none_or(|most| meta.estimated_tokens <= most)
     }
@@ -115,7 +123,7 @@ impl Args {
 }
 
 impl Found {
-    fn of(cx: &Context, meta: &Meta) -> Self {
+    fn of(cx: &Context, meta: &Declaration<'_>) -> Self {
         let refusal = cx.services.policy.held().admit(meta, &cx.caller).err();
         Self {
             name: meta.name.to_owned(),
@@ -125,7 +133,16 @@ impl Found {
             required_role: RoleName(meta.role),
             enabled: refusal.is_none(),
             reason: refusal.as_ref().map(ToolError::advice),
+            call_with: refusal.is_none().then(|| call_with(cx, meta)).flatten().map(str::to_owned),
             estimated_tokens: meta.estimated_tokens,
         }
     }
+}
+
+/// The tool that calls this one, where `tools/list` does not have it.
+pub(super) fn call_with(cx: &Context, meta: &Declaration<'_>) -> Option<&'static str> {
+    let (profile, policy) = (cx.services.settings.tools.profile, cx.services.policy.held());
+    let carrier = if meta.effect.is_write() { &Run::META } else { &RunRead::META };
+    let is_needed = !is_shown(profile, &policy, meta, &cx.caller) && policy.off_for(carrier, None).is_none();
+    is_needed.then_some(carrier.name)
 }

@@ -39,7 +39,7 @@ pub(super) async fn answer(app: &App, request: Request) -> Response<Body> {
     };
     // Used undecoded: valid names need no percent-encoding, and others are refused by the schema.
     let args = json!({ "name": request.uri().path().strip_prefix(FOLDER) });
-    let entry = match app.server.pipeline.registry.names.resolve(GET_PHOTO) {
+    let entry = match app.server.pipeline.registry.resolve(GET_PHOTO) {
         Ok((entry, _)) => entry,
         Err(_) => return post::refuse(StatusCode::NOT_FOUND, &ToolError::not_found("this server has no photos")),
     };

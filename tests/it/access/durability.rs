@@ -171,12 +171,12 @@ async fn only_what_is_gone_with_the_power_does_not_wait_for_the_card() {
 #[tokio::test]
 async fn the_tools_say_of_themselves_which_they_are() {
     let volatile: Vec<&str> =
-        Registry::new(raspi_mcp::tools::NAMESPACES).entries().filter(|e| e.meta.volatile).map(|e| e.name()).collect();
+        Registry::new(raspi_mcp::tools::NAMESPACES).rows().filter(|e| e.meta.volatile).map(|e| e.name()).collect();
     let wanted = ["gpio.configure_pin", "gpio.write_pin", "gpio.set_pwm", "gpio.release_pin"];
     assert_eq!(volatile, wanted, "any other has to be thought about: see decision 110");
     assert!(
         Registry::new(raspi_mcp::tools::NAMESPACES)
-            .entries()
+            .rows()
             .all(|entry| !entry.meta.volatile || entry.meta.effect.is_write())
     );
 

@@ -95,7 +95,7 @@ fn only_a_field_that_the_schema_declares_secret_is_hidden_and_no_text_can_pass_f
 
 #[test]
 fn every_argument_whose_name_sounds_secret_is_declared_so() {
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         let schema = entry.input_schema();
         for (name, schema) in schema["properties"].as_object().unwrap() {
             let secret = base::redact::is_secret_name(name);

@@ -20,7 +20,7 @@ use raspi_mcp::{
 use serde_json::{Value, json};
 
 fn meta(tool: &str) -> &'static Meta {
-    Registry::new(raspi_mcp::tools::NAMESPACES).names.resolve(tool).unwrap().0.meta
+    Registry::new(raspi_mcp::tools::NAMESPACES).resolve(tool).unwrap().0.row().unwrap().meta
 }
 
 /// The grant of one tool for these callers.

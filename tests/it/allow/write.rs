@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 fn sources(root: &TempDir) -> Sources {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-    let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
+    let tools = registry.rows().map(|entry| (entry.name(), entry.meta.mode)).collect();
     Sources::new(Places::below(root.path()), tools)
 }
 

@@ -121,7 +121,7 @@ impl Fresh {
     /// The settings as `serve` reads them, on a port of its own.
     pub fn settings(&self, more: &[(&str, &str)]) -> Settings {
         let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-        let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
+        let tools = registry.rows().map(|entry| (entry.name(), entry.meta.mode)).collect();
         let mut sources = Sources::new(self.places(), tools);
         let over = [("board", "simulated"), ("agent", "inprocess"), ("http.listen", "0.0.0.0:0")];
         sources.flags = over

@@ -64,7 +64,7 @@ fn hostile() -> Vec<Value> {
 
 /// Every tool on, nobody asked, and no end of calls.
 fn open(settings: &mut Settings) {
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);
     }
@@ -75,7 +75,7 @@ fn open(settings: &mut Settings) {
 async fn every_field_of_every_tool() {
     let pi = Pi::standard(open).await;
     let mut wire = pi.on(Door::Stdio).await;
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         let (name, schema) = (entry.name(), entry.input_schema());
         let executed = oracle(&schema);
         let mut tried = 0;

@@ -137,8 +137,7 @@ fn the_default_file_with_every_line_switched_on_changes_nothing() {
 
 #[test]
 fn every_namespace_that_writes_can_be_enabled() {
-    for entry in
-        Registry::new(raspi_mcp::tools::NAMESPACES).entries().filter(|entry| entry.meta.tier != Tier::Fundamental)
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows().filter(|entry| entry.meta.tier != Tier::Fundamental)
     {
         assert!(NAMESPACES.contains(&entry.meta.namespace()), "{} could never be switched on", entry.name());
     }

@@ -11,16 +11,16 @@ use contract::config::{Places, Settings};
 use fixtures::FIXTURES;
 use raspi_mcp::{
     cli::exit::Exit,
-    registry::{Registry, listing::descriptor},
+    registry::{Registry, entry::Entry, listing::descriptor},
 };
 use serde_json::{Value, json};
 
 #[test]
 fn fixtures_are_tools_like_all_others_but_for_their_results() {
-    let standard = Registry::new(raspi_mcp::tools::NAMESPACES).entries().count();
+    let standard = Registry::new(raspi_mcp::tools::NAMESPACES).rows().count();
     assert_eq!(fixtures::registry().entries().count(), standard + FIXTURES.len());
     for entry in FIXTURES {
-        let descriptor = descriptor(entry);
+        let descriptor = descriptor(&Entry::from(entry));
         assert_eq!(descriptor.get("outputSchema"), None, "{}", entry.name());
         assert_eq!(descriptor["inputSchema"]["type"], "object", "{}", entry.name());
         jsonschema::validator_for(&descriptor["inputSchema"]).expect("a schema");

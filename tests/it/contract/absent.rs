@@ -40,24 +40,24 @@ fn null_counts_as_absent_for_whatever_may_be_left_out() {
         let schema = entry.input_schema();
         let [fewest, _] = probe::good(&schema);
         for filled in [with_the_rest(&schema, &fewest, null), with_the_rest(&schema, &fewest, default)] {
-            if let Err(refused) = registry.prepare(entry, filled.clone()) {
+            if let Err(refused) = entry.prepare(filled.clone()) {
                 panic!("{}: {filled}: {refused}", entry.name());
             }
         }
         // Approval and audit bind to what counts.
         let mut filled = with_the_rest(&schema, &fewest, null);
-        registry.normalise(entry, &mut filled);
+        entry.normalise(&mut filled);
         assert_eq!(canonical::sha256_hex(&filled), canonical::sha256_hex(&fewest), "{}", entry.name());
         // What has to be there is not absent, and what nobody knows is not known for being null.
         for name in fewest.as_object().unwrap().keys() {
             let mut without = fewest.clone();
             without[name] = Value::Null;
-            let refused = registry.prepare(entry, without).err().unwrap_or_else(|| panic!("{}: {name}", entry.name()));
+            let refused = entry.prepare(without).err().unwrap_or_else(|| panic!("{}: {name}", entry.name()));
             assert_eq!(refused.details["path"], format!("/{name}"), "{}", entry.name());
         }
         let mut unknown = fewest.clone();
         unknown["no_such_parameter"] = Value::Null;
-        assert!(registry.prepare(entry, unknown).is_err(), "{}", entry.name());
+        assert!(entry.prepare(unknown).is_err(), "{}", entry.name());
     }
 }
 
@@ -65,8 +65,8 @@ fn null_counts_as_absent_for_whatever_may_be_left_out() {
 fn null_counts_as_absent_one_level_down_and_not_in_a_list_or_a_free_map() {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let refused = |tool: &str, args: Value| {
-        let (entry, _) = registry.names.resolve(tool).unwrap();
-        registry.prepare(entry, args).err().map(|error| error.details["path"].as_str().unwrap_or_default().to_owned())
+        let (entry, _) = registry.resolve(tool).unwrap();
+        entry.prepare(args).err().map(|error| error.details["path"].as_str().unwrap_or_default().to_owned())
     };
     let filter = json!({"filter": {"username": null, "name_pattern": "a*", "status": null, "min_memory_mb": null}});
     assert_eq!(refused("process.list_processes", filter), None);
@@ -89,7 +89,7 @@ async fn every_tool_runs_with_each_other_property_at_its_default_or_null() {
     let mut wire = pi.on(Door::Stdio).await;
     let mut told: Vec<String> = Vec::new();
     for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
-        let (schema, args) = (entry.input_schema(), arguments(entry));
+        let (schema, args) = (entry.input_schema(), arguments(entry.row().unwrap()));
         for filled in [with_the_rest(&schema, &args, null), with_the_rest(&schema, &args, default)] {
             let answer = wire.call(entry.name(), filled.clone()).await;
             if answer.is_refusal("invalid_argument") {

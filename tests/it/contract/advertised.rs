@@ -109,12 +109,12 @@ fn what_is_advertised_is_accepted() {
         Checker::new(&advertised).unwrap_or_else(|error| panic!("{}: {error}", entry.name()));
         for args in probe::probes(&advertised).into_iter().filter(|args| shown.is_valid(args)) {
             tried += 1;
-            if let Err(refused) = registry.prepare(entry, args.clone()) {
+            if let Err(refused) = entry.prepare(args.clone()) {
                 panic!("{}: {}: {refused}", entry.name(), probe::shown(&args));
             }
         }
         tried += with_made(entry.name(), &advertised, |args| {
-            registry.prepare(entry, args).map(drop).map_err(|refused| refused.to_string())
+            entry.prepare(args).map(drop).map_err(|refused| refused.to_string())
         });
         // Only what is wider stands apart, and it is wider.
         for (name, accepted) in &accepts {
@@ -139,8 +139,8 @@ fn what_was_accepted_before_there_was_a_subset_still_is() {
         ("files.write", json!({"path": "a", "content": "", "mode": "append"})),
         ("exec.run", json!({"command": "env", "env": {"A": "b"}})),
     ] {
-        let (entry, _) = registry.names.resolve(tool).unwrap();
-        registry.prepare(entry, args.clone()).map(drop).unwrap_or_else(|refused| panic!("{tool} {args}: {refused}"));
+        let (entry, _) = registry.resolve(tool).unwrap();
+        entry.prepare(args.clone()).map(drop).unwrap_or_else(|refused| panic!("{tool} {args}: {refused}"));
     }
 }
 
@@ -170,7 +170,7 @@ async fn declared_defaults_come_from_the_parser() {
     let page = pi.call("tools.search", json!({"query": "pin"})).await.ok()["pagination"].clone();
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let default = |tool: &str, name: &str| {
-        registry.names.resolve(tool).unwrap().0.advertised().0["properties"][name]["default"].clone()
+        registry.resolve(tool).unwrap().0.advertised().0["properties"][name]["default"].clone()
     };
     for name in ["limit", "offset"] {
         assert_eq!(default("tools.search", name), page[name], "{page}");

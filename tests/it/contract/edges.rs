@@ -10,7 +10,7 @@ use contract::{
     access::caller::{Caller, Door as In},
     meta::Role,
 };
-use raspi_mcp::registry::{Registry, pipeline::Call, tool::Entry};
+use raspi_mcp::registry::{Registry, entry::Entry, pipeline::Call, row::Row};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use std::{sync::Arc, time::Duration};
 const ENOUGH: Duration = Duration::from_millis(250);
 
 /// Arguments beside which every property means something.
-fn base(entry: &Entry, property: &str) -> Value {
+fn base(entry: &'static Row, property: &str) -> Value {
     match entry.name() {
         "gpio.write_pin" if property == "interval_ms" => json!({"pin": 4, "value": "high", "repeat": 1}),
         "system.get_detailed_network_info" => json!({"include_connections": true}),
@@ -50,9 +50,9 @@ fn edges(name: &str, property: &Value) -> (Vec<Value>, Vec<Value>) {
     (inside, outside)
 }
 
-async fn judged(pi: &Pi, entry: &'static Entry, args: Value) -> Result<(), ToolError> {
+async fn judged(pi: &Pi, entry: &'static Row, args: Value) -> Result<(), ToolError> {
     let call = Call {
-        entry,
+        entry: Arc::new(Entry::from(entry)),
         caller: Arc::new(Caller::new("edges", Role::Admin, In::Stdio)),
         args,
         request_id: "1".into(),
@@ -84,7 +84,7 @@ async fn every_declared_bound_is_the_real_one() {
     })
     .await;
     let (mut tried, mut told) = (0, Vec::new());
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries().filter(|entry| !APART.contains(&entry.name())) {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows().filter(|entry| !APART.contains(&entry.name())) {
         for (name, property) in entry.input_schema()["properties"].as_object().unwrap() {
             let (inside, outside) = edges(name, property);
             let with = |value: &Value| {
@@ -120,7 +120,7 @@ async fn every_declared_bound_is_the_real_one() {
 async fn reserved_addresses_are_outside_the_declared_bounds() {
     for tool in ["i2c.read", "i2c.write", "i2c.transfer"] {
         let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-        let (entry, _) = registry.names.resolve(tool).unwrap();
+        let (entry, _) = registry.resolve(tool).unwrap();
         let address = &entry.input_schema()["properties"]["address"];
         assert_eq!((&address["minimum"], &address["maximum"]), (&json!(8), &json!(119)), "{tool}");
     }

@@ -21,7 +21,7 @@ use contract::access::policy::Policy;
 use oracle::oracle;
 use raspi_mcp::{
     cli,
-    registry::{Registry, tool::Entry},
+    registry::{Registry, row::Row},
 };
 use std::{
     collections::BTreeSet,
@@ -52,11 +52,11 @@ fn the_committed_schemas_are_what_this_build_promises() {
     const { assert!(raspi_mcp::registry::FROM_TYPES, "a release has its schemas from the files: no witness for them") };
     let (registry, folder) = (Registry::new(raspi_mcp::tools::NAMESPACES), here().join("schemas"));
     let stale: Vec<String> = registry
-        .entries()
+        .rows()
         .filter_map(|entry| committed(&folder.join(cli::schema::file(entry)), &cli::schema::text(entry)).err())
         .collect();
     assert!(stale.is_empty(), "{}", stale.join("\n"));
-    let expected: BTreeSet<PathBuf> = registry.entries().map(|entry| folder.join(cli::schema::file(entry))).collect();
+    let expected: BTreeSet<PathBuf> = registry.rows().map(|entry| folder.join(cli::schema::file(entry))).collect();
     let extra: Vec<PathBuf> = files(&folder).into_iter().filter(|path| !expected.contains(path)).collect();
     assert!(extra.is_empty(), "no tool promises {extra:#?}; a tool is deprecated before it goes");
 }
@@ -83,8 +83,8 @@ fn what_was_released_is_still_true() {
     for path in files(&released) {
         let old: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let name = old["name"].as_str().unwrap();
-        match registry.names.resolve(name) {
-            Ok((entry, _)) => broken.extend(widens::broken(&old, &raspi_mcp::registry::listing::descriptor(entry))),
+        match registry.resolve(name) {
+            Ok((entry, _)) => broken.extend(widens::broken(&old, &raspi_mcp::registry::listing::descriptor(&entry))),
             Err(_) => broken.push(format!("{name} is gone")),
         }
     }
@@ -95,12 +95,12 @@ fn what_was_released_is_still_true() {
 fn schema_and_parser_are_of_one_mind() {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let (mut tried, mut apart) = (0, Vec::new());
-    for entry in registry.entries() {
-        let (count, found) = probe::apart(&registry, entry);
+    for entry in registry.rows() {
+        let (count, found) = probe::apart(entry);
         tried += count;
         apart.extend(found.into_iter().map(|what| format!("{}: {what}", entry.name())));
     }
-    println!("{tried} probes of {} tools", registry.entries().count());
+    println!("{tried} probes of {} tools", registry.rows().count());
     assert!(apart.is_empty(), "{}", apart.join("\n"));
 }
 
@@ -122,7 +122,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The names of an entry's parameters.
-fn parameters(entry: &Entry) -> BTreeSet<String> {
+fn parameters(entry: &'static Row) -> BTreeSet<String> {
     let schema = entry.input_schema();
     schema["properties"].as_object().unwrap().keys().cloned().collect()
 }

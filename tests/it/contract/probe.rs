@@ -2,11 +2,12 @@
 
 use super::oracle;
 use contract::schema::Checker;
-use raspi_mcp::registry::{Registry, tool::Entry};
+use raspi_mcp::registry::{entry::Entry, row::Row};
 use serde_json::{Map, Value, json};
 
-/// Tries every probe of `entry`; returns how many there were and where schema and parser differ.
-pub fn apart(registry: &Registry, entry: &Entry) -> (usize, Vec<String>) {
+/// Tries every probe of `row`; returns how many there were and where schema and parser differ.
+pub fn apart(row: &'static Row) -> (usize, Vec<String>) {
+    let entry = Entry::from(row);
     let schema = entry.input_schema();
     let executed = oracle(&schema);
     let checker = Checker::new(&schema).unwrap_or_else(|error| panic!("{}: {error}", entry.name()));
@@ -18,8 +19,8 @@ pub fn apart(registry: &Registry, entry: &Entry) -> (usize, Vec<String>) {
         assert_eq!(checker.fits(probe), executed.is_valid(probe), "{}: {}", entry.name(), shown(probe));
         // An optional argument that is null counts as absent, which the schema does not say and the pipeline sees to first.
         let given = without_nulls(&schema, probe);
-        let (by_schema, by_parser) = (executed.is_valid(&given), entry.parse(probe.clone()).is_ok());
-        let prepared = registry.prepare(entry, probe.clone()).is_ok();
+        let (by_schema, by_parser) = (executed.is_valid(&given), row.parse(probe.clone()).is_ok());
+        let prepared = entry.prepare(probe.clone()).is_ok();
         // The pipeline asks both: it must accept whatever the schema does, and of objects the parser alone nothing more
         // (anything else is refused at the door).
         if prepared != by_schema || (by_parser && !by_schema && probe.is_object()) {

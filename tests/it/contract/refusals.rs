@@ -7,7 +7,7 @@ use contract::{
     config::Settings,
     meta::{Mode, Role},
 };
-use raspi_mcp::registry::{Registry, tool::Entry};
+use raspi_mcp::registry::{Registry, row::Row};
 use serde_json::{Value, json};
 
 /// What a refused call is about, by the names of its arguments.
@@ -27,7 +27,7 @@ const THINGS: &[&str] = &[
 ];
 
 /// The refusal of `entry` called with `args` says all that it has to.
-fn says_all(entry: &Entry, args: &Value, error: &Value) {
+fn says_all(entry: &'static Row, args: &Value, error: &Value) {
     let (details, tool) = (&error["details"], entry.name());
     let permission = details["required_permission"].as_str().unwrap_or_else(|| panic!("{tool}: {error}"));
     let mut parts = permission.split(':');
@@ -69,7 +69,7 @@ fn ways() -> Vec<Way> {
 }
 
 fn names() -> Vec<String> {
-    Registry::new(raspi_mcp::tools::NAMESPACES).entries().map(|entry| entry.name().to_owned()).collect()
+    Registry::new(raspi_mcp::tools::NAMESPACES).rows().map(|entry| entry.name().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn every_refusal_of_a_permission_names_the_permission_and_the_thing() {
         .await;
         let mut wire = pi.stdio(Caller::new("stdio", role, In::Stdio));
         let mut refused = 0;
-        for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+        for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
             let everything = matches!(way, "policy" | "switched off");
             if !everything && entry.meta.role == Role::ReadOnly {
                 continue;

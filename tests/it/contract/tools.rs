@@ -10,7 +10,7 @@ use contract::{
     meta::{Mode, Tier},
     schema::Checker,
 };
-use raspi_mcp::registry::{Registry, tool::Entry};
+use raspi_mcp::registry::{Registry, row::Row};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const LISTED: usize = 64_000;
 fn every_tool_is_named_described_and_unique() {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let mut names = BTreeSet::new();
-    for entry in registry.entries() {
+    for entry in registry.rows() {
         let (meta, name) = (entry.meta, entry.name());
         assert!(names.insert(name) && names.insert(meta.title), "{name} or its title is there twice");
         let parts: Vec<&str> = name.split('.').collect();
@@ -47,7 +47,7 @@ fn every_tool_is_named_described_and_unique() {
 
 #[test]
 fn arguments_are_closed_results_open_and_promises_match_parameters() {
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         let (meta, name, has) = (entry.meta, entry.name(), parameters(entry));
         let (input, output) = (entry.input_schema(), entry.output_schema());
         for schema in [&input, &output] {
@@ -96,10 +96,13 @@ pub fn each(schema: &Value, visit: &mut impl FnMut(&Value)) {
 
 #[test]
 fn defaults_are_as_careful_as_the_tier_says() {
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         let (meta, name) = (entry.meta, entry.name());
         match meta.tier {
-            Tier::Fundamental => assert!(!meta.effect.is_write() && meta.mode == Mode::Allow, "{name}"),
+            // A tool that only runs others has no effect of its own, and the tier of the other one counts.
+            Tier::Fundamental => {
+                assert!((!meta.effect.is_write() || entry.carries()) && meta.mode == Mode::Allow, "{name}");
+            }
             Tier::Advanced => assert!(meta.role > contract::meta::Role::ReadOnly, "{name}"),
             Tier::Professional => {
                 assert!(meta.mode != Mode::Allow && meta.role == contract::meta::Role::Admin, "{name}");
@@ -147,9 +150,10 @@ const NEEDS: &[&str] = &[
 const PHOTO: &str = "29991231T235959999Z-0123abcd.jpg";
 
 /// Arguments for a real call, where the fewest are not enough or would do too much.
-pub fn arguments(entry: &Entry) -> Value {
+pub fn arguments(entry: &'static Row) -> Value {
     let mut args = match entry.name() {
         "tools.describe" => json!({"names": ["system.reboot", "gpio_write_pin"]}),
+        "tools.run" | "tools.run_read" => json!({"name": "system.get_clock", "arguments": "{}"}),
         "tools.search" => json!({"query": "reboot"}),
         "process.get_process_details" => json!({"pid": std::process::id()}),
         // One of the simulated machine's.
@@ -193,7 +197,7 @@ pub fn arguments(entry: &Entry) -> Value {
 
 /// Every tool on, and nobody asked: what policy denies is refused before its arguments are looked at.
 pub fn allow_everything(settings: &mut Settings) {
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);
     }
@@ -220,9 +224,9 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
     let mut wire = pi.on(Door::Stdio).await;
     wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "contract"})).await.ok();
     // That wants the plan of a preview, and then restarts the machine: tools/manage does both.
-    let here = |entry: &&'static Entry| entry.name() != "manage.apply_os_updates";
+    let here = |entry: &&'static Row| entry.name() != "manage.apply_os_updates";
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-    for entry in registry.entries().filter(here) {
+    for entry in registry.rows().filter(here) {
         let answer = wire.call(entry.name(), arguments(entry)).await;
         if NEEDS.contains(&entry.name()) && answer.is_refusal("capability_missing") {
             println!("{}: this host does not have what it needs", entry.name());
@@ -243,7 +247,7 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
 async fn every_tool_refuses_what_no_schema_allows() {
     let pi = Pi::standard(allow_everything).await;
     let mut wire = pi.on(Door::Stdio).await;
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         wire.call(entry.name(), json!({"no_such_parameter": 1})).await.failed("invalid_argument");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::here;
 use base::error::ErrorCode;
-use raspi_mcp::registry::{Registry, tool::Entry};
+use raspi_mcp::registry::{Registry, row::Row};
 use std::{collections::BTreeSet, fs};
 
 fn page(name: &str) -> String {
@@ -11,7 +11,7 @@ fn page(name: &str) -> String {
 }
 
 /// What stands under the heading of a tool, on the page of its namespace.
-fn section(entry: &Entry) -> Option<String> {
+fn section(entry: &'static Row) -> Option<String> {
     let page = page(&format!("{}.md", entry.meta.namespace()));
     let (_, after) = page.split_once(&format!("\n## `{}`\n", entry.name()))?;
     Some(after.split("\n## ").next().unwrap_or(after).to_owned())
@@ -26,7 +26,7 @@ fn unnamed(section: &str, schema: &serde_json::Value) -> Vec<String> {
 #[test]
 fn every_tool_is_written_down_with_role_arguments_and_results() {
     let mut wrong = Vec::new();
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         let name = entry.name();
         let Some(section) = section(entry) else {
             wrong.push(format!("{name} has no section on the page of its namespace"));
@@ -50,8 +50,8 @@ fn every_tool_is_written_down_with_role_arguments_and_results() {
 #[test]
 fn no_page_describes_a_tool_that_is_not_there() {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-    let tools: BTreeSet<&str> = registry.entries().map(Entry::name).collect();
-    let namespaces: BTreeSet<&str> = registry.entries().map(|entry| entry.meta.namespace()).collect();
+    let tools: BTreeSet<&str> = registry.rows().map(Row::name).collect();
+    let namespaces: BTreeSet<&str> = registry.rows().map(|entry| entry.meta.namespace()).collect();
     for namespace in &namespaces {
         let page = page(&format!("{namespace}.md"));
         let headings = page.lines().filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`'));

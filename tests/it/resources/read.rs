@@ -20,7 +20,7 @@ fn uris(result: &Value, of: &str, field: &str) -> Vec<String> {
 fn each_resource_and_its_tool_name_each_other_and_parameters_are_arguments() {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     for resource in RESOURCES {
-        let entry = registry.entries().find(|entry| entry.name() == resource.tool).expect("a tool of that name");
+        let entry = registry.rows().find(|entry| entry.name() == resource.tool).expect("a tool of that name");
         assert_eq!(entry.meta.resource_uri, Some(resource.uri));
         let schema = entry.input_schema();
         assert_eq!(resource.which.is_some(), resource.variable().is_some(), "{}", resource.uri);
@@ -36,7 +36,7 @@ fn each_resource_and_its_tool_name_each_other_and_parameters_are_arguments() {
             assert_eq!(parameter.number, argument["type"] == "integer", "{} {}", resource.uri, parameter.name);
         }
     }
-    let named = registry.entries().filter(|entry| entry.meta.resource_uri.is_some()).count();
+    let named = registry.rows().filter(|entry| entry.meta.resource_uri.is_some()).count();
     assert_eq!(named, RESOURCES.len(), "a tool names a resource that is not there");
 }
 

@@ -2,10 +2,7 @@
 
 use base::error::ToolError;
 use contract::meta::{Effect, Meta, Mode, Role, Tier};
-use raspi_mcp::registry::{
-    context::Context,
-    tool::{Entry, Tool},
-};
+use raspi_mcp::registry::{context::Context, row::Row, tool::Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -16,20 +13,20 @@ use std::{
 };
 use tokio::sync::{Semaphore, watch};
 
-pub static TOOLS: &[Entry] = &[
-    Entry::of::<Echo>(),
-    Entry::of::<Hold>(),
-    Entry::of::<Stream>(),
-    Entry::of::<Talk>(),
-    Entry::of::<Panics>(),
-    Entry::of::<PanicsElsewhere>(),
-    Entry::of::<Steps>(),
-    Entry::of::<Big>(),
-    Entry::of::<Write>(),
-    Entry::of::<Deed>(),
-    Entry::of::<Ask>(),
-    Entry::of::<AskWith>(),
-    Entry::of::<AdminOnly>(),
+pub static TOOLS: &[Row] = &[
+    Row::of::<Echo>(),
+    Row::of::<Hold>(),
+    Row::of::<Stream>(),
+    Row::of::<Talk>(),
+    Row::of::<Panics>(),
+    Row::of::<PanicsElsewhere>(),
+    Row::of::<Steps>(),
+    Row::of::<Big>(),
+    Row::of::<Write>(),
+    Row::of::<Deed>(),
+    Row::of::<Ask>(),
+    Row::of::<AskWith>(),
+    Row::of::<AdminOnly>(),
 ];
 
 /// What the tools of one server wait for and report to.

@@ -29,7 +29,7 @@ use raspi_mcp::{
     audit::Filter,
     daemon::{self, Running, Serve},
     log::Ring,
-    registry::{Registry, tool::Entry},
+    registry::{Registry, row::Row},
     rpc::{
         mcp::{
             appliance::Appliance,
@@ -86,7 +86,7 @@ impl Pi {
 
     /// A server whose settings differ from the defaults.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        let slices: Vec<&'static [Entry]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
+        let slices: Vec<&'static [Row]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
         Self::of(Registry::new(&slices), Arc::new(Appliance::default()), change).await
     }
 
@@ -122,7 +122,7 @@ impl Pi {
     pub async fn of_site(site: &[(&str, &str)]) -> (Self, Sources) {
         let root = TempDir::new().unwrap();
         let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-        let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
+        let tools = registry.rows().map(|entry| (entry.name(), entry.meta.mode)).collect();
         let mut sources = Sources::new(Places::below(root.path()), tools);
         let flags = [("board", "simulated"), ("agent", "inprocess"), ("http.listen", "127.0.0.1:0")];
         let flag = |(key, value): (&str, &str)| Flag { key: key.into(), value: value.into(), flag: key.into() };

@@ -19,8 +19,8 @@ async fn the_whole_descriptor_comes_with_what_this_caller_may_do() {
     assert_eq!(names, ["gpio.write_pin", "system.get_clock", "exec.run"]);
     for tool in tools {
         let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-        let (entry, _) = registry.names.resolve(tool["name"].as_str().unwrap()).unwrap();
-        let promised = descriptor(entry);
+        let (entry, _) = registry.resolve(tool["name"].as_str().unwrap()).unwrap();
+        let promised = descriptor(&entry);
         for (part, value) in promised.as_object().unwrap().iter().filter(|(part, _)| *part != "_meta") {
             assert_eq!(&tool["descriptor"][part], value, "{} {part}", entry.name());
         }

@@ -6,7 +6,7 @@ use crate::{
     access::{caller::Caller, way},
     actions::{Does, Ruling, Words, of_call},
     config::{Grant, Settings},
-    meta::{Environment, Meta, Mode, Tier},
+    meta::{Declaration, Environment, Mode, Tier},
 };
 use base::error::ToolError;
 use serde_json::Value;
@@ -64,13 +64,13 @@ impl Policy {
     }
 
     /// Whether `caller` has the tool's role, or a grant that names it.
-    pub fn has_role(&self, meta: &Meta, caller: &Caller) -> bool {
+    pub fn has_role(&self, meta: &Declaration<'_>, caller: &Caller) -> bool {
         caller.role >= meta.role
             || self.grants(meta.name, Some(&caller.principal)).any(|grant| !grant.callers.is_empty())
     }
 
     /// Whether the tool's namespace is on, for `caller`.
-    pub fn has_namespace(&self, meta: &Meta, caller: Option<&str>) -> bool {
+    pub fn has_namespace(&self, meta: &Declaration<'_>, caller: Option<&str>) -> bool {
         meta.tier == Tier::Fundamental
             || self.enabled.contains(meta.namespace())
             || self.grants(meta.name, caller).next().is_some()
@@ -83,7 +83,7 @@ impl Policy {
 
     /// The mode from the configuration, or the tool's own default. For a tool whose calls differ, that of the least
     /// restricted call.
-    pub fn mode(&self, meta: &Meta) -> Mode {
+    pub fn mode(&self, meta: &Declaration<'_>) -> Mode {
         self.words().judge_mildest(meta.name, meta.mode).mode
     }
 
@@ -92,7 +92,7 @@ impl Policy {
     ///
     /// # Errors
     /// `permission_denied`, naming the entry that forbids it.
-    pub fn judge(&self, meta: &Meta, args: &Value) -> Result<Mode, ToolError> {
+    pub fn judge(&self, meta: &Declaration<'_>, args: &Value) -> Result<Mode, ToolError> {
         let ruling = self.words().judge(meta.name, args, meta.mode);
         if ruling.mode != Mode::Deny {
             return Ok(ruling.mode);
@@ -101,12 +101,12 @@ impl Policy {
     }
 
     /// Why a tool is off for everybody, or `None` when it is on.
-    pub fn off(&self, meta: &Meta) -> Option<ToolError> {
+    pub fn off(&self, meta: &Declaration<'_>) -> Option<ToolError> {
         self.off_for(meta, None)
     }
 
     /// As [`Policy::off`], for one caller, which a grant may name.
-    pub fn off_for(&self, meta: &Meta, caller: Option<&str>) -> Option<ToolError> {
+    pub fn off_for(&self, meta: &Declaration<'_>, caller: Option<&str>) -> Option<ToolError> {
         let name = meta.name;
         let mildest = self.words().judge_mildest(name, meta.mode);
         let error = if self.disabled.contains(name) || self.disabled.contains(meta.namespace()) {
@@ -132,7 +132,7 @@ impl Policy {
     ///
     /// # Errors
     /// `permission_denied` with `details.tool`, and `required_role` when the role is missing.
-    pub fn admit(&self, meta: &Meta, caller: &Caller) -> Result<(), ToolError> {
+    pub fn admit(&self, meta: &Declaration<'_>, caller: &Caller) -> Result<(), ToolError> {
         if !self.has_role(meta, caller) {
             let (name, needs, has) = (meta.name, meta.role.name(), caller.role.name());
             return Err(ToolError::denied(format!("{name} needs role {needs}; this caller is {has}"))
@@ -146,7 +146,7 @@ impl Policy {
 }
 
 /// The error for a denied call with these `actions`.
-fn denied(meta: &Meta, ruling: &Ruling<'_>, actions: &[&str]) -> ToolError {
+fn denied(meta: &Declaration<'_>, ruling: &Ruling<'_>, actions: &[&str]) -> ToolError {
     let (name, source) = (meta.name, ruling.source());
     let error = match source.as_ref().filter(|_| ruling.name != Some(name)) {
         None => ToolError::denied(format!("{name} is denied by policy"))

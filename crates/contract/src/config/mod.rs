@@ -48,7 +48,7 @@ pub use places::{Places, SERVER_USER};
 pub use reload::{Reload, fragment_of};
 pub use sections::{
     Access, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel, LogTarget,
-    PlaceSettings, Policy, Process, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
+    PlaceSettings, Policy, Process, Profile, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
     allow::{Grant, is_caller},
     exec::{CommandSetting, EXEC_USER},
     files::{FileRoot, is_grantable, wrong_grants},

@@ -7,6 +7,7 @@ use super::{
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
+use crate::meta::Mode;
 use std::path::Path;
 
 /// The violated rules, each at the place of the key that violates it.
@@ -67,6 +68,17 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
             "places.state_dir lies in places.agent_state_dir; the server must not write where the agent keeps its keys"
                 .into(),
         );
+    }
+    for tool in ["tools.run", "tools.run_read"] {
+        if settings.policy.get(tool) == Some(&Mode::Ask) {
+            broken(
+                &["policy"],
+                format!(
+                    "policy.\"{tool}\" cannot be \"ask\": a call through it is judged as the tool that it names; set \"ask\" for \
+                     that tool, or \"deny\" to switch {tool} off"
+                ),
+            );
+        }
     }
     for message in files::overlaps(settings, draft.configuration()) {
         broken(&["files.roots"], message);

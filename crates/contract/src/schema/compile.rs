@@ -6,23 +6,38 @@ use super::{
 };
 use regex_lite::Regex;
 use serde_json::{Map, Value};
+use std::cell::Cell;
 
 /// Maximum nesting of schemas, including `$ref`. This program's schemas are inlined, and one that refers to itself
 /// would not end.
 const DEEPEST: usize = 32;
+/// How many parts a schema may have, each `$ref` counted as often as it is used: references to references double with each
+/// step. Our largest has a few hundred.
+const LARGEST: usize = 10_000;
+
+/// The schema as a whole, for `$ref`.
+struct Root<'a> {
+    schema: &'a Value,
+    parts: Cell<usize>,
+}
 
 impl Checker {
     /// # Errors
     /// A sentence naming the keyword that is unknown or has an invalid value.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        Node::of(schema, schema, 0).map(Self)
+        let root = Root { schema, parts: Cell::new(0) };
+        Node::of(schema, &root, 0).map(Self)
     }
 }
 
 impl Node {
-    fn of(schema: &Value, root: &Value, depth: usize) -> Result<Self, String> {
+    fn of(schema: &Value, root: &Root<'_>, depth: usize) -> Result<Self, String> {
         if depth > DEEPEST {
             return Err(format!("a schema nests more than {DEEPEST} deep"));
+        }
+        root.parts.set(root.parts.get() + 1);
+        if root.parts.get() > LARGEST {
+            return Err(format!("a schema has more than {LARGEST} parts"));
         }
         let words = match schema {
             Value::Bool(all) => return Ok(Self { never: !all, ..Self::default() }),
@@ -42,7 +57,7 @@ impl Node {
         word: &str,
         value: &Value,
         words: &Map<String, Value>,
-        root: &Value,
+        root: &Root<'_>,
         of: &impl Fn(&Value) -> Result<Node, String>,
     ) -> Result<(), String> {
         let bad = || format!("{word} cannot be {value}");
@@ -56,7 +71,7 @@ impl Node {
             _ if word.starts_with("x-") => {}
             "$ref" => {
                 let pointer = value.as_str().and_then(|text| text.strip_prefix('#')).ok_or_else(bad)?;
-                self.all.push(of(root.pointer(pointer).ok_or_else(bad)?)?);
+                self.all.push(of(root.schema.pointer(pointer).ok_or_else(bad)?)?);
             }
             "type" => {
                 let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);

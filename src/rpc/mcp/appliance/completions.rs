@@ -61,8 +61,11 @@ async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<St
         }
         // Only tools that this caller's role may use: it has no records of others.
         "tool" => {
-            let metas = asked.server.pipeline.registry.entries().map(|entry| entry.meta);
-            metas.filter(|meta| meta.role <= asked.caller.role).map(|meta| meta.name.to_owned()).collect()
+            let entries = asked.server.pipeline.registry.entries();
+            entries
+                .filter(|entry| entry.meta().role <= asked.caller.role)
+                .map(|entry| entry.name().to_owned())
+                .collect()
         }
         "limit" => owned(&["10", "20", "50", "100"]),
         // Only for callers that may read the resource. Empty without systemd.

@@ -108,8 +108,8 @@ async fn run(asked: &Asked, address: Address) -> Result<Finished, ToolError> {
 
 fn admitted<T>(asked: &Asked, show: impl Fn(&Known, &str) -> Option<T>) -> Vec<T> {
     let pipeline = &asked.server.pipeline;
-    let may = |known: &&Known| known.admit(pipeline, &asked.caller).ok().map(|meta| meta.title);
-    RESOURCES.iter().filter_map(|known| show(known, may(&known)?)).collect()
+    let may = |known: &&Known| known.admit(pipeline, &asked.caller).ok().map(|entry| entry.meta().title.to_owned());
+    RESOURCES.iter().filter_map(|known| show(known, &may(&known)?)).collect()
 }
 
 fn name(known: &Known) -> &'static str {

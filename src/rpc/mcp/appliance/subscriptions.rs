@@ -92,8 +92,8 @@ async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, addre
     let registry = &server.pipeline.registry;
     let entry = address.resource.entry(registry)?;
     let args = Value::Object(address.args.clone());
-    let admitted = services.policy.get().admit(entry.meta, caller);
-    let Err(refusal) = admitted.and_then(|()| registry.prepare(entry, args.clone()).map(drop)) else {
+    let admitted = services.policy.get().admit(&entry.meta(), caller);
+    let Err(refusal) = admitted.and_then(|()| entry.prepare(args.clone()).map(drop)) else {
         return Ok(());
     };
     let call = Call {

@@ -105,7 +105,7 @@ impl Drop for Bench {
 }
 
 fn known() -> Vec<(&'static str, Mode)> {
-    Registry::new(raspi_mcp::tools::NAMESPACES).entries().map(|entry| (entry.name(), entry.meta.mode)).collect()
+    Registry::new(raspi_mcp::tools::NAMESPACES).rows().map(|entry| (entry.name(), entry.meta.mode)).collect()
 }
 
 /// One row of a table.

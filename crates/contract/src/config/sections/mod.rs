@@ -45,5 +45,5 @@ pub use process::Process;
 pub use service::Service;
 pub use socket::Socket;
 pub use tls::Tls;
-pub use tools::Tools;
+pub use tools::{Profile, Tools};
 pub use update::UpdateSettings;

@@ -1,7 +1,7 @@
 //! `[tools]`: namespaces and tools that are on, off, or open one at a time.
 
 use crate::config::{
-    declare::section,
+    declare::{choice, section},
     key::InState,
     kind::Kind,
     sections::allow::{GRANTS, Grant},
@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 section! {
     /// Which tools there are. A fresh server only reads.
     [tools] pub struct Tools {
+        /// Which tools `tools/list` gives. `default` leaves out those that are seldom needed, so that a model reads less;
+        /// `tools.search` finds them, and `tools.run_read` and `tools.run` call them. `all` gives every tool.
+        profile: Profile = Profile::Default, Profile::KIND, InState::Free;
         /// Namespaces whose writing tools are on. Everything else only reads.
         enable: BTreeSet<String> = BTreeSet::new(), Kind::Namespaces, InState::Fewer;
         /// Tools and whole namespaces that are off: what they are there for is denied, whichever tool does it.
@@ -19,5 +22,13 @@ section! {
         /// the entries of its lists for that tool alone; `for` lets callers have it whatever their role.
         /// `tools.disable` and `policy` stay above it.
         allow: Vec<Grant> = Vec::new(), Kind::Tables(&GRANTS), InState::Never;
+    }
+}
+
+choice! {
+    /// `tools.profile`: which tools `tools/list` gives. Every tool can be called.
+    pub enum Profile {
+        Default = "default",
+        All = "all",
     }
 }

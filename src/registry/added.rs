@@ -1,0 +1,72 @@
+//! Tools that are added while the server runs: their texts, schemas and handler are owned, and go when they are removed.
+
+use super::{
+    context::Context,
+    names,
+    tool::{Prepared, Reply},
+};
+use base::error::ToolError;
+use contract::{meta::OwnedMeta, schema::Checker};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Does the work of a tool that is no part of this program.
+pub trait Handler: Send + Sync + 'static {
+    /// Runs one call. `args` fit the tool's input schema. Deadline, cancellation and audit are as for [`super::tool::Tool::call`].
+    fn call<'a>(&'a self, cx: &'a Context, args: Value) -> Reply<'a>;
+}
+
+pub(super) struct Added {
+    pub meta: OwnedMeta,
+    pub input: Value,
+    /// Null: results are not described.
+    pub output: Value,
+    handler: Arc<dyn Handler>,
+}
+
+impl Added {
+    /// # Errors
+    /// `invalid_argument`: the name has no form that every client takes, a schema uses a keyword that is not executed, or the
+    /// arguments are no object.
+    pub fn new(
+        meta: OwnedMeta,
+        input: Value,
+        output: Value,
+        handler: impl Handler,
+    ) -> Result<(Self, Checker), ToolError> {
+        let name = meta.declaration().name;
+        names::check(name).map_err(|why| ToolError::invalid(format!("{name} cannot be the name of a tool: {why}")))?;
+        let bad = |which: &str, why: &str| ToolError::invalid(format!("the {which} of {name} cannot be used: {why}"));
+        let checker = Checker::new(&input).map_err(|why| bad("inputSchema", &why))?;
+        for (which, schema) in [("inputSchema", &input), ("outputSchema", &output)] {
+            if (which == "inputSchema" || !schema.is_null()) && schema["type"] != "object" {
+                return Err(bad(which, "its type is not \"object\""));
+            }
+        }
+        if !output.is_null() {
+            Checker::new(&output).map_err(|why| bad("outputSchema", &why))?;
+        }
+        Ok((Self { meta, input, output, handler: Arc::new(handler) }, checker))
+    }
+
+    pub fn prepare(&self, args: Value) -> Box<dyn Prepared> {
+        Box::new(Ready { handler: Arc::clone(&self.handler), args })
+    }
+}
+
+struct Ready {
+    handler: Arc<dyn Handler>,
+    args: Value,
+}
+
+impl Prepared for Ready {
+    fn permit(&self, _cx: &Context) -> Result<(), ToolError> {
+        Ok(())
+    }
+    fn asks(&self) -> bool {
+        true
+    }
+    fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a> {
+        Box::pin(async move { self.handler.call(cx, self.args).await })
+    }
+}
