@@ -61,7 +61,7 @@ pub fn blocks(root: &Root) -> io::Result<Vec<Block>> {
 pub struct Mount {
     pub dev: String,
     pub point: String,
-    /// The mount or its file system is read-only.
+    /// The file system itself is read-only, so that no mount of it can be written.
     pub read_only: bool,
 }
 
