@@ -1,5 +1,5 @@
-//! Block devices as the kernel lists them: `/sys/block` (Documentation/ABI/stable/sysfs-block), mountinfo (proc_pid_mountinfo(5)), and the
-//! kernel's command line.
+//! Block devices as the kernel lists them: `/sys/block` (Documentation/ABI/stable/sysfs-block), mountinfo
+//! (proc_pid_mountinfo(5)), and the kernel's command line.
 
 use base::os::Root;
 use std::io;
