@@ -79,7 +79,7 @@ struct Kept {
 pub struct Since {
     /// Oldest first.
     pub lines: Vec<LogLine>,
-    /// Number of matching lines that are missing: too many, or already overwritten.
+    /// Number of missing lines: matching lines over the limit, plus all overwritten lines, whether they matched or not.
     pub left_out: u64,
 }
 

@@ -1,6 +1,6 @@
 //! A ledger decorator: counts every recorded call, and notifies subscribers of the audit.
 //!
-//! It sees every call with its outcome, including refusals and panics.
+//! It is the one place that sees every call with its outcome, including refusals and panics.
 
 use crate::{
     audit::ledger::{AuditEntry, Intent, Ledger},

@@ -15,7 +15,7 @@ use std::{
 
 /// Clears the screen and the scrollback.
 const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
-/// Most addresses shown.
+/// Most addresses shown: a person does not choose from more.
 const MOST_ADDRESSES: usize = 6;
 
 /// The machine and where its claim is stored.

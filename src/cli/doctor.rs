@@ -32,7 +32,7 @@ use std::{
 };
 use update::bundle::Manifest;
 
-/// Timeout for an answer about status.
+/// Timeout for an answer about status. Whoever has not answered by then is taken to hang.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]

@@ -6,13 +6,14 @@ use base::{error::ToolError, reload_on_change::ReloadOnChange};
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use std::{error::Error, fs, io, path::PathBuf, sync::Arc, time::Duration};
 
-/// Connect timeout.
+/// Connect timeout: connecting takes longer only if nothing answers.
 const CONNECT: Duration = Duration::from_secs(10);
 /// TCP keep-alive interval: a vanished peer is detected after about four of these.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 /// Used without `--token-file`. Never a flag: all users of a machine can read its command lines.
 pub const TOKEN_VARIABLE: &str = "RASPI_MCP_TOKEN";
-/// Read timeout: longer than any tool may run, including an approval before it.
+/// Read timeout: longer than any tool may run, including an approval before it. A server that is silent for so long is
+/// gone.
 const SILENCE: Duration = Duration::from_secs(900);
 const LARGEST_TOKEN: usize = 16 * 1024;
 

@@ -3,7 +3,6 @@
 //!
 //! A peer has a budget of [`PATIENCE`] for blocked writes. Waiting consumes it; each byte that the peer accepts
 //! restores some, at [`LEAST_RATE`]. A timer runs only while a write waits.
-//! at [`LEAST_RATE`]. There is a timer only while a write waits.
 
 use contract::access::seats::Seat;
 use std::{

@@ -81,9 +81,9 @@ impl Machine for RealMachine {
             PowerAction::Reboot => "reboot",
             PowerAction::Shutdown => "poweroff",
         };
-        // Not over the bus, which a machine that needs a restart may have lost: systemctl falls back to signals to the
-        // first process. `--no-block` returns as soon as systemd has queued it; systemd then stops services in order,
-        // this one too.
+        // Not over the bus, which a machine that needs a restart may have lost: systemctl, as root, also reaches the
+        // first process directly. `--no-block` returns as soon as systemd has queued it; systemd then stops services in
+        // order, this one too.
         self.run("systemctl", &["--no-block", verb])
     }
 

@@ -48,7 +48,7 @@ pub struct AgentPolicy {
     pub services: Vec<String>,
     /// MCP clients whose elicitation counts as a person's answer.
     pub elicitation_clients: Vec<String>,
-    /// Parts of the configuration that were not understood. Until they are fixed every operation is refused.
+    /// Parts of the configuration that were not understood. Until they are fixed, all that is not a read is refused.
     pub faults: Vec<String>,
     /// Limit of reboots: a machine that reboots more often cannot be reached to be repaired.
     pub reboots_per_hour: usize,

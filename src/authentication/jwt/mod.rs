@@ -31,7 +31,7 @@ pub struct Bearer {
     /// `sub`.
     pub subject: String,
     pub role: Role,
-    /// The token is refused after this time: `exp` plus the allowed skew.
+    /// The token is refused from this time on: `exp` plus the allowed skew.
     pub until: OffsetDateTime,
 }
 

@@ -106,6 +106,7 @@ impl Priority {
 #[serde(try_from = "u16")]
 pub struct Seconds(u16);
 
+/// In seconds. A client that wants to follow for longer has better means.
 const LONGEST: u16 = 300;
 
 impl Seconds {

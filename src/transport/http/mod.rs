@@ -182,7 +182,7 @@ impl App {
     }
 
     /// Whether a Host that is not configured means this server: the address that the request came to, a name in the
-    /// certificate, or the machine's own name.
+    /// certificate (which no other server can present), or the machine's own name.
     fn goes_by(&self, host: &str, peer: Peer) -> bool {
         self.tls.as_ref().is_some_and(|tls| peer.came_to(host) || tls.now().is_for(host) || self.is_called(host))
     }

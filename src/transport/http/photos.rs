@@ -1,7 +1,7 @@
 //! `GET /photos/{name}`: a photo as a file, for a browser or a program with a token.
 //!
 //! This is a call of `camera.get_photo`: role, policy, rate limit and audit apply. A token is required on loopback too,
-//! because any page in a browser could embed such an address as an image.
+//! because such addresses are passed on, and any page in a browser could embed one as an image.
 
 use super::{App, post};
 use crate::{

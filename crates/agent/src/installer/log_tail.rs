@@ -18,8 +18,8 @@ const UNIT: &str = "raspi-mcp.service";
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Installer {
-    /// The newest lines of this boot that fit, oldest first, with secrets masked; `None` when there is no journal or
-    /// reading timed out.
+    /// The newest lines of this boot that fit, oldest first, with secrets masked. At the time limit, the lines read so
+    /// far. `None` when there is no journal, or no line was read.
     pub(crate) async fn log_tail(&self) -> Option<String> {
         let root = &self.settings.root;
         // A simulated machine has no journal; the one found would be the host's.
@@ -45,7 +45,7 @@ async fn read(root: &Root, lines: &mut Vec<String>) -> io::Result<()> {
     while let Some(line) = reading.next().await? {
         let said = format!("{}: {}", line.identifier.as_deref().unwrap_or("-"), redact_text(&line.message));
         let fits = said.len() < room;
-        // Of a single line that is too long, the end is kept.
+        // A newest line that is too long by itself is taken all the same; its end is recorded.
         if fits || lines.is_empty() {
             room = room.saturating_sub(said.len() + 1);
             lines.push(said);

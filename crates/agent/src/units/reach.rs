@@ -10,7 +10,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Units examined per job; a service of a usual system leads to some dozens.
 const LARGEST: usize = 512;
-/// Active since boot with everything that they pull in, including the protected units, which conflict with none of it.
+/// Targets that are active since boot, as are the units that belong to them, the protected ones included. What such a
+/// target pulls in conflicts with none of those units, so that starting it again is not followed.
 const FOUNDATION: &[&str] =
     &["sysinit.target", "basic.target", "local-fs.target", "network.target", "network-online.target"];
 

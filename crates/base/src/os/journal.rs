@@ -128,7 +128,7 @@ pub struct Reading {
     overlong: bool,
     /// A line beyond the requested range was read, so no later one is needed.
     pub is_beyond: bool,
-    /// Lines longer than `LONGEST_LINE`, or with unknown content.
+    /// Number of lines longer than `LONGEST_LINE`, or that are not JSON in the expected form.
     pub left_out: u64,
     complaint: JoinHandle<String>,
 }

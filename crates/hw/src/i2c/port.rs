@@ -69,7 +69,7 @@ pub enum Fault {
     Lacks(Lack),
     /// Its driver refuses this length or protocol, despite its functionality.
     Refused(io::Error),
-    /// Another call occupied the bus for this time.
+    /// Another call did not release the bus in time. This one waited for so long.
     Queue(Duration),
     Other(io::Error),
 }

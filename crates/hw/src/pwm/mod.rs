@@ -148,7 +148,7 @@ pub struct Report {
 pub struct Measured {
     /// Whole periods measured.
     pub periods: u64,
-    /// The delay of the latest edge, in microseconds.
+    /// The largest delay of an edge, in microseconds.
     pub latest_edge_us: f64,
 }
 

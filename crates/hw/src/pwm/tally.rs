@@ -86,7 +86,7 @@ impl Tally {
         }
     }
 
-    /// The delay of the latest edge.
+    /// The largest delay of an edge.
     pub fn worst(&self) -> Duration {
         self.worst
     }

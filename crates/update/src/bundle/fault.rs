@@ -24,7 +24,8 @@ pub enum Fault {
     /// The bytes do not match the signed hash.
     #[error("{what} has another SHA-256 than the one that was signed")]
     Hash { what: String },
-    /// The decompressor failed, or its output has the wrong size.
+    /// A stored block of the wrong length, a frame that is not allowed, an error of the decompressor, or an output of the
+    /// wrong size.
     #[error("{what} cannot be unpacked: {problem}")]
     Unpack { what: String, problem: String },
     /// A boot image with a file that would change the board's own bootloader.

@@ -18,7 +18,7 @@ pub struct Manifest {
     pub product: String,
     /// A semantic version, for people and for `target_version`.
     pub version: String,
-    /// Incremented with every release of a product; determines which release is newer.
+    /// Rises with every release of a product; determines which release is newer.
     pub counter: u64,
     pub channel: String,
     /// The partition layout, such as `mbr-ab-1`; must be the card's.
@@ -30,7 +30,7 @@ pub struct Manifest {
     pub min_eeprom: Option<u64>,
     /// Seconds since 1970.
     pub created: u64,
-    /// Seconds since 1970; not installed after that.
+    /// Seconds since 1970; not installed from then on.
     pub expires: u64,
     /// Once this is committed, images with a smaller counter may not be started again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

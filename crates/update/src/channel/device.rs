@@ -6,8 +6,8 @@ use ring::{
     hmac,
 };
 
-/// Key material mixed with the machine's id, which is confidential (machine-id(5)) and cannot be recovered from the
-/// result.
+/// The name that is hashed with the machine's id as the key. The id is confidential (machine-id(5)) and cannot be
+/// recovered from the result.
 const APPLICATION: &[u8] = b"raspi-mcp rollout 1";
 
 /// A number that is stable for the life of an installation, and reveals nothing about it.

@@ -32,7 +32,7 @@ pub struct Index {
     pub sequence: u64,
     /// Seconds since 1970.
     pub created: u64,
-    /// Seconds since 1970; not accepted after that.
+    /// Seconds since 1970; not accepted from then on.
     pub expires: u64,
     /// Why nothing is installed from this channel for now.
     #[serde(default, skip_serializing_if = "Option::is_none")]

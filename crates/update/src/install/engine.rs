@@ -360,7 +360,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Records why it ended early, if it is recorded. That it can be resumed is recorded already.
+    /// Records why the install ended early, if its beginning is recorded. That it can be resumed is recorded already.
     fn interrupted(&self, why: &ToolError) {
         if self.begun
             && let Err(error) = self.site.record.interrupted(&why.message)

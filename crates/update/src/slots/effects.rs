@@ -73,7 +73,7 @@ fn newest(ids: &mut Vec<String>, id: String, most: usize) {
     ids.drain(..ids.len().saturating_sub(most));
 }
 
-/// What ended the trial's boot, in words, and whether it was a requested restart.
+/// What ended the trial's boot: the cause's name (`orderly` for a requested restart), and a sentence with it.
 pub(super) fn cause(state: &State, seen: &Evidence) -> (String, String) {
     let last = state.update.as_ref().and_then(|update| update.trials.last());
     if let Some(asked) =

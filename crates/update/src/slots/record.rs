@@ -54,7 +54,8 @@ impl Store {
         let mut faults = Vec::new();
         let mut found: Option<(u64, u64, Vec<u8>)> = None;
         let mut unread = Vec::new();
-        // The very first write goes to the first copy: if that is empty, nothing was ever recorded.
+        // The first write of all goes to the first copy, the second one to the other. So a torn copy beside an empty one
+        // is a first write that was cut: nothing was recorded before.
         let lost = copies.iter().all(|copy| matches!(copy, Ok(Copy::Torn(_))));
         for (copy, read) in (0..).zip(copies) {
             match read {

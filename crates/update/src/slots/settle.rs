@@ -149,7 +149,7 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
             let before = running.filter(|_| case == Case::ChainLost).map(Act::Default).into_iter().collect();
             (Step { before, ..plain(next) }, Standing::Normal)
         }
-        // The running version is not recorded either: a write would mark the record as intact.
+        // Nothing is written, not even the running version: a write would mark the record as intact.
         Case::Unrecorded => (Step::default(), Standing::Unrecorded),
     }
 }

@@ -215,7 +215,8 @@ pub struct Verdict {
     pub log_tail: Option<String>,
 }
 
-/// A version that is not installed again automatically; a failed one not at all without a person.
+/// A version that is not installed again automatically. One that failed is not installed at all; one that a person took
+/// back (`by_person`) is installed if a person asks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blocked {
     pub manifest: Digest,

@@ -71,8 +71,8 @@ impl Act {
     }
 }
 
-/// Sector 0 first, in a write of its own: if the rest is torn, there is no file system already. Does nothing if it is
-/// zero.
+/// Sector 0 first, in a write of its own: if the rest is torn, there is no file system already. Does nothing if sector
+/// 0 is zero.
 fn zero_head(disk: &dyn Disk, flow: &dyn BootFlow, slot: Slot) -> Result<(), ToolError> {
     let seen = flow.evidence();
     if seen.default != Some(slot.other()) || seen.running() == Some(slot) {

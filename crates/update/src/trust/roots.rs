@@ -15,7 +15,7 @@ pub struct RootFile {
     pub version: u64,
     /// Seconds since 1970.
     pub created: u64,
-    /// Seconds since 1970; signs nothing new after that.
+    /// Seconds since 1970; signs nothing new from then on.
     pub expires: u64,
     /// Without duplicates; at most 32.
     pub keys: Vec<PublicKey>,

@@ -28,7 +28,8 @@ const END: Duration = Duration::from_secs(12);
 /// Limit for reading the rest of the pipes after all writers have ended.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long the agent waits after it told a command to end, before it gives up.
+/// How much longer than a command's own limit the server waits for the agent's answer: the agent may take `END` and
+/// `DRAIN` after that limit.
 pub const AFTER_LIMIT: Duration = Duration::from_secs(15);
 
 /// A command that the server wants to run. It runs until it ends, [`StopCommand`](super::StopCommand) ends it, or this

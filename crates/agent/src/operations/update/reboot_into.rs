@@ -75,7 +75,7 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
     let record = system.record.clone();
     blocking::run("update", move |_| {
         record.step(|state| slots::plan_restart(state, plan, ""))?;
-        // Armed again: a slot armed in an earlier boot may have been forgotten since.
+        // Armed again: the boot chain may have lost what was armed in an earlier boot.
         record.step(slots::rearm)
     })
     .await?;

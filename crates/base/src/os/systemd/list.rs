@@ -25,7 +25,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Maps systemd's word; an unknown one counts as a similar state that is neither up nor down.
+    /// Maps systemd's word. One that this version does not know counts as `maintenance`: neither active nor inactive.
     pub fn of(word: &str) -> Self {
         match word {
             "active" => Self::Active,
@@ -52,7 +52,7 @@ impl Status {
         }
     }
 
-    /// Neither `inactive` nor `failed`: some process of it may be running.
+    /// Neither `inactive` nor `failed`: a part of it may be running.
     pub fn is_up(self) -> bool {
         !matches!(self, Self::Inactive | Self::Failed)
     }

@@ -50,8 +50,8 @@ struct Reading {
 
 impl Systemd {
     /// The share of `cores` processors that `unit` used, 0-100, and the interval: since the last reading if that is 0.5
-    /// to 60 s old, otherwise since the unit started, `running` ago. `used` is CPUUsageNSec; `None` when the interval
-    /// is too short.
+    /// to 60 s old, otherwise since the unit started, `running` ago; in seconds. `used` is CPUUsageNSec; `None` when the
+    /// interval is 0.
     pub fn cpu_percent(
         &self,
         unit: &str,

@@ -6,8 +6,8 @@ use crate::os::Root;
 /// Limit of processes per service; beyond it there is no sum, rather than a partial one.
 const PROCESSES: usize = 1024;
 
-/// In bytes; pages shared between processes count for each. `None` when a process cannot be read, or there are too
-/// many.
+/// In bytes; pages shared between processes count for each. `None` when the group cannot be read or is empty, has more
+/// than 1024 processes, or a process' status cannot be parsed.
 ///
 /// `group` is the service's ControlGroup, below the unified hierarchy or the one of systemd's own name (cgroups(7)).
 pub fn of_group(root: &Root, group: &str) -> Option<u64> {

@@ -22,8 +22,8 @@ impl State {
     /// What dist/boot/boot.cmd assumes without a valid copy.
     pub const LOST: Self = Self { seq: 0, first: Slot::A, left: Tries { a: ALL_TRIES, b: ALL_TRIES } };
 
-    /// The slot that the next boot starts: the first in order that has boots left, or the first of all when none has
-    /// (then both get all boots back).
+    /// The slot that the next boot starts: the first in order that has boots left, or A when none has (boot.cmd then
+    /// resets the order, and gives both slots all their boots back).
     pub fn next(&self) -> Slot {
         [self.first, self.first.other()].into_iter().find(|slot| self.left.of(*slot) > 0).unwrap_or(Slot::A)
     }

@@ -1,5 +1,5 @@
-//! Block devices as the kernel lists them: `/sys/block` (Documentation/ABI/stable/sysfs-block), mountinfo (proc_pid_mountinfo(5)), and the
-//! kernel's command line.
+//! Block devices as the kernel lists them: `/sys/block` (Documentation/ABI/stable/sysfs-block), mountinfo
+//! (proc_pid_mountinfo(5)), and the kernel's command line.
 
 use base::os::Root;
 use std::io;
@@ -61,7 +61,7 @@ pub fn blocks(root: &Root) -> io::Result<Vec<Block>> {
 pub struct Mount {
     pub dev: String,
     pub point: String,
-    /// The mount or its file system is read-only.
+    /// The file system itself is read-only, so that no mount of it can be written.
     pub read_only: bool,
 }
 
