@@ -43,6 +43,10 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
     let mut rows = Vec::new();
     for namespace in fs::read_dir("schemas")? {
         let namespace = namespace?;
+        // The error codes are a file, and what was released is hidden.
+        if !namespace.file_type()?.is_dir() || namespace.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
         for file in fs::read_dir(namespace.path())? {
             let path = file?.path();
             let operation = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

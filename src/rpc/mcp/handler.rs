@@ -48,7 +48,8 @@ pub struct Handler {
 }
 
 const INSTRUCTIONS: &str = "Operates the machine this server runs on, usually a Raspberry Pi. Start with \
-system.get_basic_info and system.get_health_snapshot. tools.search finds tools and says why one is off. Writes are off \
+system.get_basic_info and system.get_health_snapshot. The list has the usual tools; tools.search finds the others, which \
+tools.run_read and tools.run call, and says why one is off. Writes are off \
 until the owner enables them; risky ones wait for a person's approval, which only the owner can give, outside this \
 conversation. Errors carry a hint: follow it.";
 

@@ -10,7 +10,7 @@ use crate::{
     tools::bounded,
 };
 use base::{error::ToolError, os::blocking};
-use contract::meta::{Effect, Meta};
+use contract::meta::{Effect, Listing, Meta};
 use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,7 @@ impl Tool for Delete {
         name: "files.delete",
         title: "Delete a file or folder",
         description: "Delete a file, or a folder with all that is in it, in one of the configured folders.\n\nUse when: something there has to go for good.\n\nReturns: how much went.\n\nTip: dry_run says first what would go.",
+        listing: Listing::Extra,
         effect: Effect::Write { destructive: true, idempotent: false },
         dry_run: true,
         estimated_tokens: 100,

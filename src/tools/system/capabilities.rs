@@ -131,9 +131,11 @@ async fn read(cx: &Context) -> Capabilities {
     let services = &cx.services;
     let tools = cx.registry.tools();
     let metas = || tools.newest().map(|entry| entry.meta());
+    // What only calls other tools uses no module.
+    let users = || tools.newest().filter(|entry| !entry.carries()).map(|entry| entry.meta());
     let on = |meta: &Declaration<'_>| services.policy.held().admit(meta, &cx.caller).is_ok();
     let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Declaration<'_>) -> bool| {
-        let mut users = metas().filter(|meta| uses(meta)).peekable();
+        let mut users = users().filter(|meta| uses(meta)).peekable();
         let (exist, enabled) = (users.peek().is_some(), users.any(|meta| on(&meta)));
         match found {
             Err(reason) => ModuleOut { available: false, enabled: false, devices: Vec::new(), reason: Some(reason) },

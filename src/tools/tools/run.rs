@@ -42,6 +42,7 @@ impl Tool for Run {
         title: "Run an unlisted tool",
         description: "Call any tool by name.\n\nUse when: tools.search found a tool that changes something and is not in your list.\n\nReturns: that tool's answer.\n\nNote: its role, policy and approval hold.",
         effect: Effect::Write { destructive: true, idempotent: false },
+        open_world: true,
         tags: &["discovery"],
         ..Meta::READ
     };

@@ -18,6 +18,7 @@ impl Tool for RunRead {
         name: "tools.run_read",
         title: "Run an unlisted read",
         description: "Call a tool that only reads, by name.\n\nUse when: tools.search found one that is not in your list.\n\nReturns: that tool's answer.",
+        open_world: true,
         tags: &["discovery"],
         ..Meta::READ
     };

@@ -1,5 +1,6 @@
 //! The front door, as conversations: the same cases through every way in.
 
+mod added;
 mod any;
 mod batch;
 mod cancel;
@@ -13,6 +14,8 @@ mod names;
 mod offer;
 mod oracle;
 mod peer;
+mod profile;
 mod progress;
 mod sizes;
 mod stop;
+mod versions;

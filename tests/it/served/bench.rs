@@ -15,6 +15,8 @@ use tokio::sync::{Semaphore, watch};
 
 pub static TOOLS: &[Row] = &[
     Row::of::<Echo>(),
+    Row::of::<Count>(),
+    Row::of::<CountOfText>().older(),
     Row::of::<Hold>(),
     Row::of::<Stream>(),
     Row::of::<Talk>(),
@@ -121,6 +123,31 @@ macro_rules! tool {
         }
     };
 }
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    words: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Counted {
+    words: usize,
+}
+
+tool!(
+    Count,
+    Words => Counted,
+    Meta { name: "test.count", title: "Count", schema_version: 2, cache_seconds: Some(60), ..TEST },
+    |_cx, args| Ok(Counted { words: args.words.len() })
+);
+// The version before: its argument was a text.
+tool!(
+    CountOfText,
+    Text => Counted,
+    Meta { name: "test.count", title: "Count", cache_seconds: Some(60), ..TEST },
+    |_cx, args| Ok(Counted { words: args.text.split_whitespace().count() })
+);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

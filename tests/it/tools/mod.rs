@@ -13,6 +13,7 @@ mod network;
 mod ping;
 mod process;
 mod process_load;
+mod run;
 mod search;
 mod service;
 mod system;
