@@ -98,7 +98,7 @@ const steps = {
       (error) => error,
     );
     // It is under way once the next call, sent after it, is answered.
-    await client.call("system_get_clock", {});
+    await client.call("system_get_basic_info", {});
     stop.abort("enough");
     check((await wait) !== undefined, "it went on");
     const until = Date.now() + 10000;
@@ -120,7 +120,7 @@ const steps = {
     const until = Date.now() + 10000;
     // Not faster than a caller may call: mcp-remote takes up to two seconds to listen anew.
     while (!heard && Date.now() < until) {
-      await client.call("system_get_clock", {});
+      await client.call("system_get_basic_info", {});
       await Promise.race([news, new Promise((resolve) => setTimeout(resolve, 100))]);
     }
     await end?.();

@@ -109,7 +109,7 @@ class Story:
         wait = asyncio.create_task(self.client.call("gpio_wait_for_edge", {"pin": 27, "timeout_ms": 60000}))
         await asyncio.sleep(0)  # lets the request be written
         # It is in progress once the next call, sent after it, is answered.
-        await self.client.call("system_get_clock", {})
+        await self.client.call("system_get_basic_info", {})
         wait.cancel()
         await asyncio.gather(wait, return_exceptions=True)
         until = time.monotonic() + 10
@@ -129,7 +129,7 @@ class Story:
             until = time.monotonic() + 10
             while not heard.is_set():
                 check(time.monotonic() < until, "no update within 10 s")
-                await self.client.call("system_get_clock", {})
+                await self.client.call("system_get_basic_info", {})
 
     async def prompt(self):
         texts = await self.client.prompt("diagnose")

@@ -117,6 +117,8 @@ def buses(day):
 def search(day):
     yield "tools.search", {"query": "restart"}
     yield "tools.describe", {"names": ["service.restart"]}
+    yield "tools.run_read", {"name": "system.get_clock"}
+    yield "tools.run", {"name": "system.get_clock", "arguments": {}}
 
 
 def power(day):

@@ -227,10 +227,10 @@ pub fn at_run_time(policy: &Policy, limits: Limits, entry: &Entry, enabled: bool
 }
 
 impl Filter {
-    /// Whether `listed` is wanted. Without a word about `enabled`, only what can be called is shown; without one about anything,
-    /// only what the profile lists.
+    /// Whether `listed` is wanted. Without `enabled`, only what can be called is shown; without any filter, only what the profile
+    /// lists.
     pub fn wants(&self, listed: &Listed) -> bool {
-        let asked_for = self.names.is_some() || self.tags.is_some() || self.enabled == Some(false);
+        let asked_for = self.names.is_some() || self.tags.is_some() || self.enabled.is_some();
         let name = listed.entry.name();
         let named = |names: &Vec<String>| {
             names.iter().any(|wanted| {

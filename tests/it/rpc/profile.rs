@@ -44,6 +44,8 @@ async fn the_default_profile_is_short_and_says_how_to_reach_the_rest() {
             assert_eq!(list(&mut wire, names).await.len(), 1, "{} is listed when it is asked for", row.name());
         }
     }
+    let all = list(&mut wire, json!({"filter": {"enabled": true}})).await;
+    assert_eq!(all.len(), pi.server().pipeline.registry.rows().count());
     let found = wire.call("tools.search", json!({"query": "clock"})).await;
     assert_eq!(found.ok()["tools"][0]["call_with"], "tools.run_read");
 }
