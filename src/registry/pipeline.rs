@@ -5,34 +5,33 @@
 //! Every door enters here. Refusals, timeouts, cancellations and panics are audited like answers. Nothing looks at the arguments
 //! of a call before its caller has paid for it, and no write is done before its intent is in the audit.
 
+mod record;
+mod serve;
+
 use super::{
     Registry,
     admission::Admission,
     answer_meta::AnswerMeta,
     bounds::{Bounds, Load},
-    context::{Context, Notes},
-    deed::{self, Ended, Later},
+    context::Notes,
+    deed,
     entry::Entry,
     gates,
     listing::Listings,
-    places::{Place, Places},
+    places::Places,
     progress::Progress,
     refusal,
     tool::Output,
-    trail::{Trail, not_done, panicked, unrecorded},
+    trail::{Trail, panicked},
 };
-use crate::{
-    audit::ledger::{AuditEntry, Intent, Ledger},
-    services::Services,
+use crate::{audit::ledger::Ledger, services::Services};
+use base::error::{ErrorCode, ToolError};
+use contract::{
+    access::caller::Caller,
+    audit::{Approval, changed::Changed},
 };
-use base::{
-    canonical::Whole,
-    error::{ErrorCode, ToolError},
-};
-use contract::audit::changed::Changed;
-use contract::meta::Mode;
-use contract::{access::caller::Caller, audit::Approval};
 use futures::FutureExt;
+use record::Of;
 use serde_json::Value;
 use std::{
     panic::AssertUnwindSafe,
@@ -152,9 +151,14 @@ impl Pipeline {
     }
 
     async fn run_here(&self, mut call: Call) -> Finished {
-        let started = Instant::now();
-        let (entry, caller) = (Arc::clone(&call.entry), Arc::clone(&call.caller));
-        let (request_id, correlation_id) = (call.request_id.clone(), call.correlation_id.clone());
+        let of = Of {
+            entry: Arc::clone(&call.entry),
+            caller: Arc::clone(&call.caller),
+            request_id: call.request_id.clone(),
+            correlation_id: call.correlation_id.clone(),
+            started: Instant::now(),
+        };
+        let (entry, caller) = (&of.entry, &of.caller);
         let progress = call.progress.clone();
         let named = refusal::Named::of(entry.name(), &call.args);
         let mut trail = Trail::default();
@@ -167,32 +171,22 @@ impl Pipeline {
             }
             Err(refusal) => (Ok(Err(refusal.clone())), call.args),
         };
-        let mut result = served
+        let result = served
             .unwrap_or_else(|_| {
                 if trail.intent.is_some() {
                     trail.notes.unknown();
                 }
-                Err(panicked(&entry, &request_id))
+                Err(panicked(entry, &of.request_id))
             })
             .map_err(|mut error| {
-                gates::tell(&self.services, &entry, &caller, &named, admitted.is_err().then_some(&unseen), &mut error);
-                refusal::complete(&entry, &caller, named, error)
+                gates::tell(&self.services, entry, caller, &named, admitted.is_err().then_some(&unseen), &mut error);
+                refusal::complete(entry, caller, named, error)
             });
-        let refused = trail.is_refusal(&entry, &result);
+        let refused = trail.is_refusal(entry, &result);
         if let Ok(taken) = admitted {
-            self.admission.settle(&entry, &caller, taken, refused);
+            self.admission.settle(entry, caller, taken, refused);
         }
-        if let Ok(output) = &result
-            && output.json.get().len() > self.bounds.response_bytes
-        {
-            let (has, limit) = (output.json.get().len(), self.bounds.response_bytes);
-            result = Err(ToolError::new(
-                ErrorCode::ContentTooLarge,
-                format!("the answer of {} has {has} bytes, at most {limit} are sent", entry.name()),
-            )
-            .with("limit_bytes", limit)
-            .hint("ask for less: a smaller limit, a filter or a shorter time"));
-        }
+        let mut result = result.and_then(|output| self.within_bounds(entry, output));
         progress.close();
         if let Err(error) = &mut result
             && entry.meta().effect.is_write()
@@ -202,190 +196,19 @@ impl Pipeline {
             }
             deed::say(error, trail.changed());
         }
-        let changed = trail.changed();
-
-        let duration = started.elapsed();
-        let gathered = refused
-            && !trail.answered_by_a_person(&result)
-            && result.as_ref().is_err_and(|error| self.ledger.gathers(&caller, entry.name(), error, duration));
-        let mut later = None;
-        if !gathered {
-            let (args, whole) = trail.told.take().unwrap_or_else(|| self.told(&entry, &unseen));
-            later = trail.goes_on.take().map(|running| (running, args.clone(), whole.sha256.clone()));
-            let recorded = self
-                .ledger
-                .record(AuditEntry {
-                    principal: &caller.principal,
-                    owner: caller.owner.as_deref(),
-                    role: caller.role,
-                    door: caller.door,
-                    tool: entry.name(),
-                    write: entry.meta().effect.is_write(),
-                    volatile: entry.meta().volatile,
-                    refused,
-                    intent: trail.intent,
-                    args,
-                    args_sha256: &whole.sha256,
-                    error: result.as_ref().err(),
-                    duration,
-                    request_id: &request_id,
-                    correlation_id: correlation_id.as_deref(),
-                    approval: trail.approval.as_ref(),
-                    simulated: trail.notes.is_simulated(),
-                    changed,
-                    later: false,
-                })
-                .await;
-            if let Err(error) = recorded
-                && entry.meta().effect.is_write()
-                && !refused
-            {
-                result = Err(unrecorded(&entry, result, &error));
-            }
-        }
-        let meta = AnswerMeta::of(&entry, duration, correlation_id.clone(), &trail.notes, changed);
-        if let Some((running, args, args_sha256)) = later {
-            let (ledger, notes, approval) = (Arc::clone(&self.ledger), trail.notes, trail.approval);
-            let intent = trail.intent;
-            let call = Later {
-                entry,
-                caller,
-                args,
-                args_sha256,
-                intent,
-                request_id,
-                correlation_id,
-                approval,
-                notes,
-                started,
-            };
-            base::task::spawn(call.record(running, ledger));
-        }
-        Finished { result, meta }
+        self.record(of, trail, refused, &unseen, result).await
     }
 
-    /// Arguments as they go into the audit, and what they are as a whole.
-    fn told(&self, entry: &Entry, args: &Value) -> (Value, Whole) {
-        let whole = Whole::of(args);
-        let told = match entry.shown(args) {
-            Some(shown) => self.ledger.redact(&shown, &whole),
-            None => self.ledger.redact(args, &whole),
-        };
-        (told, whole)
-    }
-
-    async fn serve(&self, call: Call, trail: &mut Trail) -> Result<Output, ToolError> {
-        let Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer } = call;
-        let meta = &entry.meta();
-        let policy = self.services.policy.held();
-        let (told, whole) = self.told(&entry, &args);
-        let args_sha256: Arc<str> = whole.sha256.as_str().into();
-        // What only looks needs no intent, and can be dropped at any time.
-        let told_before = (meta.effect.is_write() && !(meta.dry_run && args["dry_run"] == true)).then(|| told.clone());
-        trail.told = Some((told, whole));
-        let cache_key = meta.cache_seconds.map(|seconds| (seconds, args_sha256.to_string()));
-        // By what the call does, which its arguments decide; told once they are known to be some.
-        let ruling = policy.judge(meta, &args);
-        let asked = matches!(ruling, Ok(Mode::Ask)).then(|| args.clone());
-        let prepared = entry.prepare(args)?;
-        ruling?;
-        let mut cx = Context {
-            services: Arc::clone(&self.services),
-            registry: Arc::clone(&self.registry),
-            caller: Arc::clone(&caller),
-            cancel: cancel.clone(),
-            progress: progress.clone(),
-            approval: None,
-            args_sha256: Arc::clone(&args_sha256),
-            peer,
-            notes: Arc::clone(&trail.notes),
-        };
-        prepared.permit(&cx)?;
-        if let Some(args) = asked.filter(|_| prepared.asks()) {
-            let _waits = self.places.approval(&caller)?;
-            let ask = Ask {
-                entry: &entry,
-                caller: &caller,
-                args: &args,
-                args_sha256: &args_sha256,
-                progress: &progress,
-                cancel: &cancel,
-                peer: cx.peer.as_ref(),
-            };
-            trail.asked = true;
-            let approval = tokio::select! {
-                answer = self.gate.approve(ask) => answer?,
-                () = cancel.cancelled() => return Err(ToolError::cancelled(entry.name())),
-            };
-            cx.approval = Some(approval.ask_id.clone());
-            trail.approval = Some(approval);
-        }
-        if let Some((_, key)) = &cache_key
-            && let Some(output) = self.cache.get(&entry, key, &trail.notes)
-        {
+    /// # Errors
+    /// `content_too_large` for an answer that is longer than the limit.
+    fn within_bounds(&self, entry: &Entry, output: Output) -> Result<Output, ToolError> {
+        let (has, limit) = (output.json.get().len(), self.bounds.response_bytes);
+        if has <= limit {
             return Ok(output);
         }
-        if meta.effect.is_write() {
-            self.ledger.ready().map_err(|error| not_done(&entry, error))?;
-        }
-
-        let limit = Duration::from_secs(self.bounds.limits.timeout_seconds(&entry).into());
-        let deadline = tokio::time::Instant::now() + limit;
-        let cancelled = || ToolError::cancelled(entry.name());
-        let late = || {
-            cancel.cancel();
-            ToolError::timeout(entry.name(), limit)
-        };
-        let place = tokio::select! {
-            // Biased: what is ready wins over a cancellation that came with it, and costs no random number.
-            biased;
-            place = self.place(&entry, &caller) => place?,
-            () = cancel.cancelled() => return Err(cancelled()),
-            () = tokio::time::sleep_until(deadline) => return Err(late()),
-        };
-        let Some(args) = told_before else {
-            trail.begun = true;
-            let output = tokio::select! {
-                biased;
-                result = prepared.run(&cx) => result?,
-                () = cancel.cancelled() => return Err(cancelled()),
-                () = tokio::time::sleep_until(deadline) => return Err(late()),
-            };
-            if let Some((seconds, key)) = cache_key {
-                let kept = Duration::from_secs(seconds.into());
-                self.cache.put(&entry, &key, &output, trail.notes.is_simulated(), kept);
-            }
-            return Ok(output);
-        };
-        // Not cut short by a cancellation: whether it is recorded has to be known. The store bounds its waits.
-        let intent = Intent {
-            caller: &caller,
-            tool: entry.name(),
-            volatile: meta.volatile,
-            args,
-            args_sha256: &args_sha256,
-            request_id: &request_id,
-            correlation_id: correlation_id.as_deref(),
-            approval: trail.approval.as_ref(),
-        };
-        trail.intent = Some(self.ledger.intend(intent).await.map_err(|error| not_done(&entry, error))?);
-        if cancel.is_cancelled() {
-            return Err(cancelled());
-        }
-        trail.begun = true;
-        let running = async move {
-            // Kept for as long as it runs, whoever still waits for it.
-            let _place = place;
-            prepared.run(&cx).await
-        };
-        let Ended { result, goes_on } =
-            deed::attend(entry.name(), running, &cancel, deadline, limit, &trail.notes).await;
-        trail.goes_on = goes_on;
-        result
-    }
-
-    /// A place to run in; waits in a bounded queue.
-    async fn place(&self, entry: &Entry, caller: &Arc<Caller>) -> Result<Place, ToolError> {
-        if entry.meta().long { self.places.stream(caller) } else { self.places.run(caller).await }
+        let message = format!("the answer of {} has {has} bytes, at most {limit} are sent", entry.name());
+        Err(ToolError::new(ErrorCode::ContentTooLarge, message)
+            .with("limit_bytes", limit)
+            .hint("ask for less: a smaller limit, a filter or a shorter time"))
     }
 }

@@ -12,6 +12,8 @@ mod imports;
 const OLDEST_RUST: (u64, u64) = (1, 94);
 /// Past this many lines a file holds more than one idea.
 const LONGEST_FILE: usize = 400;
+/// Past this many lines, its signature and braces counted, a function does more than one thing.
+const LONGEST_FUNCTION: usize = 100;
 
 fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -150,4 +152,43 @@ fn every_source_file_says_at_the_top_what_it_is_for() {
         .map(|(path, _)| short(path))
         .collect();
     assert!(silent.is_empty(), "no module comment:\n{}", silent.join("\n"));
+}
+
+/// The functions of a source that rustfmt has formatted, by name, with the lines from signature to closing brace.
+fn functions(text: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let words: Vec<&str> = code.split(' ').collect();
+        let Some(place) = words.iter().position(|word| *word == "fn") else { continue };
+        if !words[..place]
+            .iter()
+            .all(|word| matches!(*word, "pub" | "const" | "async" | "unsafe") || word.starts_with("pub("))
+        {
+            continue;
+        }
+        let name = words[place + 1].split(['(', '<']).next().unwrap_or_default().to_owned();
+        let closing = format!("{}}}", &line[..line.len() - code.len()]);
+        let rest = lines[at..].iter().take_while(|line| **line != closing).count();
+        let is_open = !code.ends_with(';') && !code.ends_with('}') && at + rest < lines.len();
+        found.extend(is_open.then_some((name, rest + 1)));
+    }
+    found
+}
+
+#[test]
+fn no_function_is_longer_than_a_hundred_lines() {
+    let sample = format!(
+        "impl A {{\n    pub async fn long(\n        a: u8,\n    ) {{\n{}    }}\n}}\n",
+        "        a();\n".repeat(100)
+    );
+    assert_eq!(functions(&sample), [("long".to_owned(), 104)], "this test sees lengths");
+    let all: Vec<(String, String, usize)> = all_sources()
+        .iter()
+        .flat_map(|(path, text)| functions(text).into_iter().map(|(name, lines)| (short(path), name, lines)))
+        .collect();
+    assert!(all.len() > 3000, "only {} functions were seen", all.len());
+    let long: Vec<_> = all.iter().filter(|(.., lines)| *lines > LONGEST_FUNCTION).collect();
+    assert!(long.is_empty(), "{long:#?}");
 }
