@@ -48,6 +48,10 @@ impl Tool for Run {
     };
     const CARRIES: bool = true;
 
+    fn shown(args: &Value) -> Option<Value> {
+        shown(args)
+    }
+
     fn carried(args: &Value) -> Option<Carried> {
         carried(args, false)
     }
@@ -68,6 +72,18 @@ pub(super) fn carried(args: &Value, reads_only: bool) -> Option<Carried> {
     let is_known = |name: &String| name == "name" || name == "arguments";
     let args = Value::Object(arguments.object().ok()?);
     map.keys().all(is_known).then_some(Carried { tool, args, reads_only })
+}
+
+/// The arguments as the audit has them. Secrets are found by the names of fields, so a text is shown as the object that it
+/// is, or not at all.
+pub(super) fn shown(args: &Value) -> Option<Value> {
+    let text = args.get("arguments")?.as_str()?;
+    let mut shown = args.clone();
+    shown["arguments"] = match serde_json::from_str::<Value>(text) {
+        Ok(parsed @ Value::Object(_)) => parsed,
+        _ => Value::String(format!("({} bytes that are no JSON object)", text.len())),
+    };
+    Some(shown)
 }
 
 impl Args {

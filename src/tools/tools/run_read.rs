@@ -24,6 +24,10 @@ impl Tool for RunRead {
     };
     const CARRIES: bool = true;
 
+    fn shown(args: &Value) -> Option<Value> {
+        run::shown(args)
+    }
+
     fn carried(args: &Value) -> Option<Carried> {
         run::carried(args, true)
     }

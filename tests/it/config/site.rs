@@ -132,6 +132,11 @@ fn values_that_do_not_go_together_are_refused_at_the_key() {
         "board = \"raspberry-pi\"\nagent = \"inprocess\"\n",
         "2:1: agent = \"inprocess\" is only for a simulated board: use agent = \"socket\", or board = \"simulated\"",
     );
+    refused(
+        "[policy]\n\"gpio.write_pin\" = \"ask\"\n\"tools.run\" = \"ask\"\n",
+        "3:1: policy.\"tools.run\" cannot be \"ask\": a call through it is judged as the tool that it names; set \"ask\" for that \
+         tool, or \"deny\" to switch tools.run off",
+    );
     let long = format!("/{}", "x".repeat(110));
     refused(
         &format!("[places]\nruntime_dir = \"{long}\"\n"),

@@ -123,3 +123,24 @@ async fn the_rate_is_that_of_the_named_tool() {
     let refusal = wire.call("test.echo", json!({})).await;
     assert_eq!(refusal.failed("resource_exhausted")["details"]["tool"], "test.echo");
 }
+
+/// A call that cannot be unwrapped is recorded as one of `tools.run`, with the same care for secrets.
+#[tokio::test]
+async fn no_secret_in_the_arguments_of_a_call_that_fails_gets_into_the_audit() {
+    let pi = Pi::standard(|_| {}).await;
+    let mut wire = pi.on(Door::Stdio).await;
+    for arguments in [
+        json!({"password": "hunter2"}),
+        json!("{\"password\": \"hunter2\"}"),
+        json!("{\"password\": \"hunter2\""),
+        json!("[\"hunter2\"]"),
+    ] {
+        for through in ["tools.run", "tools.run_read"] {
+            wire.call(through, named("network.no_such_tool", arguments.clone())).await.error();
+        }
+    }
+    let records = pi.audit().await;
+    assert_eq!(records.iter().filter(|record| record["tool"].as_str().unwrap().starts_with("tools.run")).count(), 8);
+    assert!(!json!(records).to_string().contains("hunter2"), "{records:#?}");
+    assert!(json!(records).to_string().contains("no_such_tool"), "{records:#?}");
+}
