@@ -72,7 +72,7 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
     for tool in ["tools.run", "tools.run_read"] {
         if settings.policy.get(tool) == Some(&Mode::Ask) {
             broken(
-                &["policy"],
+                &[&format!("policy.{tool}")],
                 format!(
                     "policy.\"{tool}\" cannot be \"ask\": a call through it is judged as the tool that it names; set \"ask\" for \
                      that tool, or \"deny\" to switch {tool} off"
