@@ -1,4 +1,4 @@
-//! Who may call what now: all that can be said of a call before anybody has looked at its arguments.
+//! Admission: ownership, budget, rate limit, role and namespace. Nothing here looks at the arguments of a call.
 
 use super::{entry::Entry, listing::Limits, pipeline::Call};
 use crate::{
@@ -12,7 +12,7 @@ use base::{canonical, error::ToolError};
 use contract::access::caller::Caller;
 use std::time::Instant;
 
-/// What callers have used of their limits.
+/// How much of their limits the callers have used.
 #[derive(Debug, Default)]
 pub(super) struct Admission {
     rate: RateLimiter,
@@ -20,20 +20,21 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// Takes `call` out of its caller's limits, and asks who may use its tool. Returns what [`Admission::settle`] wants.
+    /// Charges `call` to its caller's limits and checks that the caller may use the tool. Returns what [`Admission::settle`]
+    /// needs.
     ///
     /// # Errors
     /// `resource_exhausted` with `details.retry_after_ms`, `permission_denied`.
     pub(super) fn admit(&self, services: &Services, limits: &Limits, call: &Call) -> Result<Taken, ToolError> {
         let (entry, caller) = (&call.entry, &call.caller);
-        // The doors refuse before; a door that forgot it ends here.
+        // The transports refuse this earlier; this check covers one that does not.
         services.ownership.check()?;
         let now = Instant::now();
         let bytes = canonical::weight(&call.args);
         let party = caller.party();
         let taken = self.budget.take(&party, bytes, limits.reads_per_minute, now)?;
         if let Err(refusal) = self.rate.take(&party, entry.name(), limits.per_minute(entry), now) {
-            // It cost hardly anything, and the caller's other tools are not to suffer.
+            // This refusal was cheap; the caller's other tools keep their budget.
             self.budget.give_back(&caller.party(), taken);
             return Err(refusal);
         }
@@ -44,7 +45,8 @@ impl Admission {
         Ok(taken)
     }
 
-    /// A refusal has cost the caller's budget; anything else has been a call of its tool.
+    /// A refused call counts against the budget and not against the rate limit of the tool; any other call the other way
+    /// round.
     pub(super) fn settle(&self, entry: &Entry, caller: &Caller, taken: Taken, refused: bool) {
         if refused {
             self.rate.give_back(&caller.party(), entry.name());

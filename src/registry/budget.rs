@@ -1,7 +1,7 @@
-//! What one caller may cost with calls that are refused, before anything is done about them.
+//! A budget for refused calls, by caller.
 //!
-//! Each call takes out of its caller's bucket before its arguments are looked at, more for long ones, and puts back when it was
-//! no refusal. So whoever only makes calls that go through never notices; whoever floods gets a cheap answer.
+//! Each call takes from its caller's bucket before its arguments are read, more for long arguments, and gives back unless it was
+//! refused. Callers whose calls succeed never notice it; a flood of refused calls gets a cheap answer.
 
 use base::error::ToolError;
 use std::{
@@ -10,11 +10,11 @@ use std::{
     time::Instant,
 };
 
-/// The least a bucket holds, whatever the limits say: room for an honest client's mistakes.
+/// Smallest capacity of a bucket, whatever the limits say: room for the mistakes of an ordinary client.
 const LEAST: u32 = 60;
 /// Bytes of arguments that cost as much as one more call.
 const BYTES: usize = 16 * 1024;
-/// Buckets at once; beyond it the one that was used least recently is forgotten.
+/// Most buckets kept; beyond that the least recently used is dropped.
 const BUCKETS: usize = 256;
 
 /// The buckets, by principal.
@@ -27,12 +27,12 @@ struct Bucket {
     filled: Instant,
 }
 
-/// What a call took, to be put back.
+/// What a call took, to be given back.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken(f64);
 
 impl Budget {
-    /// Takes what a call with arguments of about `bytes` costs out of the bucket of `principal`, which holds `per_minute`.
+    /// Takes the cost of a call with about `bytes` of arguments from the bucket of `principal`, which refills by `per_minute`.
     ///
     /// # Errors
     /// `resource_exhausted` with `details.retry_after_ms`.
@@ -62,10 +62,10 @@ impl Budget {
             .hint(format!("wait {wait_ms} ms, and look at why the calls before were refused")))
     }
 
-    /// The call was no refusal.
+    /// Gives back what a call took that was not refused.
     pub fn give_back(&self, principal: &str, taken: Taken) {
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // More than it holds is cut when it is used next.
+        // Anything above its capacity is cut at the next use.
         if let Some(bucket) = buckets.get_mut(principal) {
             bucket.tokens += taken.0;
         }

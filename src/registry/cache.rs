@@ -1,4 +1,4 @@
-//! Answers of tools that declare `cache_ttl_seconds`, kept that long.
+//! Cache of answers, for tools that declare `cache_ttl_seconds`.
 
 use super::{context::Notes, entry::Entry, tool::Output};
 use std::{
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Different calls remembered at once; beyond it the oldest answer makes room, so that nobody keeps others' out.
+/// Most answers kept; beyond that the oldest is dropped, so that no caller can keep others' answers out.
 const KEPT: usize = 32;
 
 /// Finished answers by tool and arguments.
@@ -16,7 +16,7 @@ const KEPT: usize = 32;
 pub struct Cache(Mutex<HashMap<String, Kept>>);
 
 struct Kept {
-    /// The tool that answered. Another one may have its name by now.
+    /// The tool that answered. Another tool may have its name by now.
     entry: Weak<Entry>,
     output: Output,
     simulated: bool,
@@ -30,7 +30,7 @@ fn key(entry: &Entry, args: &str) -> String {
 }
 
 impl Cache {
-    /// The answer to the same call, when it is fresh enough; its age and origin go to `notes`.
+    /// The answer to the same call, if it is fresh enough. Its age and origin go to `notes`.
     pub fn get(&self, entry: &Arc<Entry>, args: &str, notes: &Notes) -> Option<Output> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.get(&key(entry, args)).filter(|kept| Instant::now() < kept.until)?;

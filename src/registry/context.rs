@@ -1,4 +1,4 @@
-//! What a tool sees of the call it serves and of the machine it runs on.
+//! What a tool gets: the call that it serves, and the services of the machine.
 
 use super::Registry;
 use crate::{registry::progress::Progress, services::Services};
@@ -16,14 +16,14 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Handed to every tool. Cheap to make: one per call.
+/// The context of one call, passed to its tool.
 pub struct Context {
     pub services: Arc<Services>,
     /// Every tool of this server.
     pub registry: Arc<Registry>,
     pub caller: Arc<Caller>,
-    /// Fires when the caller withdraws the request or its time is up. A write that can stop does so then, and says in its error
-    /// (`details.changed`, `details.stopped`) or by its notes what it did; one that cannot goes on ([`super::deed`]).
+    /// Cancelled when the caller cancels the request or its time is up. A write that can stop does so, and reports in its error
+    /// (`details.changed`, `details.stopped`) or its notes what it did; one that cannot stop continues ([`super::deed`]).
     pub cancel: CancellationToken,
     pub progress: Progress,
     /// The approval that lets this call through the agent, when policy asked for one.
@@ -31,7 +31,7 @@ pub struct Context {
     /// SHA-256 of the canonical JSON of the arguments as they came, without optional ones that are null: what approvals and
     /// audit records bind to.
     pub args_sha256: Arc<str>,
-    /// The client's end, for tools that ask it something.
+    /// The client, for tools that ask it something.
     pub peer: Option<Arc<dyn Peer>>,
     pub notes: Arc<Notes>,
 }
@@ -92,14 +92,14 @@ pub enum TaskEnd {
     Failed(ToolError),
 }
 
-/// A list that clients may have kept, and that is now another.
+/// A list that has changed and that clients may have kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Tools,
     Prompts,
 }
 
-/// What a tool tells the caller about its answer, beside the answer: it becomes `_meta`.
+/// What a tool reports about its answer, beside the answer. It becomes `_meta`.
 #[derive(Default)]
 pub struct Notes {
     simulated: AtomicBool,
@@ -119,13 +119,13 @@ impl Notes {
     pub fn changed(&self) {
         self.changed.store(Changed::Yes as u8, Ordering::Relaxed);
     }
-    /// The call may have changed something: it was not heard to its end.
+    /// The call may have changed something: its end is not known.
     pub fn unknown(&self) {
         // What is known to have changed stays known.
         let (no, unknown) = (Changed::No as u8, Changed::Unknown as u8);
         let _ = self.changed.compare_exchange(no, unknown, Ordering::Relaxed, Ordering::Relaxed);
     }
-    /// The answer was made that long ago.
+    /// The answer comes from the cache and is that old.
     pub fn cached(&self, age: Duration) {
         let ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX - 1);
         self.cached.store(ms + 1, Ordering::Relaxed);

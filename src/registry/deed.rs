@@ -1,5 +1,5 @@
-//! A write under way. Unlike a read it is not dropped when its caller withdraws it or its time is up: it is told to stop, and has a
-//! moment to report what it did. What has not reported by then goes on, and its outcome is recorded when it comes.
+//! A running write. Unlike a read it is not dropped when it is cancelled or its time is up: it is told to stop, and has a moment
+//! to report what it did. If it does not report in time it continues, and its outcome is recorded when it ends.
 
 use super::{context::Notes, entry::Entry, tool::Output};
 use crate::audit::ledger::{self, Ledger};
@@ -24,13 +24,13 @@ use tokio_util::sync::CancellationToken;
 /// How long a write that is told to stop may take to report. A command has 2 s between SIGTERM and SIGKILL
 /// ([`agent::exec::GRACE`]); the rest is for a slow machine.
 pub const REPORT: Duration = Duration::from_secs(4);
-/// How long the outcome of one that goes on is waited for. The longest deed, a command, ends within 11 minutes.
+/// How long to wait for the outcome of a write that continues. The longest write, a command, ends within 11 minutes.
 pub const LATER: Duration = Duration::from_secs(15 * 60);
 
-/// A write as a future of its own, with everything it needs and the place it runs in.
+/// A write as a future that owns everything it needs, including its place in the concurrency limit.
 pub(super) type Running = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send>>;
 
-/// Why a call ends before its tool does.
+/// Why a call is answered before its tool has finished.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Interrupt {
     Cancelled,
@@ -46,7 +46,7 @@ impl Interrupt {
     }
 }
 
-/// How a write ended for its caller, and what of it goes on.
+/// The result of a write for its caller, and the future if it continues.
 pub(super) struct Ended {
     pub result: Result<Output, ToolError>,
     pub goes_on: Option<Running>,
@@ -66,7 +66,7 @@ pub(super) async fn attend(
         // Biased: a finished call wins over a cancellation that came with it.
         biased;
         result = &mut running => {
-            // A deed may hear of the cancellation first, and report at once.
+            // The write may notice the cancellation first and report at once.
             let result = match result {
                 Err(own) if own.code == ErrorCode::Cancelled && cancel.is_cancelled() => {
                     Err(interrupted(tool, Interrupt::Cancelled, Err(own), notes))
@@ -90,7 +90,7 @@ pub(super) async fn attend(
 
 const GOES_ON: &str = "it goes on, and the audit will have its outcome";
 
-/// What a caller hears of a write that was told to stop and has reported.
+/// The error for the caller of a write that was told to stop and has reported.
 fn interrupted(tool: &str, why: Interrupt, report: Result<Output, ToolError>, notes: &Notes) -> ToolError {
     let finished = report.is_ok();
     let mut error = why.error(tool);
@@ -121,7 +121,7 @@ fn worded(mut error: ToolError, tool: &str, why: Interrupt, words: &str) -> Tool
     error
 }
 
-/// Takes over what an error of the deed itself says about changes.
+/// Takes over what the write's own error says about changes.
 pub(super) fn learn(notes: &Notes, error: &ToolError) {
     match Changed::of(&error.details) {
         Some(Changed::Yes) => notes.changed(),
@@ -130,7 +130,7 @@ pub(super) fn learn(notes: &Notes, error: &ToolError) {
     }
 }
 
-/// Says in an error that ends a write before its end what is known about the deed, whoever made the error.
+/// Adds what is known about changes to an error that ends a write early, whoever made the error.
 pub(super) fn say(error: &mut ToolError, changed: Changed) {
     if matches!(error.code, ErrorCode::Cancelled | ErrorCode::Timeout) {
         error.details.insert("changed".into(), json!(changed));
@@ -138,14 +138,14 @@ pub(super) fn say(error: &mut ToolError, changed: Changed) {
     }
 }
 
-/// A call that was answered while its deed goes on: what the record of the outcome needs.
+/// A call that was answered while its write continues: what the record of the outcome needs.
 pub(super) struct Later {
     pub entry: Arc<Entry>,
     pub caller: Arc<Caller>,
     /// Redacted.
     pub args: Value,
     pub args_sha256: String,
-    /// The record that was written before anything was done.
+    /// Number of the intent record.
     pub intent: Option<i64>,
     pub request_id: String,
     pub correlation_id: Option<String>,
@@ -186,7 +186,7 @@ impl Later {
     }
 }
 
-/// The outcome of one that goes on, once it comes.
+/// Waits for the outcome of a write that continues.
 ///
 /// # Errors
 /// Its own; `internal` when it panicked, `timeout` when it has none after [`LATER`].

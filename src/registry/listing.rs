@@ -97,12 +97,12 @@ pub struct Filter {
 pub struct Listed {
     pub entry: Arc<Entry>,
     pub enabled: bool,
-    /// Whether it is in the list when nothing is asked for by name ([`Profile`]).
+    /// Whether a list without a filter has it ([`Profile`]).
     pub shown: bool,
     pub json: Box<RawValue>,
 }
 
-/// Limits that the listing tells, and the pipeline keeps.
+/// The limits that the listing reports and the pipeline enforces.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub reads_per_minute: u32,
@@ -132,12 +132,12 @@ impl Limits {
     }
 }
 
-/// By role and spelling, and by caller for those that a grant names: no more than there are grants.
+/// Role and spelling; for callers that a grant names also the caller. There are at most as many of those as grants.
 type Key = (Role, Naming, Option<String>);
 
 #[derive(Default)]
 struct Made {
-    /// From what these were made.
+    /// What these were made from.
     of: Option<(Arc<Policy>, Arc<Tools>)>,
     listings: HashMap<Key, Arc<Vec<Listed>>>,
 }
@@ -186,7 +186,7 @@ impl Listings {
                 Listed { entry: Arc::clone(entry), enabled, shown, json }
             })
             .collect();
-        // A tool that only calls others is of use where there are others that it can call and that are not in the list.
+        // A tool that only calls other tools is listed only if there is an unlisted tool that it can call.
         let is_of_use = |carrier: &Listed| {
             let writes = carrier.entry.meta().effect.is_write();
             listed.iter().any(|other| !other.shown && other.enabled && other.entry.meta().effect.is_write() == writes)
@@ -198,8 +198,8 @@ impl Listings {
     }
 }
 
-/// Whether `tools/list` gives this tool to this caller when nothing is asked for by name. What the owner has opened by name
-/// (`raspi-mcp allow`) is there for those whom it was opened for.
+/// Whether `tools/list` without a filter gives this tool to this caller. A tool that the owner has opened by name
+/// (`raspi-mcp allow`) is listed for the callers it was opened for.
 pub fn is_shown(profile: Profile, policy: &Policy, meta: &Declaration<'_>, caller: &Caller) -> bool {
     profile == Profile::All
         || meta.listing == Listing::Core

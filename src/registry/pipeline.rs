@@ -2,8 +2,8 @@
 //!
 //! budget and rate → role → schema → types → permission → approval → concurrency → intent → handler → result → audit.
 //!
-//! Every door enters here. Refusals, timeouts, cancellations and panics are audited like answers. Nothing looks at the arguments
-//! of a call before its caller has paid for it, and no write is done before its intent is in the audit.
+//! Every transport enters here. Refusals, timeouts, cancellations and panics are audited like answers. The arguments of a call are
+//! not read before it was charged to its caller's budget, and no write is done before its intent is in the audit.
 
 mod record;
 mod serve;
@@ -44,14 +44,14 @@ use tokio_util::sync::CancellationToken;
 pub struct Call {
     pub entry: Arc<Entry>,
     pub caller: Arc<Caller>,
-    /// Always a JSON object; anything else was refused at the door.
+    /// Always a JSON object; the router refuses anything else.
     pub args: Value,
     /// The JSON-RPC id, canonical form.
     pub request_id: String,
     pub correlation_id: Option<String>,
     pub cancel: CancellationToken,
     pub progress: Progress,
-    /// The client's end of the conversation, where there is one to ask.
+    /// The client, if it can be asked something.
     pub peer: Option<Arc<dyn super::context::Peer>>,
 }
 
@@ -74,12 +74,12 @@ pub struct Pipeline {
     cache: super::cache::Cache,
 }
 
-/// Asks a person. Implemented by the link to the agent, which holds the asks.
+/// Asks a person for approval. Implemented by the link to the agent, which holds the questions.
 pub trait Gate: Send + Sync {
-    /// Returns the approval that lets this very call through the agent.
+    /// Returns the approval of this very call.
     ///
     /// # Errors
-    /// `failed_precondition` while nobody has answered, `permission_denied` when somebody said no, `unavailable` when the
+    /// `failed_precondition` while nobody has answered, `permission_denied` when a person denied it, `unavailable` when the
     /// agent is offline.
     fn approve<'a>(&'a self, request: Ask<'a>) -> futures::future::BoxFuture<'a, Result<Approval, ToolError>>;
 }
@@ -130,13 +130,13 @@ impl Pipeline {
         if is_on && fits { (inner, carried.args) } else { (entry, args) }
     }
 
-    /// What is going on now.
+    /// The current load.
     pub fn load(&self) -> Load {
         self.places.load()
     }
 
-    /// Runs `call` to its end. Never panics, never answers twice; dropping the future cancels the call. A write has a task of
-    /// its own, so that its record is written whoever leaves.
+    /// Runs `call` to its end. Never panics and never answers twice; dropping the future cancels the call. A write has a task of
+    /// its own, so that its record is written even if the caller disconnects.
     pub async fn run(self: &Arc<Self>, call: Call) -> Finished {
         if !call.entry.meta().effect.is_write() {
             return self.run_here(call).await;

@@ -1,7 +1,7 @@
-//! Places to run in, shared among callers: see [`contract::access::shares`] for the division.
+//! Concurrency limits, divided among callers: see [`contract::access::shares`] for the division.
 //!
-//! Calls that find no place wait in a bounded queue. A place that becomes free goes to the first in the queue who may have
-//! it: somebody with a full share is passed over, so one caller's queue is not in front of everybody else's.
+//! Calls that find no free place wait in a bounded queue. A place that becomes free goes to the first in the queue whose caller
+//! has not used up its share, so that one caller's queue does not block the others.
 
 use super::bounds::{Bounds, Load};
 use base::error::ToolError;
@@ -20,11 +20,11 @@ pub struct Places {
     running: Arc<Running>,
     waiting: Arc<Pool>,
     streams: Arc<Pool>,
-    /// Not those of long waits: who fills those must not keep a person from being asked.
+    /// Separate from the places for long waits, so that filling those cannot keep a person from being asked.
     approvals: Arc<Pool>,
 }
 
-/// A place; free again when dropped.
+/// A place; dropping it frees it.
 pub enum Place {
     Running(Permit),
     Apart(Held),
@@ -38,7 +38,7 @@ struct Running {
 #[derive(Default)]
 struct State {
     taken: Taken,
-    /// Everybody in it may not run now: who may is let in at once.
+    /// Calls that cannot run now. A call that can run does not enter the queue.
     queue: VecDeque<Waiter>,
     numbers: u64,
 }
@@ -83,7 +83,7 @@ impl Places {
             Err(full) => full,
         };
         let _waiting = self.waiting.take(caller).map_err(|queue| match (full, queue) {
-            // It could have waited, if it had not sent so many.
+            // The queue has room, but this caller has used up its share of it.
             (_, Full::Share(share)) => Full::Share(share).error("waiting calls"),
             (running, _) => running.error("running calls"),
         })?;

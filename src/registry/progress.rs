@@ -23,7 +23,7 @@ pub struct Update {
     pub stream: &'static str,
 }
 
-/// A piece of output that a call passes on as it comes (`exec/stream`, docs/contract/exec.md).
+/// A piece of output, passed on as it arrives (`exec/stream`, docs/contract/exec.md).
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Piece<'a> {
     /// `stdout` or `stderr`.
@@ -33,13 +33,13 @@ pub struct Piece<'a> {
     pub data: &'a str,
 }
 
-/// Sends one piece on its way, under the same lock as a [`Sink`].
+/// Sends one piece. Called under the same lock as a [`Sink`].
 pub type Pieces = Box<dyn Fn(&Piece<'_>) + Send + Sync>;
 
-/// Sends one update on its way. Called under a lock: it must not block.
+/// Sends one update. Called under a lock, so it must not block.
 pub type Sink = Box<dyn Fn(&Update) + Send + Sync>;
 
-/// The handle a tool reports through. Without a listener it does nothing.
+/// The handle through which a tool reports progress. Without a listener it does nothing.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<Mutex<State>>>);
 
@@ -72,12 +72,12 @@ impl Progress {
         }))))
     }
 
-    /// Whether anybody listens; a tool may skip costly reports otherwise.
+    /// Whether there is a listener. A tool may skip costly reports otherwise.
     pub fn wanted(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Reports a step. Updates that come too fast are merged: the newest is sent when its time has come.
+    /// Reports a step. Updates that come too fast are merged: the newest is sent when the interval is over.
     pub fn report(&self, update: Update) {
         let Some(shared) = &self.0 else { return };
         let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +86,7 @@ impl Progress {
         }
         let wait = state.wait();
         if wait.is_zero() {
-            // What waited is older than this one; its timer finds nothing, or something newer that has to wait on.
+            // The update that waited is older than this one. Its timer finds nothing, or a newer one that waits again.
             state.pending = None;
             return state.send(update);
         }
@@ -103,7 +103,7 @@ impl Progress {
         }
     }
 
-    /// Passes a piece of output on, where somebody takes pieces.
+    /// Sends a piece of output, if the caller takes pieces.
     pub fn piece(&self, piece: &Piece<'_>) {
         if let Some(shared) = &self.0
             && let Some(send) = &shared.lock().unwrap_or_else(PoisonError::into_inner).pieces
@@ -112,7 +112,7 @@ impl Progress {
         }
     }
 
-    /// The terminal answer is about to go out: nothing may follow it.
+    /// Ends the progress before the terminal answer: nothing may follow that.
     pub fn close(&self) {
         if let Some(shared) = &self.0 {
             let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +123,7 @@ impl Progress {
     }
 }
 
-/// Sends what waits once `wait` is over. A timer may come late, after another update was sent: then it waits again.
+/// Sends the waiting update after `wait`. If another update was sent meanwhile, it waits again.
 async fn send_in_time(shared: Arc<Mutex<State>>, mut wait: Duration) {
     loop {
         tokio::time::sleep(wait).await;

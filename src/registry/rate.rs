@@ -1,7 +1,7 @@
 //! Token buckets per caller and tool (bounds in the configuration).
 //!
-//! Memory is bounded, and nobody is refused because others filled it: the caller whose buckets lack least is forgotten
-//! first, since it gets that back. Who has emptied one stays, so nobody gets a full bucket by filling the table.
+//! Memory is bounded, and no caller is refused because others filled the table: the caller whose buckets are fullest is dropped
+//! first, because it loses least. A caller with an empty bucket stays, so that nobody gets a full bucket by filling the table.
 
 use base::error::ToolError;
 use std::{
@@ -10,15 +10,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Callers that are remembered at once. After a minute without calls a bucket is full again, so this bounds the callers of
-/// one minute. Each has a bucket for each tool it called, and only the registry's tools get here.
+/// Most callers kept. A bucket is full again after a minute without calls, so this bounds the callers of one minute. Each has
+/// a bucket for each tool that it called; only tools of the registry get here.
 const CALLERS: usize = 1024;
-/// Buckets of one caller, from which on full ones are forgotten: tools come and go while the server runs.
+/// From this number of buckets on, a caller's full buckets are dropped: tools come and go while the server runs.
 const TOOLS: usize = 128;
-/// An empty bucket is full after so long.
+/// How long an empty bucket takes to refill.
 const FULL_AFTER: Duration = Duration::from_secs(60);
 
-/// What a bucket lacked at the time it was looked at, in calls.
+/// How many calls a bucket lacked at a time.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     lacks: f64,
@@ -78,7 +78,7 @@ impl RateLimiter {
             .hint(format!("wait {wait_ms} ms and call again")))
     }
 
-    /// The call was refused for another reason: it does not count.
+    /// Gives a call back that was refused for another reason.
     pub fn give_back(&self, principal: &str, tool: &str) {
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = callers.get_mut(principal).and_then(|buckets| buckets.get_mut(tool)) {
@@ -87,7 +87,7 @@ impl RateLimiter {
     }
 }
 
-/// Forgets everybody whose buckets are full, which changes nothing; if there is nobody, the one whose buckets lack least.
+/// Drops all callers whose buckets are full, which has no effect on them; if there are none, the one whose buckets lack least.
 fn forget_one(callers: &mut HashMap<String, Buckets>, now: Instant) {
     let lacks = |buckets: &Buckets| buckets.values().map(|bucket| bucket.lacks(now)).sum::<f64>();
     callers.retain(|_, buckets| lacks(buckets) > 0.0);

@@ -1,7 +1,7 @@
-//! What every refusal says, whoever refused, server or agent: the permission that is missing, on what
-//! (docs/contract/README.md), where in the arguments the fault is, and how this caller gets a pin that somebody else has.
+//! Completes refusals of server and agent: the missing permission and its resource (docs/contract/README.md), the place of the
+//! fault in the arguments, and how this caller gets a pin that another caller holds.
 //!
-//! Those who refuse name the permission where they know it better; what they leave out is added here, in one place.
+//! The code that refuses may name the permission itself; what it leaves out is added here.
 
 use super::entry::Entry;
 use base::{
@@ -14,7 +14,7 @@ use contract::{
 };
 use serde_json::{Map, Value};
 
-/// Arguments that name what a call is about, in the order a permission has them.
+/// Arguments that name the resource of a call, in the order of a permission.
 const RESOURCES: &[&str] = &[
     "pin",
     "bus",
@@ -32,19 +32,19 @@ const RESOURCES: &[&str] = &[
     "channel",
     "plan_id",
 ];
-/// Longest name that is repeated, in characters.
+/// Longest name that a refusal repeats, in characters.
 pub(super) const LONGEST: usize = 200;
 
-/// What a call is about.
+/// The resource of a call.
 pub struct Named {
     /// `gpio:write:17`
     permission: String,
-    /// By the names of the arguments.
+    /// By name of the argument.
     pub(super) resources: Map<String, Value>,
 }
 
 impl Named {
-    /// What a call of `tool` (`gpio.write_pin`) with these arguments is about.
+    /// The resource of a call of `tool` (`gpio.write_pin`) with these arguments.
     pub fn of(tool: &str, args: &Value) -> Self {
         let (namespace, operation) = tool.split_once('.').unwrap_or((tool, ""));
         let mut permission = format!("{namespace}:{}", verb(namespace, operation, args));
@@ -63,7 +63,7 @@ impl Named {
     }
 }
 
-/// As permissions spell it.
+/// The spelling in permissions.
 fn spelled(name: &str, value: &Value) -> String {
     match (name, value) {
         ("service_name", Value::String(text)) => {
@@ -78,7 +78,7 @@ fn spelled(name: &str, value: &Value) -> String {
     }
 }
 
-/// What a call of this operation does, where its name is not the word for it.
+/// The verb in the permission: the operation, except where several operations share one.
 fn verb<'a>(namespace: &str, operation: &'a str, args: &'a Value) -> &'a str {
     match (namespace, operation) {
         ("gpio", "list_pins" | "read_pin" | "wait_for_edge") => "read",
@@ -94,7 +94,7 @@ fn verb<'a>(namespace: &str, operation: &'a str, args: &'a Value) -> &'a str {
     }
 }
 
-/// `error` with what it leaves out.
+/// Adds to `error` what it leaves out.
 pub fn complete(entry: &Entry, caller: &Caller, named: Named, mut error: ToolError) -> ToolError {
     match error.code {
         ErrorCode::PermissionDenied => {

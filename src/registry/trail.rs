@@ -1,4 +1,4 @@
-//! What is known of a call while it runs, and what is said when its record fails.
+//! What is known about a call while it runs, and the errors for a record that failed.
 
 use super::{context::Notes, deed::Running, entry::Entry, tool::Output};
 use base::{
@@ -11,7 +11,7 @@ use contract::audit::changed::Changed;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What is learned about a call while it runs, kept where a panic cannot lose it.
+/// What is known about a running call, kept outside of the future so that a panic does not lose it.
 #[derive(Default)]
 pub(super) struct Trail {
     pub(super) notes: Arc<Notes>,
@@ -20,11 +20,11 @@ pub(super) struct Trail {
     pub(super) told: Option<(Value, Whole)>,
     /// A person was asked.
     pub(super) asked: bool,
-    /// The record that was written before anything was done.
+    /// Number of the intent record.
     pub(super) intent: Option<i64>,
     /// The handler was called.
     pub(super) begun: bool,
-    /// What goes on after the answer.
+    /// The write, if it continues after the answer.
     pub(super) goes_on: Option<Running>,
 }
 
@@ -37,26 +37,26 @@ impl Trail {
         }
     }
 
-    /// The call ended before anything was done, or its tool said that it is not for this caller.
+    /// Whether the call was refused: it ended before it did anything, or its tool denied it to this caller.
     pub(super) fn is_refusal(&self, entry: &Entry, result: &Result<Output, ToolError>) -> bool {
         let denied = |error: &ToolError| error.code == ErrorCode::PermissionDenied && !entry.meta().effect.is_write();
         self.intent.is_none() && result.as_ref().is_err_and(|error| !self.begun || denied(error))
     }
 
-    /// A person said no: that is never only counted.
+    /// Whether a person denied it. Such a refusal always gets a record of its own.
     pub(super) fn answered_by_a_person(&self, result: &Result<Output, ToolError>) -> bool {
         self.asked && result.as_ref().is_err_and(|error| error.code == ErrorCode::PermissionDenied)
     }
 }
 
-/// No audit, no write.
+/// The error for a write that was not done because it could not be recorded.
 pub(super) fn not_done(entry: &Entry, error: ToolError) -> ToolError {
     let message = format!("{} was not done, since it could not be recorded: {}", entry.name(), error.message);
     ToolError { message, ..error }.with("done", false)
 }
 
-/// The deed is done, or was tried; only its record is missing. The caller must neither take it for a recorded success nor do it
-/// once more.
+/// The error for a write that was done, or tried, and whose outcome could not be recorded. The caller must neither take it for a
+/// recorded success nor repeat it.
 pub(super) fn unrecorded(entry: &Entry, result: Result<Output, ToolError>, error: &ToolError) -> ToolError {
     match result {
         Ok(_) => ToolError::unavailable(format!(
@@ -71,7 +71,7 @@ pub(super) fn unrecorded(entry: &Entry, result: Result<Output, ToolError>, error
     }
 }
 
-/// A call that ended in a panic: place and thread go to the log and, with the message, into the audit.
+/// The error for a call that panicked. Place and thread go to the log and, with the message, to the audit.
 pub(super) fn panicked(entry: &Entry, request_id: &str) -> ToolError {
     let Panic { place, thread, said } = panics::take().unwrap_or_default();
     let tool = entry.name();
