@@ -38,7 +38,7 @@ pub struct Args {
 
 #[derive(clap::Args)]
 pub struct RevokeArgs {
-    /// The tool, e.g. gpio.write_pin. Without other options, all its grants
+    /// The tool, e.g. gpio.write_pin. Without other options, all its grants are revoked
     tool: String,
     #[command(flatten)]
     what: What,

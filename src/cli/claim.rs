@@ -31,7 +31,7 @@ pub struct Args {
     /// The fingerprint of its certificate, as the machine shows it (sha256:...); the code is sent to no other machine
     #[arg(long, value_name = "PIN", value_parser = target::pin)]
     fingerprint: Option<Fingerprint>,
-    /// The code that it shows; without it, the command asks for the code. Other users of this computer can see the command line
+    /// The code that the machine shows; if omitted, the command asks for it. Other users of this computer can see the command line
     #[arg(long, value_name = "CODE")]
     code: Option<String>,
     /// Write the token to this new file, which only you can read, instead of printing it

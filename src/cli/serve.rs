@@ -25,7 +25,7 @@ pub struct Args {
     /// Listen for HTTP here instead of 127.0.0.1:8765; port 0 selects a free port
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// The role of callers on this machine: read_only (default), ops_rw or admin. For your own PC
+    /// The role of callers on this machine: read_only (default), ops_rw or admin. For use on your own PC
     #[arg(long, value_name = "ROLE", value_parser = role)]
     role: Option<Role>,
 }

@@ -1,4 +1,4 @@
-//! Checks what works on this machine now: the server's part of rule 5.
+//! Checks what works on this machine now: the server's part of the health check of a trial.
 
 use crate::UpdateClient;
 use crate::fetch::HttpClient;

@@ -1,5 +1,5 @@
-//! Rule 13: the current time for signatures and certificates: the system's clock if it can be trusted, otherwise the
-//! latest time that is certain.
+//! The current time for signatures and certificates: the system's clock if it can be trusted, otherwise the latest time
+//! that is certain.
 //!
 //! A Raspberry Pi without a battery starts in 1970, or at the time of its last shutdown; a hostile network may set it
 //! to 2099. Nothing that was committed can have been made in the future, so the newest such time is a floor. The

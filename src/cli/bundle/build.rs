@@ -47,10 +47,10 @@ pub struct Args {
     /// When it was made; default: SOURCE_DATE_EPOCH. The clock is never used, so that the same input produces the same bytes
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     created: Option<u64>,
-    /// The time from which it is no longer installed, e.g. 2027-01-01T00:00:00Z
+    /// The time from which devices no longer install it, e.g. 2027-01-01T00:00:00Z
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     expires: u64,
-    /// The oldest bootloader (EEPROM) that can boot it
+    /// The build time of the oldest bootloader (EEPROM) that can boot it
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     min_eeprom: Option<u64>,
     /// After this release is committed, never boot an image with a smaller counter again

@@ -12,7 +12,7 @@ pub struct Args {
     /// Print only the exact bytes of the manifest, which is JSON
     #[arg(long, conflicts_with = "head")]
     json: bool,
-    /// Write only the head to this file; signing needs no more
+    /// Write only the head to this file, which is enough for signing
     #[arg(long, value_name = "FILE")]
     head: Option<PathBuf>,
 }

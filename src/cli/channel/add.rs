@@ -24,7 +24,7 @@ pub struct Args {
     /// Only for devices in this ring; may be repeated
     #[arg(long = "ring", value_name = "NAME", requires = "bundle")]
     rings: Vec<String>,
-    /// The lowest counter from which it can be installed
+    /// The lowest counter of a running release from which it can be installed
     #[arg(long, value_name = "N", requires = "bundle")]
     min_counter: Option<u64>,
     /// A plain text file with release notes

@@ -71,7 +71,7 @@ struct Place {
     /// A secret key of the root of trust's channel role; give as many as the threshold requires
     #[arg(long = "key", value_name = "FILE", required = true)]
     keys: Vec<PathBuf>,
-    /// The root of trust that devices have, and its successors: nothing is published that devices would not accept
+    /// The root of trust that devices have, and its successors; an index that devices would not accept is refused
     #[arg(long, value_name = "FILE", num_args = 1..)]
     trust: Vec<PathBuf>,
     /// The time of creation, as seconds since 1970 or like 2027-01-01T00:00:00Z; default: SOURCE_DATE_EPOCH or now

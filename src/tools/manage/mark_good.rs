@@ -1,4 +1,4 @@
-//! `manage.mark_good`: commits a trial early, if every check succeeds (notes on updates, rule 5).
+//! `manage.mark_good`: commits a trial early, if every check of the automatic commit succeeds.
 
 use crate::{
     registry::{context::Context, tool::Tool},

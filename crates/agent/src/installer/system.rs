@@ -163,7 +163,7 @@ impl System {
 }
 
 impl Restarts for System {
-    /// Writes the marker of a requested restart (rule 3), by which the next start distinguishes it from a crash.
+    /// Writes the marker of a requested restart, by which the next start distinguishes it from a crash.
     fn before(&self, action: PowerAction, argument: Option<&str>) {
         let told = argument.is_some() || self.card.flow.trial_argument().is_none();
         // Switching the power off loses the flag, so nothing is tried then.

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! section! {
-//!     /// How long a question to a person stays open.      what the documentation says above the keys of [approval]
+//!     /// How long a request for approval stays open.      what the documentation says above the keys of [approval]
 //!     [approval] pub struct Approval {
-//!         /// How long a call waits for the person.        what it says of the key; also the documentation of the field
+//!         /// How long a call waits for the answer.        what it says of the key; also the documentation of the field
 //!         wait_seconds: u64 = 20, seconds(0, 300), InState::Lower;
 //!     //  the key       type  default  what is   what a fragment in the
 //!     //                               accepted  state folder may do

@@ -91,7 +91,7 @@ fn wrapped(text: &str) -> Vec<String> {
 }
 
 const FILE_HEAD: &str = "\
-# Configuration of raspi-mcp. Every line below is a default: take the # away and change it.
+# Configuration of raspi-mcp. Every setting below has its default value. To change one, remove its # and edit the value.
 # Generated from the table of keys (BLESS=1 cargo test writes it); docs/configuration.md explains how files are merged.
 ";
 
@@ -100,42 +100,46 @@ const INTRODUCTION: &str = "\
 
 <!-- Generated from the sections in crates/contract/src/config: BLESS=1 cargo test writes it. -->
 
-raspi-mcp runs without any configuration: read-only, on loopback. What you set is merged from these sources; later ones
-win over earlier ones:
+raspi-mcp runs without any configuration: read-only, on loopback. Settings are merged from these sources; later ones
+override earlier ones:
 
 1. the image: `/usr/lib/raspi-mcp/conf.d/*.toml`
-2. on an appliance, what its owner gave it before the first start: `/run/raspi-mcp-identity/conf.d/*.toml` (docs/first-boot.md)
+2. on an appliance, what its owner configured before the first start: `/run/raspi-mcp-identity/conf.d/*.toml` (docs/first-boot.md)
 3. the site: `/etc/raspi-mcp/*.toml`, or the file given with `--config`
 4. the state folder: `/var/lib/raspi-mcp/conf.d/*.toml`
-5. the environment: `RASPI_MCP__SECTION__KEY`, so `RASPI_MCP__LIMITS__MAX_DEPTH=32` or `RASPI_MCP__BOARD=simulated`; lists
-   are separated by commas
+5. the environment: `RASPI_MCP__SECTION__KEY`, such as `RASPI_MCP__LIMITS__MAX_DEPTH=32` or `RASPI_MCP__BOARD=simulated`;
+   lists are separated by commas
 6. flags of the command line
 
-Files of one folder are read in the order of their names. A folder holds at most 64, each of at most 1 MiB. A later value
-replaces an earlier one; only tables (tokens, roots, commands, grants) add up. `raspi-mcp allow` writes `50-allow-<namespace>.toml` into the site's folder, which counts
-without a restart (docs/allow.md); everything else takes one. `dist/raspi-mcp.toml` has every key at its default, commented
-out.
+Files of one folder are read in the order of their names. A folder may contain at most 64 files of at most 1 MiB each. A
+later value replaces an earlier one; only tables (tokens, roots, commands, grants) are combined. `raspi-mcp allow` writes
+`50-allow-<namespace>.toml` into the site's folder. Such grants (docs/allow.md) and tokens take effect without a restart;
+all other changes need one. `dist/raspi-mcp.toml` contains every key with its default, commented out.
 
-For a user who is neither root nor `raspi-mcp`, the XDG folders take their place: `~/.config/raspi-mcp/*.toml` for
-`/etc/raspi-mcp`, `~/.local/state/raspi-mcp` for `/var/lib/raspi-mcp`, `$XDG_RUNTIME_DIR/raspi-mcp` for `/run/raspi-mcp`.
+For a user who is neither root nor `raspi-mcp`, the XDG folders are used: `~/.config/raspi-mcp/*.toml` instead of
+`/etc/raspi-mcp`, `~/.local/state/raspi-mcp` instead of `/var/lib/raspi-mcp`, `$XDG_RUNTIME_DIR/raspi-mcp` instead of
+`/run/raspi-mcp`.
 
-## What is not understood is refused
+## Invalid settings
 
-An unknown key or a bad value is reported with its file, line and column, what was expected, and the nearest key there is;
-all of them at once:
+Unknown keys and invalid values are all reported at once, each with its file, line and column, what was expected, and the
+nearest known key:
 
 ```text
 /etc/raspi-mcp/10-site.toml:3:1: unknown key \"limits.reads_per_minut\"; did you mean \"limits.reads_per_minute\"?
 ```
 
-In the image, the site, the environment or a flag this keeps the server from starting. A fragment in the state folder,
-perhaps written by another version, is set aside as a whole: only the fundamental tier runs then, and health says why.
+In the image, the site, the environment or a flag, this prevents the server from starting. A fragment in the state folder,
+which another version may have written, is ignored as a whole: then only the fundamental tier runs, and the health report
+says why.
 
-A state fragment is the server's own writing, so it may only narrow what the image and the site allow; the last column
-says how. The privileged half, `raspi-mcp agent`, reads the image, the identity, the site and `conf.d` in its own folder; never the
-state folder or the environment. As a service it believes only files that belong to root and that nobody else can write.
+A fragment in the state folder is written by the server itself, so it can only restrict what the image and the site allow;
+the last column of the tables below says how. The privileged agent, `raspi-mcp agent`, reads the image, the identity, the
+site and `conf.d` in its own folder, never the state folder or the environment. As a service, it accepts only files that
+belong to root and that nobody else can write.
 
-Both halves have to agree on `places`: set them in the image or the site, which both read, or give `agent` and `serve` the same
-`--config` and `--set`. An agent that finds one of them in its environment does not read it and says so; `conf.d` in its own folder cannot set
-them; a server that has them from its environment says so in its log. Where the two that run differ, `raspi-mcp doctor` names the key.
+Server and agent must agree on `places`: set them in the image or the site, which both read, or give `agent` and `serve`
+the same `--config` and `--set`. `conf.d` in the agent's own folder cannot set them. If one of them is set in the
+environment, the agent ignores it and reports that; the server uses it and reports that in its log. If the two running
+processes differ, `raspi-mcp doctor` names the key.
 ";

@@ -15,21 +15,21 @@ use crate::meta::Environment;
 use std::path::PathBuf;
 
 settings! {
-    /// Everything a person can set, after merging and checking. Build it with [`super::load`].
+    /// All settings, after merging and checking. Build it with [`super::load`].
     pub struct Settings given places;
 
-    /// Top level: these come first in a file, before any `[section]`.
+    /// Top-level keys. They come first in a file, before any `[section]`.
     [] {
-        /// The hardware. `auto` takes a Raspberry Pi or another board by its device tree, and simulates one on anything
-        /// else, but never where an image with slots has started.
+        /// The hardware. `auto` selects a Raspberry Pi or another board by its device tree and simulates one on any
+        /// other machine, but never where an image with slots was booted.
         board: BoardChoice = BoardChoice::Auto, BoardChoice::KIND, InState::Never;
-        /// How the privileged half is reached. `inprocess` needs a simulated board; `auto` is `inprocess` there and
-        /// `socket` elsewhere.
+        /// How the server reaches the privileged agent. `inprocess` needs a simulated board. `auto` is `inprocess` on a
+        /// simulated board and `socket` elsewhere.
         agent: AgentChoice = AgentChoice::Auto, AgentChoice::KIND, InState::Never;
-        /// Form of the names that `tools/list` gives. `auto` is `underscored` (`gpio_write_pin`) except for clients
-        /// known to take dots. Calls take both.
+        /// Form of the tool names in `tools/list`. `auto` is `underscored` (`gpio_write_pin`), except for clients known
+        /// to accept dots. Calls accept both forms.
         tool_names: ToolNames = ToolNames::Auto, ToolNames::KIND, InState::Free;
-        /// Where this machine stands; some tools are confined to some of these.
+        /// The environment of this machine. Some tools run only in some environments.
         environment: Environment = Environment::Prod, Kind::Choice(&["prod", "staging", "lab"]), InState::Never;
     }
     [http] Http;
@@ -58,8 +58,7 @@ settings! {
     beside {
         /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
         restricted: Vec<String> = Vec::new();
-        /// Whether this is an appliance without an owner. Until it has one, only its claim and a sign of life may be
-        /// served.
+        /// Whether this is an appliance without an owner. Until it has one, it serves only `/claim` and `/healthz`.
         unclaimed: bool = false;
         /// The folder of the identity prepared at this boot ([`super::prepared`]); missing on most machines.
         identity_dir: PathBuf = places.identity_dir.clone();
@@ -79,7 +78,7 @@ choice! {
 }
 
 choice! {
-    /// `agent`: how the privileged half is reached.
+    /// `agent`: how the server reaches the privileged agent.
     pub enum AgentChoice {
         Auto = "auto",
         Socket = "socket",

@@ -1,6 +1,6 @@
 //! Verifies certificates of servers while the clock is not set. A certificate whose validity starts later than the time
 //! that this machine knows is accepted, if that start is plausible ([`update::Reckoning::latest`]). Expiry is checked
-//! by the time of rule 13, and then by the start of the youngest certificate.
+//! by the time that [`Reckoning`] gives, and then by the start of the youngest certificate.
 
 use super::Limits;
 use rustls::{

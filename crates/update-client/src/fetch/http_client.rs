@@ -123,7 +123,7 @@ fn of_file(path: &Path) -> Result<RootCertStore, ToolError> {
     if store.is_empty() { Err(bad("it holds no certificate".into())) } else { Ok(store) }
 }
 
-/// The clock for certificates, by rule 13.
+/// The clock for certificates: the time that [`update::Reckoning`] gives.
 #[derive(Debug)]
 struct Clock(Limits);
 

@@ -57,7 +57,7 @@ pub fn floor(state: &State, running: Option<u64>) -> u64 {
 /// # Errors
 /// `failed_precondition` while a trial is uncommitted, while the running slot is not the boot chain's default, for a
 /// version that is blocked, older than the floor, or different from another one with the same counter;
-/// `resource_exhausted` by rule 16.
+/// `resource_exhausted` beyond the agent's limit of installs a day.
 pub fn admit(state: &State, asked: &Asked) -> Result<Slot, ToolError> {
     let &Asked { candidate, seen, running, limits, now_ms } = asked;
     let target = place(state, seen)?;

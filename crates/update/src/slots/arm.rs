@@ -79,7 +79,8 @@ pub fn plan_restart(state: &State, restart: RestartPlan, why: &str) -> Result<St
 /// from a crashed trial. `trial` says whether it goes into the armed slot.
 ///
 /// # Errors
-/// `resource_exhausted` by rule 16; `failed_precondition` for a trial that is not armed.
+/// `resource_exhausted` beyond the agent's limit of restarts an hour; `failed_precondition` for a trial that is not
+/// armed.
 pub fn restarting(
     state: &State,
     seen: &Evidence,
@@ -97,8 +98,8 @@ pub fn restarting(
     Ok(Step::to(next))
 }
 
-/// Rule 5: after a failed trial the old slot was checked. If it is offline as well, the update was not at fault, and is
-/// armed again (at most [`MOST_ARMINGS`] times in all); otherwise the version is blocked and its slot made unbootable.
+/// After a failed trial the old slot was checked. If it is offline as well, the update was not at fault, and is armed
+/// again (at most [`MOST_ARMINGS`] times in all); otherwise the version is blocked and its slot made unbootable.
 ///
 /// # Errors
 /// `failed_precondition` unless a failed trial waits for this.

@@ -1,4 +1,4 @@
-//! The time that has certainly passed (rule 13): raised only by commits.
+//! The time that has certainly passed: raised only by commits, never by the system's clock.
 
 use super::{Stage, State, Step};
 

@@ -1,4 +1,4 @@
-//! Rule 16: the agent's rate limits, as data.
+//! The agent's own limits on installs and restarts, as data.
 
 use base::error::ToolError;
 

@@ -31,7 +31,7 @@ pub struct Args {
     /// The time of creation; default: SOURCE_DATE_EPOCH
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     created: Option<u64>,
-    /// The time from which it is no longer trusted, e.g. 2036-01-01T00:00:00Z
+    /// The time from which devices no longer trust it, e.g. 2036-01-01T00:00:00Z
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     expires: u64,
     /// The new root to write; the file must not exist

@@ -27,14 +27,14 @@ enum Command {
         #[command(flatten)]
         change: change::Args,
     },
-    /// Create the successor of a root of trust; keys and thresholds that are not given stay
+    /// Create the successor of a root of trust; keys and thresholds that are not given are kept
     Rotate {
         /// The root of trust that devices have
         old: PathBuf,
         #[command(flatten)]
         change: change::Args,
     },
-    /// Add a signature to a root of trust; a successor needs thresholds of the old and the new keys
+    /// Add a signature to a root of trust; a successor needs enough signatures of the old keys and of the new keys
     Sign {
         /// The root of trust to sign
         root: PathBuf,

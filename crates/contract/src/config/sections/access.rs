@@ -12,23 +12,24 @@ use crate::{
 };
 
 section! {
-    /// Who is who. Roles, each including the ones before: `read_only`, `ops_rw`, `admin`.
+    /// Callers and their roles. Each role includes the ones before it: `read_only`, `ops_rw`, `admin`.
     [access] pub struct Access {
-        /// Role of whoever started the server with `--stdio`.
+        /// Role of the client that started the server with `--stdio`.
         stdio_role: Role = Role::ReadOnly, ROLES, InState::Never;
-        /// Role of a caller on loopback that brings no token.
+        /// Role of callers on loopback without a token.
         loopback_role: Role = Role::ReadOnly, ROLES, InState::Never;
-        /// Whether HTTP callers on loopback must bring a token too. Beyond loopback everybody must.
+        /// Whether HTTP callers on loopback need a token too. Beyond loopback every caller needs one.
         require_token: bool = false, Kind::Bool, InState::Never;
-        /// Members of this group are `admin` on the unix socket, as root is; others are `read_only`.
+        /// Members of this group, and root, are `admin` on the Unix socket. Others are `read_only`.
         admin_group: String = "raspi-mcp-admin".into(), Kind::Account, InState::Never;
-        /// Members of this group may answer `raspi-mcp approve`, as root may.
+        /// Members of this group, and root, may answer requests with `raspi-mcp approve`.
         approver_group: String = "raspi-mcp-approver".into(), Kind::Account, InState::Never;
-        /// Which accounts are one person's or program's: `uid:1000=ann`, `user:ann=ann`, `jwt:SUBJECT=ann`,
-        /// `stdio=ann`; a token has `owner`. One owner holds pins at every door, and has one caller's share of
-        /// everything; the audit keeps both names.
+        /// Accounts that belong to one person or program: `uid:1000=ann`, `user:ann=ann`, `jwt:SUBJECT=ann`,
+        /// `stdio=ann`; a token has the field `owner`. An owner can use its pins over every transport, and has one
+        /// caller's share of each limit. The audit log records both names.
         owners: Owners = Owners::default(), Kind::Owners, InState::Never;
-        /// Bearer tokens, one `[[access.tokens]]` each. Those of all files count together; only files can hold them.
+        /// Bearer tokens, one `[[access.tokens]]` each. The tokens of all files are combined. Only files can contain
+        /// them.
         tokens: Vec<TokenSetting> = Vec::new(), Kind::Tables(&TOKENS), InState::Never;
     }
 }

@@ -11,23 +11,24 @@ use crate::{
 use std::collections::BTreeSet;
 
 section! {
-    /// How long a question to a person stays open, and who may carry it.
+    /// How long a request for a person's approval stays open, and how it can be answered.
     [approval] pub struct Approval {
-        /// How long a call waits for the person; after that it answers that approval is pending and can be repeated.
+        /// How long a call waits for the answer. After that it returns that approval is pending, and can be repeated.
         wait_seconds: u64 = 20, seconds(0, 300), InState::Lower;
-        /// How long a question, or a yes that was not used, stays good.
+        /// How long a request, or an unused approval, stays valid.
         expire_seconds: u64 = 300, seconds(30, 3600), InState::Lower;
-        /// Clients, by the name they give themselves, whose own dialogue counts as the person's answer. Some clients
-        /// answer it by themselves, hence none.
+        /// Clients, by the name that they report, whose own dialogue counts as the person's answer. Empty by default,
+        /// because some clients answer it without a person.
         elicitation_clients: Vec<String> = Vec::new(), Kind::Clients, InState::Never;
-        /// A button that approves the one call that waits when it is held for two seconds: its GPIO, or 0 for none. The
-        /// agent alone has it, and no tool. Whoever can reach the button can approve, without a name in the record.
+        /// GPIO of a button that approves the only pending request when it is held for two seconds; 0: none. Only the
+        /// agent can use this pin; no tool can. Anyone who can reach the button can approve, and the log records no
+        /// name.
         button_pin: u8 = 0, count(0, 27), InState::Never;
-        /// The level while it is pressed. `low`: a button to ground, with the pull-up inside the chip; `high`: one to
-        /// 3.3 V.
+        /// Level while the button is pressed. `low`: a button to ground, with the chip's internal pull-up; `high`: a
+        /// button to 3.3 V.
         button_active: Level = Level::Low, Kind::Choice(&["low", "high"]), InState::Never;
-        /// An LED beside the button: its GPIO, or 0 for none. Slow blinking: one call waits; on: the hold is counted;
-        /// fast blinking: the button cannot answer, `raspi-mcp approve` can.
+        /// GPIO of an LED beside the button; 0: none. Slow blinking: one request is pending. On: the hold is being
+        /// timed. Fast blinking: the button cannot answer, but `raspi-mcp approve` can.
         led_pin: u8 = 0, count(0, 27), InState::Never;
     }
 }

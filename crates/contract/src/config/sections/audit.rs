@@ -7,10 +7,10 @@ use crate::config::{
 };
 
 section! {
-    /// The record of who did what.
+    /// The audit log of all calls.
     [audit] pub struct AuditLog {
-        /// Size of the record; beyond it the oldest part goes, behind a checkpoint that carries the chain on. One
-        /// caller's part of a week is an eighth.
+        /// Maximum size of the log. Beyond it the oldest records are removed, and a checkpoint continues the hash
+        /// chain. One caller's share is an eighth per week.
         max_bytes: u64 = 64 * 1024 * 1024, bytes(MIB, 4 * GIB), InState::Never;
     }
 }

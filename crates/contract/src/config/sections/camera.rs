@@ -10,25 +10,25 @@ use crate::config::{
 use std::path::PathBuf;
 
 section! {
-    /// Which cameras `camera.*` may use, and what is kept of their photos.
+    /// Cameras that `camera.*` may use, and limits for the photos that are kept.
     [camera] pub struct CameraSettings given places {
-        /// Cameras that pictures may be taken with, by path, name or place as `camera.list_cameras` shows them; `*` is
-        /// all. None unless named; on a simulated board all of its own.
+        /// Cameras that may take pictures, by path, name or location as `camera.list_cameras` shows them; `*` allows
+        /// all. An empty list allows none; on a simulated board, all of its own.
         allow: Vec<String> = Vec::new(), Kind::Cameras, InState::Fewer;
-        /// Where photos are kept; by default `photos` in `places.state_dir`. Made when the first is taken. As a
-        /// service, a folder elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
+        /// Folder in which photos are kept; by default `photos` in `places.state_dir`. Created with the first photo.
+        /// For the service, a folder elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
         dir: PathBuf = places.state_dir.join("photos"), Kind::Folder, InState::Never;
-        /// Photos that are kept; the oldest go first. Other files there are left alone.
+        /// Maximum number of photos kept; the oldest are deleted first. Other files in the folder are left alone.
         max_photos: u32 = 500, count(1, 100_000), InState::Lower;
-        /// What all photos together may take.
+        /// Maximum size of all photos together.
         max_bytes: u64 = 256 * 1024 * 1024, bytes(MIB, 1024 * GIB), InState::Lower;
-        /// Photos older than so many days go when the next one is taken.
+        /// Maximum age of photos. Older ones are deleted when the next one is taken.
         max_age_days: u32 = 30, count(1, 36_500), InState::Lower;
-        /// Frames that are let go before one is kept, so that exposure and colours have settled.
+        /// Number of frames discarded before one is kept, so that exposure and colours have settled.
         // A third of a second of a webcam: exposure has settled by then.
         warmup_frames: u32 = 10, count(0, 120), InState::Free;
-        /// Address of this server as others see it, like "https://pi.local:8765": photos are at `/photos/` there, for
-        /// callers with a token. Empty: `public_url` is null.
+        /// Address of this server as others see it, like "https://pi.local:8765". Photos are served there under
+        /// `/photos/`, to callers with a token. Empty: `public_url` is null.
         public_url: String = String::new(), Kind::Text, InState::Never;
     }
 }

@@ -7,11 +7,11 @@ use crate::config::{
 };
 
 section! {
-    /// How an appliance fresh from the flash gets its owner (docs/claim.md).
+    /// How a newly flashed appliance gets its owner (docs/claim.md).
     [claim] pub struct ClaimSettings {
-        /// How long after power-on the code is taken that the machine shows.
+        /// How long after power-on the code that the machine shows is accepted.
         window_minutes: u32 = 15, count(1, 1440), InState::Never;
-        /// The LED that blinks until then, by its name in `/sys/class/leds`. Empty: none.
+        /// The LED that blinks until the machine is claimed, by its name in `/sys/class/leds`. Empty: none.
         // The green LED beside the card, which every Raspberry Pi has.
         led: String = "ACT".into(), Kind::Text, InState::Never;
     }

@@ -18,20 +18,20 @@ use std::path::{Path, PathBuf};
 pub const EXEC_USER: &str = "raspi-mcp-exec";
 
 section! {
-    /// The commands of `exec.run`. Without one, it runs nothing.
+    /// Commands that `exec.run` can run. Without one, it runs nothing.
     [exec] pub struct Exec {
-        /// The account commands run under: one of its own, never root's or the server's.
+        /// The account that commands run under: a separate one, never root's or the server's.
         user: String = EXEC_USER.into(), Kind::Account, InState::Never;
-        /// Folders that commands may run and write in; they begin in the first, or in `/` without any.
+        /// Folders in which commands may run and write. Commands start in the first one, or in `/` if there is none.
         cwd_roots: Vec<PathBuf> = Vec::new(), Kind::Folders, InState::Never;
-        /// Whether `shell: true` may hand a whole line to `/bin/sh`. Then the list of commands bounds nothing.
+        /// Whether `shell: true` may pass a whole line to `/bin/sh`. The list of commands then restricts nothing.
         shell: bool = false, Kind::Bool, InState::Never;
-        /// Kept of a command's output, and as much of its errors: the first half and the last. What lay between is
-        /// counted.
+        /// Maximum number of bytes kept of a command's output, and of its error output: the first half and the last.
+        /// The bytes left out between them are counted.
         max_output_bytes: usize = 64 * 1024, bytes(KIB, 256 * KIB), InState::Lower;
-        /// Commands at once.
+        /// Maximum number of commands that run at once.
         max_running: usize = 4, count(1, 16), InState::Lower;
-        /// What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments:
+        /// Allowed commands, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments:
         /// `args` the first, second, …; `more_args` all further ones; `options` those that begin with `-`.
         commands: Vec<CommandSetting> = Vec::new(), Kind::Tables(&COMMANDS), InState::Never;
     }

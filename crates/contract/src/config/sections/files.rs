@@ -15,11 +15,11 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 section! {
-    /// The folders of `files.*`. Without one, those tools reach nothing.
+    /// Folders that `files.*` can access. Without one, those tools access nothing.
     [files] pub struct Files {
-        /// Folders, one `[[files.roots]]` each; relative paths begin in the first. None may overlap another, state,
-        /// configuration, `/run`, `/dev`, `/proc` or `/sys`. As a service, a writable one also needs `ReadWritePaths=`
-        /// in a drop-in (`systemctl edit raspi-mcp`).
+        /// Folders, one `[[files.roots]]` each. Relative paths start in the first. A folder must not overlap another
+        /// one, the state, the configuration, `/run`, `/dev`, `/proc` or `/sys`. For the service, a writable one also
+        /// needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
         roots: Vec<FileRoot> = Vec::new(), Kind::Tables(&ROOTS), InState::Never;
     }
 }

@@ -8,23 +8,24 @@ use crate::config::{
 use std::collections::BTreeSet;
 
 section! {
-    /// The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.
+    /// Pins that `gpio.*` can use, by Broadcom (BCM) number. Without one, those tools can access nothing on a real
+    /// board.
     [gpio] pub struct GpioSettings {
-        /// Pins that may be used. None unless named; on a simulated board 2 to 27. 0 and 1 are never: add-on boards
-        /// identify themselves there.
+        /// Pins that may be used. An empty list allows none; on a simulated board, 2 to 27. 0 and 1 are never allowed:
+        /// add-on boards identify themselves there.
         allow: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Fewer;
-        /// The GPIO chip whose line numbers are those of the pins: its label or device file. Empty: the header's on a
-        /// Raspberry Pi, elsewhere the first one.
+        /// The GPIO chip whose line numbers are the pin numbers, by label or device file. Empty: the header's chip on a
+        /// Raspberry Pi, the first chip elsewhere.
         chip: String = String::new(), Kind::Text, InState::Never;
-        /// Pins that are driven low whenever nobody uses them, from the server's start to its end. All others are
-        /// inputs then.
+        /// Pins that are driven low while nobody uses them, from the server's start to its end. All others are inputs
+        /// while unused.
         safe_low: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Never;
-        /// The same, driven high.
+        /// Pins that are driven high while nobody uses them, in the same way.
         safe_high: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Never;
-        /// What follows a level that was written with a duration: the one before it, or its opposite.
+        /// The level that follows one written with a duration: the level before it, or its opposite.
         revert: Revert = Revert::Previous, Revert::KIND, InState::Never;
-        /// Hardware PWM that is routed to a pin, where that is not known by itself: on other boards than Raspberry Pis,
-        /// and where the registers of the pins cannot be read. The device of `/sys/class/pwm/pwmchipN`, and the
+        /// Hardware PWM channels routed to pins, where this cannot be detected: on boards other than Raspberry Pis, and
+        /// where the pin registers cannot be read. Each entry names the device of `/sys/class/pwm/pwmchipN` and the
         /// channel.
         // Each is a [`PwmPin`].
         pwm: Vec<String> = Vec::new(), Kind::PwmPins, InState::Never;

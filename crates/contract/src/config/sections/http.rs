@@ -10,26 +10,28 @@ use std::net::{Ipv4Addr, SocketAddr};
 section! {
     /// Streamable HTTP, plain JSON-RPC and WebSocket on one port.
     [http] pub struct Http {
-        /// Whether to listen on HTTP at all.
+        /// Whether to listen on HTTP.
         enabled: bool = true, Kind::Bool, InState::Off;
-        /// Address and port. Beyond loopback it needs `tls.enabled` and a way to know callers: a token, or `[jwt]`.
+        /// Address and port. Any address beyond loopback needs `tls.enabled` and a way to authenticate callers: a token
+        /// or `[jwt]`.
         // Never in a state fragment: the server must not expose itself to a network.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)), Kind::Address, InState::Never;
-        /// Names accepted in the `Host` header beside the loopback ones, and with TLS the machine's own, those in the
-        /// certificate and the address a request came to. Guards against DNS rebinding.
+        /// Names accepted in the `Host` header, in addition to the loopback names and, with TLS, the machine's own
+        /// names, those in the certificate and the address that received the request. Protects against DNS rebinding.
         allowed_hosts: Vec<String> = Vec::new(), Kind::Hosts, InState::Never;
-        /// Web pages that may call, as `Origin` gives them, beside those on loopback.
+        /// Web pages that may call, by their `Origin` header, in addition to those on loopback.
         allowed_origins: Vec<String> = Vec::new(), Kind::Origins, InState::Never;
-        /// Sessions at once, half of them for one caller; one more takes the place of one unused for 30 seconds, or is
-        /// refused.
+        /// Maximum number of sessions; one caller can have half of them. At the limit, a new session replaces one that
+        /// was unused for 30 seconds, or is refused.
         session_limit: usize = 64, count(1, 1024), InState::Lower;
-        /// A session nobody used for so long is ended.
+        /// Time after which an unused session is ended.
         session_idle_seconds: u64 = 900, seconds(10, 86_400), InState::Lower;
-        /// How long a sender may take over one request body.
+        /// Time limit for receiving one request body.
         body_timeout_seconds: u64 = 10, seconds(1, 120), InState::Lower;
-        /// TCP connections at once, half of them for one caller. One address beyond loopback gets a quarter of them.
+        /// Maximum number of TCP connections; one caller can have half of them. One address beyond loopback can have a
+        /// quarter.
         max_connections: usize = 64, count(1, 1024), InState::Lower;
-        /// Whether `/metrics` answers, in Prometheus' text format, to whoever may call tools.
+        /// Whether `/metrics` is served, in Prometheus text format, to callers that may call tools.
         metrics: bool = true, Kind::Bool, InState::Off;
     }
 }

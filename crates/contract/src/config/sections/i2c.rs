@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 section! {
-    /// The devices of `i2c.*`. Without one, a real board's buses are only listed.
+    /// Devices that `i2c.*` can access. Without one, a real board's buses are only listed.
     [i2c] pub struct I2cSettings {
-        /// Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends
-        /// that byte: list a part without registers (a port expander, a multiplexer) only where any byte may be sent to
-        /// it.
+        /// Devices that may be accessed, one `[[i2c.buses]]` for some devices of a bus. A read with a register first
+        /// sends that byte: list a device without registers (a port expander, a multiplexer) only if any byte may be
+        /// sent to it.
         // Empty: no device on a real board, every device on a simulated one.
         buses: Vec<BusSetting> = Vec::new(), Kind::Tables(&BUSES), InState::Never;
     }

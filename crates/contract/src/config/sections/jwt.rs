@@ -8,19 +8,20 @@ use crate::config::{
 use std::path::PathBuf;
 
 section! {
-    /// Tokens made by somebody else: JSON Web Tokens, signed with EdDSA, ES256 or RS256.
+    /// JSON Web Tokens of another issuer, signed with EdDSA, ES256 or RS256.
     [jwt] pub struct Jwt given places {
-        /// The `iss` that is believed. Empty: no JWT is.
+        /// The accepted `iss` claim. Empty: no JWT is accepted.
         issuer: String = String::new(), Kind::Text, InState::Never;
-        /// What `aud` must hold: the address clients know this server by, like "https://pi.local:8765/mcp".
+        /// The value that the `aud` claim must contain: the address by which clients know this server, like
+        /// "https://pi.local:8765/mcp".
         audience: String = String::new(), Kind::Text, InState::Never;
-        /// The issuer's public keys, a JWK set: Ed25519, P-256, or RSA of 2048 to 8192 bits. Read again when it
-        /// changes; never fetched.
+        /// The issuer's public keys, as a JWK set: Ed25519, P-256, or RSA of 2048 to 8192 bits. The file is read again
+        /// when it changes; keys are never fetched.
         keys_file: PathBuf = places.site_dir.join("jwks.json"), Kind::File, InState::Never;
-        /// The claim that holds the role: `read_only`, `ops_rw` or `admin`, alone or in a list, or in a `scope` with
-        /// spaces between. The highest counts.
+        /// The claim that contains the role: `read_only`, `ops_rw` or `admin`, alone, in a list, or in a
+        /// space-separated `scope`. The highest role applies.
         role_claim: String = "role".into(), Kind::Text, InState::Never;
-        /// How far the issuer's clock and this one may be apart.
+        /// Maximum difference between the issuer's clock and this machine's.
         clock_skew_seconds: u32 = 60, seconds(0, 300), InState::Lower;
     }
 }

@@ -7,13 +7,13 @@ use crate::config::{
 };
 
 section! {
-    /// What the server says about itself.
+    /// The server's log.
     [log] pub struct Log {
-        /// The least severe lines kept.
+        /// The least severe level that is logged.
         level: LogLevel = LogLevel::Info, LogLevel::KIND, InState::Free;
-        /// `auto` is the journal under systemd and stderr elsewhere.
+        /// Where the log goes. `auto` is the journal under systemd and stderr elsewhere.
         target: LogTarget = LogTarget::Auto, LogTarget::KIND, InState::Never;
-        /// Lines kept in memory for `logs.get_recent_app_logs`.
+        /// Number of lines kept in memory for `logs.get_recent_app_logs`.
         ring_lines: usize = 1000, count(10, 100_000), InState::Lower;
     }
 }

@@ -5,15 +5,15 @@ use crate::config::{declare::section, key::InState, kind::Kind};
 use std::path::PathBuf;
 
 section! {
-    /// Folders and sockets. Full paths.
+    /// Folders and sockets, as full paths.
     [places] pub struct PlaceSettings given places {
-        /// What the server keeps: samples, audit, its own fragments.
+        /// Persistent data of the server: samples, audit log, its own fragments.
         state_dir: PathBuf = places.state_dir.clone(), Kind::Folder, InState::Never;
-        /// The server's socket and what may vanish at a restart.
+        /// The server's socket, and files that may be lost at a restart.
         runtime_dir: PathBuf = places.runtime_dir.clone(), Kind::Folder, InState::Never;
-        /// What the privileged half keeps.
+        /// Persistent data of the agent.
         agent_state_dir: PathBuf = places.agent_state_dir.clone(), Kind::Folder, InState::Never;
-        /// Where the privileged half listens.
+        /// The socket on which the agent listens.
         agent_socket: PathBuf = places.agent_socket.clone(), Kind::SocketPath, InState::Never;
     }
 }

@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 pub type Policy = BTreeMap<String, Mode>;
 
 impl Section for Policy {
-    const ABOUT: &'static str = "What happens when a tool is called by somebody who may call it: one line a tool.";
+    const ABOUT: &'static str = "What happens when a permitted caller calls a tool: one line per tool.";
     const KEYS: &'static [Key] = &[Key::new(
         "policy",
         Kind::Mode,
         InState::Stricter,
-        "Of a tool or an action (`camera:capture`): `allow` runs it, `ask` runs it once a person has approved this \
-         very call, `deny` refuses it. The name of a tool stands for what it is there for, so the word holds for \
-         every tool that does it; of several the strictest counts. `raspi-mcp tools --policy` prints what holds \
-         without any line here.",
+        "Mode of a tool or an action (`camera:capture`): `allow` runs it, `ask` runs it once a person has approved \
+         this call, `deny` refuses it. The name of a tool stands for its main actions, so its mode applies to every \
+         tool with these actions; if several modes apply, the strictest does. `raspi-mcp tools --policy` prints the \
+         modes in force, docs/policy.md the defaults.",
     )];
 
     fn default_for(_places: &Places) -> Self {

@@ -3,9 +3,9 @@
 use crate::config::{declare::section, key::InState, kind::Kind};
 
 section! {
-    /// Processes that `process.send_signal` leaves alone, beside the first one, the kernel's and our own.
+    /// Processes that `process.send_signal` may not signal, in addition to PID 1, kernel threads and raspi-mcp's own.
     [process] pub struct Process {
-        /// Names (`comm`) of processes that get no signal: what keeps the machine up and reachable.
+        /// Names (`comm`) of processes that get no signal, because they keep the machine running and reachable.
         protected: Vec<String> = PROTECTED.map(str::to_owned).to_vec(), Kind::Processes, InState::More;
     }
 }

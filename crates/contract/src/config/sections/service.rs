@@ -3,11 +3,11 @@
 use crate::config::{declare::section, key::InState, kind::Kind};
 
 section! {
-    /// Which services `service.*` may touch.
+    /// Services that `service.*` may change.
     [service] pub struct Service {
-        /// Services that tools may start, stop, restart, reload, enable and disable. None unless named; on a simulated
-        /// machine all of its own. What the device cannot do without (this server, its agent, D-Bus, systemd, logins,
-        /// its network) is protected whatever stands here.
+        /// Services that tools may start, stop, restart, reload, enable and disable. An empty list allows none; on a
+        /// simulated machine, all of its own. Services that the device depends on (this server, its agent, D-Bus,
+        /// systemd, logins, its network) are always protected.
         // Reading a service needs no entry here.
         allow: Vec<String> = Vec::new(), Kind::Services, InState::Fewer;
     }

@@ -8,13 +8,13 @@ use crate::config::{
 use std::path::PathBuf;
 
 section! {
-    /// The unix socket; callers are known by their user and group.
+    /// The Unix socket. Callers are identified by their user and group.
     [socket] pub struct Socket given places {
-        /// Whether to listen on the unix socket.
+        /// Whether to listen on the Unix socket.
         enabled: bool = true, Kind::Bool, InState::Off;
-        /// Where it is. By default `mcp.sock` in `places.runtime_dir`.
+        /// Path of the socket. By default `mcp.sock` in `places.runtime_dir`.
         path: PathBuf = places.runtime_dir.join("mcp.sock"), Kind::SocketPath, InState::Never;
-        /// Connections at once, half of them for one caller.
+        /// Maximum number of connections; one caller can have half of them.
         max_connections: usize = 32, count(1, 1024), InState::Lower;
     }
 }

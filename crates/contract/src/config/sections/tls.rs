@@ -4,14 +4,15 @@ use crate::config::{declare::section, key::InState, kind::Kind};
 use std::path::PathBuf;
 
 section! {
-    /// TLS on the port of `[http]`: 1.2 and 1.3, on ring.
+    /// TLS 1.2 and 1.3 on the port of `[http]`, with the crypto library ring.
     [tls] pub struct Tls given places {
-        /// Whether HTTP is spoken through TLS. Needed beyond loopback.
+        /// Whether HTTP uses TLS. Required beyond loopback.
         enabled: bool = false, Kind::Bool, InState::Never;
-        /// Certificate and chain, PEM. `raspi-mcp tls init` makes one. Changed files count from the next connection on.
+        /// Certificate and chain (PEM). `raspi-mcp tls init` creates one. Changed files are used from the next
+        /// connection on.
         // The server's certificate is first, then the chain that signed it, if any.
         certificate: PathBuf = places.state_dir.join("tls/certificate.pem"), Kind::File, InState::Never;
-        /// Its private key, PEM. Only the server's user may read it.
+        /// Private key of the certificate (PEM). Only the server's user may read it.
         // PKCS #8, SEC 1 or PKCS #1.
         key: PathBuf = places.state_dir.join("tls/key.pem"), Kind::File, InState::Never;
     }

@@ -9,18 +9,18 @@ use crate::config::{
 use std::collections::BTreeSet;
 
 section! {
-    /// Which tools there are. A fresh server only reads.
+    /// Which tools are enabled. By default the server only reads.
     [tools] pub struct Tools {
-        /// Which tools `tools/list` gives. `default` leaves out those that are seldom needed, so that a model reads less;
-        /// `tools.search` finds them, and `tools.run_read` and `tools.run` call them. `all` gives every tool.
+        /// Which tools `tools/list` returns. `default` leaves out those that are seldom needed, so that a model reads
+        /// less; `tools.search` finds them, and `tools.run_read` and `tools.run` call them. `all` returns every tool.
         profile: Profile = Profile::Default, Profile::KIND, InState::Free;
-        /// Namespaces whose writing tools are on. Everything else only reads.
+        /// Namespaces whose write tools are enabled. All other namespaces only read.
         enable: BTreeSet<String> = BTreeSet::new(), Kind::Namespaces, InState::Fewer;
-        /// Tools and whole namespaces that are off: what they are there for is denied, whichever tool does it.
+        /// Disabled tools and namespaces. The main actions of a disabled tool are denied to every other tool as well.
         disable: BTreeSet<String> = BTreeSet::new(), Kind::ToolsOrNamespaces, InState::More;
-        /// Tools opened one at a time, by `raspi-mcp allow` (docs/allow.md). An entry opens its tool's namespace and
-        /// the entries of its lists for that tool alone; `for` lets callers have it whatever their role.
-        /// `tools.disable` and `policy` stay above it.
+        /// Tools enabled one at a time with `raspi-mcp allow` (docs/allow.md). An entry enables its tool's namespace,
+        /// and the entries of its lists, for that tool only. The callers in `for` may call it whatever their role.
+        /// `tools.disable` and `policy` take precedence.
         allow: Vec<Grant> = Vec::new(), Kind::Tables(&GRANTS), InState::Never;
     }
 }

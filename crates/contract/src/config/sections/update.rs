@@ -17,70 +17,70 @@ use std::path::PathBuf;
 // The agent reads some of these keys from its own configuration: `product`, `layout`, `flow`, `flow_command`, `trust`,
 // `channel`, those that begin with `health_`, `dead_man_hours`, `installs_per_day`.
 section! {
-    /// Updates of the whole system, with a way back: where releases come from, when, and how one proves itself. The
-    /// privileged half reads its own configuration for what it decides by.
+    /// Updates of the whole system, with rollback: where releases come from, when they are installed, and how a new one
+    /// is checked. For its own decisions, the agent reads its own configuration.
     [update] pub struct UpdateSettings given places {
-        /// What this machine's images are of. Bundles of another product are refused.
+        /// The product of this machine's images. Bundles of another product are refused.
         product: String = "raspi-mcp".into(), Kind::Text, InState::Never;
-        /// Which partition is what: the one list of their identities.
+        /// File with the partition layout, the only definition of which partition is which.
         layout: PathBuf = "/usr/share/raspi-mcp/layout.toml".into(), Kind::File, InState::Never;
-        /// How the board is told which slot to start. `auto` finds out; `custom` runs `update.flow_command`.
+        /// How the board is told which slot to start. `auto` detects it; `custom` runs `update.flow_command`.
         flow: Flow = Flow::Auto, Flow::KIND, InState::Never;
-        /// The program of the flow `custom`: its full path. docs/boot.md says what it is called with. Else empty.
+        /// The program of the flow `custom`, by its full path; otherwise empty. docs/boot.md describes its arguments.
         flow_command: String = String::new(), Kind::Text, InState::Never;
-        /// The root of trust that came with the image: whose signatures count. Later ones are accepted by its rules.
+        /// The root of trust of the image, which says whose signatures are accepted. Its rules decide which later roots
+        /// are accepted.
         trust: PathBuf = "/usr/share/raspi-mcp/trust/root.json".into(), Kind::File, InState::Never;
-        /// Where the channels' files are, like "https://updates.example.org/pi": any web space. Empty: nothing is ever
-        /// asked.
+        /// Address of the channels' files, like "https://updates.example.org/pi": any web space. Empty: no channel is
+        /// checked.
         url: String = String::new(), Kind::Text, InState::Never;
-        /// Other places with the same files. Each is tried when those before it fail.
+        /// Other addresses of the same files. Each is tried when those before it fail.
         mirrors: Vec<String> = Vec::new(), Kind::Urls, InState::Never;
-        /// The channel releases are taken from: `stable`, `beta` or another that is published there.
+        /// The channel that releases are taken from: `stable`, `beta` or another one published there.
         channel: String = "stable".into(), Kind::Text, InState::Never;
-        /// The ring this device is in, for releases that go out ring by ring. Empty: none.
+        /// The ring of this device, for releases that are rolled out ring by ring. Empty: none.
         ring: String = String::new(), Kind::Text, InState::Never;
-        /// The one version that is wanted, like "1.4.2". Empty: the newest.
+        /// The only version to install, like "1.4.2". Empty: the newest.
         pin: String = String::new(), Kind::Text, InState::Never;
-        /// How often the channel is asked; 0: only when somebody asks.
+        /// How often the channel is checked; 0: only on request.
         check_interval_hours: u32 = 0, count(0, 720), InState::Never;
-        /// Whether what a check finds is installed without being asked for.
+        /// Whether a release that a check finds is installed without a request.
         automatic: bool = false, Kind::Bool, InState::Off;
-        /// When an automatic update may begin and restart the machine, in local time. None: at any time.
+        /// When an automatic update may start and restart the machine, in local time. Empty: at any time.
         window: Windows = Windows::default(), Kind::Windows, InState::Never;
-        /// When updates may be fetched, in local time, for lines that cost by the hour. None: at any time.
+        /// When updates may be downloaded, in local time, for connections billed by the hour. Empty: at any time.
         download_window: Windows = Windows::default(), Kind::Windows, InState::Never;
-        /// The most KiB a second that a download takes; 0: no limit.
+        /// Maximum download rate in KiB per second; 0: no limit.
         bandwidth_kib: u32 = 0, count(0, 1_000_000), InState::Never;
-        /// Proxy for updates, like "http://proxy.lan:3128"; variables of the environment are not looked at. Empty:
-        /// none.
+        /// Proxy for updates, like "http://proxy.lan:3128". Environment variables are ignored. Empty: none.
         proxy: String = String::new(), Kind::Text, InState::Never;
-        /// Certificates (PEM) of the authorities that vouch for the servers of updates, in place of the system's.
-        /// Empty: the system's.
+        /// Certificates (PEM) of the authorities trusted for update servers, in place of the system's. Empty: the
+        /// system's.
         ca_file: String = String::new(), Kind::Text, InState::Never;
-        /// A connection that brings less than `stall_bytes` in so long is given up, and another one tried.
+        /// A connection that delivers less than `stall_bytes` in this time is closed, and another one is tried.
         // 2G delivers ten times as much to each of several connections.
         stall_seconds: u64 = 60, seconds(5, 3600), InState::Never;
         /// See `stall_seconds`.
         stall_bytes: u64 = 16 * 1024, bytes(1, 16 * MIB), InState::Never;
-        /// The longest that one download may take, with all its pauses; what is here then is kept.
+        /// Maximum duration of one download, including all its pauses. The data received by then is kept.
         deadline_hours: u32 = 24, count(1, 720), InState::Lower;
-        /// Where blocks wait until all are here; by default `update` in `places.state_dir`. As a service, a folder
-        /// elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
+        /// Folder in which blocks are stored until the download is complete; by default `update` in `places.state_dir`.
+        /// For the service, a folder elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
         spool_dir: PathBuf = places.state_dir.join("update"), Kind::Folder, InState::Never;
-        /// What the blocks there leave free of their file system.
+        /// Space that the stored blocks leave free on their file system.
         spool_reserve_bytes: u64 = 64 * 1024 * 1024, bytes(0, 1024 * GIB), InState::Never;
-        /// How long a new system has to prove itself; then the old one starts again.
+        /// Time within which a new system must be found healthy; otherwise the old one starts again.
         health_deadline_seconds: u64 = 300, seconds(30, 900), InState::Never;
-        /// Services that must be active in a new system, beside those that were in the old one.
+        /// Services that must be active in a new system, in addition to those that were active in the old one.
         health_units: Vec<String> = Vec::new(), Kind::Services, InState::Never;
-        /// Programs that must end with 0 in a new system, run as `exec.user`, without arguments.
+        /// Programs that must exit with 0 in a new system. They run as `exec.user`, without arguments.
         health_commands: Vec<PathBuf> = Vec::new(), Kind::Programs, InState::Never;
         /// Addresses that must answer with success (2xx) in a new system.
         health_urls: Vec<String> = Vec::new(), Kind::Probes, InState::Never;
-        /// When no verified word came from the channel for so long after an update, the system before it is started
-        /// again, once. 0: never.
+        /// If the channel gives no verified answer for this long after an update, the device returns to the previous
+        /// system, once. 0: never.
         dead_man_hours: u32 = 0, count(0, 8760), InState::Never;
-        /// The most installations the privileged half begins in 24 hours.
+        /// Maximum number of installations that the agent starts in 24 hours.
         installs_per_day: u32 = 4, count(1, 100), InState::Never;
     }
 }

@@ -1,4 +1,4 @@
-//! Rule 1: the decision for a boot's evidence and the record, as a table. The first matching row decides.
+//! The decision for a boot's evidence and the record, as a table. The first matching row decides.
 //! docs/update.md shows this very table; a test compares them.
 
 mod rows;
