@@ -2,7 +2,7 @@
 
 use contract::{
     config::{
-        Assignment, Fault, Faults, Fragment, Grant, Origin, Sources, fragment_of, keys::NAMESPACES, read_fragment,
+        Assignment, ConfigError, Faults, Fragment, Grant, Origin, Sources, fragment_of, keys::NAMESPACES, read_fragment,
     },
     meta::Mode,
 };
@@ -30,7 +30,7 @@ impl Kept {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
             Ok(about) if !about.is_file() => {
                 let message = "is not a regular file, so nothing is written there; remove it";
-                return Err(Faults(vec![Fault::new(Origin::file(path), message)]));
+                return Err(Faults(vec![ConfigError::new(Origin::file(path), message)]));
             }
             _ => {}
         }
@@ -44,12 +44,12 @@ impl Kept {
                 }
                 (name, _) => {
                     let message = format!("raspi-mcp allow does not write {name}; move it to a file of its own");
-                    faults.push(Fault::new(origin, message));
+                    faults.push(ConfigError::new(origin, message));
                     continue;
                 }
             };
             if let Err(error) = taken {
-                faults.push(Fault::new(origin, error.to_string()));
+                faults.push(ConfigError::new(origin, error.to_string()));
             }
         }
         if faults.is_empty() { Ok(kept) } else { Err(Faults(faults)) }

@@ -5,7 +5,7 @@ use crate::client::{Trust, admits, checked};
 use appliance::certificate::Fingerprint;
 use base::error::ToolError;
 use contract::config::{
-    Complaint, Entry, Fault, Faults, Found, Origin, Tables, Written, document, is_name, meant, quoted, read_text,
+    Complaint, ConfigError, Entry, Faults, Found, Origin, Tables, Written, document, is_name, meant, quoted, read_text,
 };
 use reqwest::{Certificate, Url};
 use serde_json::{Map, Value};
@@ -54,7 +54,7 @@ impl Inventory {
     /// All its mistakes. What may be a token is never repeated.
     pub fn read(path: &Path) -> Result<Self, Faults> {
         let origin = Origin::file(path);
-        let fault = |(at, message): Complaint| Fault::new(origin.at(at), message);
+        let fault = |(at, message): Complaint| ConfigError::new(origin.at(at), message);
         let mut open = false;
         let text = read_text(path, |about| {
             open = is_open(about);

@@ -4,7 +4,7 @@
 
 use super::{
     batch::Out,
-    envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
+    envelope::{self, Content, INVALID_REQUEST, Id, Message, RpcError},
     mcp::bridge::Bridge,
     outbox::{Outbox, Outgoing, outbox},
     params::{InitializeParams, cancelled_id},
@@ -64,7 +64,7 @@ impl Connection {
             Ok(Content::Batch(_)) => {
                 let why =
                     "Invalid Request: batches exist in protocol revision 2025-03-26 only; send one message at a time";
-                self.refuse(&Fault::new(None, INVALID_REQUEST, why)).await;
+                self.refuse(&RpcError::new(None, INVALID_REQUEST, why)).await;
             }
             Err(fault) => self.refuse(&fault).await,
         }
@@ -123,11 +123,11 @@ impl Connection {
     }
 
     /// Answers a malformed message.
-    pub async fn fault(&self, fault: &Fault) {
+    pub async fn fault(&self, fault: &RpcError) {
         self.refuse(fault).await;
     }
 
-    async fn refuse(&self, fault: &Fault) {
+    async fn refuse(&self, fault: &RpcError) {
         self.outbox.send(Out::Message(fault.reply())).await;
     }
 
@@ -140,7 +140,7 @@ impl Connection {
                 }
                 Ok(Message::Request { id, method, .. }) if method == "initialize" => {
                     let why = "Invalid Request: initialize cannot be part of a batch";
-                    ready.push(Fault::new(Some(id), INVALID_REQUEST, why).reply());
+                    ready.push(RpcError::new(Some(id), INVALID_REQUEST, why).reply());
                 }
                 Ok(message) => {
                     if let Message::Request { id, .. } = &message {
@@ -266,8 +266,8 @@ pub fn too_long_reply(limit: usize) -> Vec<u8> {
     reply::error(None, error.code.rpc(), &error.message, Some(&error.data()))
 }
 
-fn in_use(id: &Id) -> Fault {
-    Fault::new(
+fn in_use(id: &Id) -> RpcError {
+    RpcError::new(
         Some(id.clone()),
         INVALID_REQUEST,
         format!("Invalid Request: id {id} is in use by a request that is still open"),

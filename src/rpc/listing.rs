@@ -1,7 +1,7 @@
 //! Pages of `tools/list`, joined from descriptors that are serialised once.
 
 use super::{
-    envelope::{Fault, INVALID_PARAMS, Id},
+    envelope::{INVALID_PARAMS, Id, RpcError},
     params::ListParams,
 };
 use crate::registry::listing::Listed;
@@ -38,10 +38,10 @@ pub struct Page<'a> {
 ///
 /// # Errors
 /// -32602 for a cursor that this server did not issue, or issued for another list.
-pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -> Result<Page<'a>, Fault> {
+pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -> Result<Page<'a>, RpcError> {
     let filter = list.filter.clone().unwrap_or_default();
     let wanted: Vec<&Listed> = tools.iter().filter(|listed| filter.wants(listed)).collect();
-    let bad = |why: &str| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+    let bad = |why: &str| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
     let unknown = || bad("unknown cursor; start again without one");
     let after = match &list.cursor {
         None => None,

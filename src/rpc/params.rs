@@ -1,6 +1,6 @@
 //! The parameters that the router itself parses: `tools/call`, `tools/list`, cancellations and `_meta`.
 
-use super::envelope::{Fault, INVALID_PARAMS, Id};
+use super::envelope::{INVALID_PARAMS, Id, RpcError};
 use crate::registry::listing::Filter;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -85,7 +85,7 @@ impl<'a> CallParams<'a> {
     ///
     /// # Errors
     /// -32602 if `name` is missing or `arguments` is not an object.
-    pub fn of_tools_call(id: &Id, params: Option<&'a RawValue>) -> Result<Self, Fault> {
+    pub fn of_tools_call(id: &Id, params: Option<&'a RawValue>) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct Wire<'a> {
             #[serde(borrow)]
@@ -95,7 +95,7 @@ impl<'a> CallParams<'a> {
             #[serde(rename = "_meta")]
             meta: Option<Meta>,
         }
-        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+        let bad = |why: String| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
         let raw = params.ok_or_else(|| bad("tools/call needs {\"name\": …, \"arguments\": {…}}".into()))?;
         let wire: Wire<'_> = serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?;
         let args = match wire.arguments {
@@ -112,8 +112,8 @@ impl<'a> CallParams<'a> {
     ///
     /// # Errors
     /// -32602 for an invalid `_meta`.
-    pub fn of_bare(id: &Id, method: &'a str, params: Option<&RawValue>) -> Result<Self, Fault> {
-        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+    pub fn of_bare(id: &Id, method: &'a str, params: Option<&RawValue>) -> Result<Self, RpcError> {
+        let bad = |why: String| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
         let mut args = match params {
             None => Value::Object(Default::default()),
             Some(raw) => serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?,
@@ -140,8 +140,8 @@ pub struct ListParams {
 impl ListParams {
     /// # Errors
     /// -32602 for a wrong type, an unknown filter or a limit outside 1-200.
-    pub fn parse(id: &Id, params: Option<&RawValue>) -> Result<Self, Fault> {
-        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+    pub fn parse(id: &Id, params: Option<&RawValue>) -> Result<Self, RpcError> {
+        let bad = |why: String| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
         let Some(raw) = params else { return Ok(Self::default()) };
         let list: Self = serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?;
         match list.limit {

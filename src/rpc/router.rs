@@ -1,7 +1,7 @@
 //! Decides for each message: answer it, run a tool, or pass it to rmcp.
 
 use super::{
-    envelope::{Fault, INVALID_PARAMS, Id, METHOD_NOT_FOUND},
+    envelope::{INVALID_PARAMS, Id, METHOD_NOT_FOUND, RpcError},
     listing,
     mcp::{
         fault,
@@ -127,7 +127,7 @@ impl Server {
         routed.unwrap_or_else(|fault| Route::Answer(fault.reply()))
     }
 
-    fn tools_call(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+    fn tools_call(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, RpcError> {
         let call = CallParams::of_tools_call(id, params)?;
         let Some(modern) = era(&call.meta) else { return Ok(Route::Mcp) };
         let (entry, _) =
@@ -152,7 +152,7 @@ impl Server {
         client.is_some_and(|name| self.options.elicitation_clients.iter().any(|listed| listed == name))
     }
 
-    fn tools_list(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+    fn tools_list(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, RpcError> {
         let list = ListParams::parse(id, params)?;
         let meta = list.meta.as_ref();
         let Some(modern) = meta.map_or(Some(false), era) else { return Ok(Route::Mcp) };
@@ -170,7 +170,7 @@ impl Server {
         id: &Id,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Route, Fault> {
+    ) -> Result<Route, RpcError> {
         let (entry, dialect) = match self.pipeline.registry.resolve(method) {
             Ok(found) => found,
             Err(unknown) => return Ok(Route::Answer(unknown_method(id, method, &unknown))),
@@ -199,23 +199,23 @@ fn era(meta: &Meta) -> Option<bool> {
     }
 }
 
-fn unknown_tool(id: &Id, name: &str, unknown: &Unknown) -> Fault {
+fn unknown_tool(id: &Id, name: &str, unknown: &Unknown) -> RpcError {
     let message = format!("Unknown tool: {}", unknown.explain(name));
-    Fault::new(Some(id.clone()), INVALID_PARAMS, message).with("unknown_tool", cut(name))
+    RpcError::new(Some(id.clone()), INVALID_PARAMS, message).with("unknown_tool", cut(name))
 }
 
 fn unknown_method(id: &Id, method: &str, unknown: &Unknown) -> Vec<u8> {
     let message = format!("Method not found: {}", unknown.explain(method));
-    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", cut(method)).reply()
+    RpcError::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", cut(method)).reply()
 }
 
 fn not_offered(id: &Id, method: &str) -> Vec<u8> {
-    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, fault::why_not_offered(method)).with("method", method).reply()
+    RpcError::new(Some(id.clone()), METHOD_NOT_FOUND, fault::why_not_offered(method)).with("method", method).reply()
 }
 
 fn removed(id: &Id, method: &str) -> Vec<u8> {
     let message = format!("Method not found: {method}; revision {MODERN} has no such method");
-    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", method).reply()
+    RpcError::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", method).reply()
 }
 
 fn cut(text: &str) -> String {

@@ -15,7 +15,7 @@ use base::os::{Root, bus::Bus};
 use hw::{
     board::Board,
     gpio::header,
-    line::{Fault, Port},
+    line::{LineError, Port},
 };
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct Platform {
     /// The registers of the header, for reading.
     pub header: Header,
     /// The lines of the header, for an approval button; `None` without a header.
-    pub gpio: Option<Result<Arc<dyn Port>, Fault>>,
+    pub gpio: Option<Result<Arc<dyn Port>, LineError>>,
     /// The card and its boot chain, if there are two slots.
     pub update: CardPort,
 }

@@ -4,7 +4,7 @@
 
 use super::{Identity, Wifi, words};
 use contract::{
-    config::{Entry, Fault, Found, Origin, Position, TokenSetting, Written, document, keys, meant, quoted},
+    config::{ConfigError, Entry, Found, Origin, Position, TokenSetting, Written, document, keys, meant, quoted},
     meta::Role,
 };
 use serde_json::Value;
@@ -43,7 +43,7 @@ struct Reading<'a> {
     ssid: Option<String>,
     passphrase: Option<String>,
     psk: Option<String>,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigError>,
 }
 
 impl Provisioning {
@@ -51,8 +51,8 @@ impl Provisioning {
     ///
     /// # Errors
     /// All faults, each with its position.
-    pub fn parse(bytes: &[u8], product: &str) -> Result<Self, Vec<Fault>> {
-        let one = |at, message: String| vec![Fault::new(Origin::file(FILE).at(at), message)];
+    pub fn parse(bytes: &[u8], product: &str) -> Result<Self, Vec<ConfigError>> {
+        let one = |at, message: String| vec![ConfigError::new(Origin::file(FILE).at(at), message)];
         // The byte order mark that Windows editors add.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -88,7 +88,7 @@ impl Provisioning {
 
 impl Reading<'_> {
     fn fault(&mut self, at: Option<Position>, message: impl Into<String>) {
-        self.faults.push(Fault::new(Origin::file(FILE).at(at), message));
+        self.faults.push(ConfigError::new(Origin::file(FILE).at(at), message));
     }
 
     fn table(&mut self, section: &str, entries: &[Entry]) {

@@ -11,15 +11,15 @@ use std::{
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use update::{
-    bundle::{Envelope, Fault, Head, Index, MAX_HEAD, MAX_MANIFEST},
+    bundle::{BundleError, Envelope, Head, Index, MAX_HEAD, MAX_MANIFEST},
     trust::{MAX_SIGNED, PublicKey, Roots, SecretKey},
 };
 
 /// Largest key file, in bytes: ours have 119.
 const MAX_KEY: u64 = 16 << 10;
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<BundleError> for Failure {
+    fn from(fault: BundleError) -> Self {
         ToolError::from(fault).into()
     }
 }
@@ -29,7 +29,7 @@ pub(in crate::cli) fn failed(path: &Path, what: impl std::fmt::Display) -> Failu
 }
 
 /// An error about a file, prefixed with its name.
-pub(in crate::cli) fn refused(path: &Path, fault: Fault) -> Failure {
+pub(in crate::cli) fn refused(path: &Path, fault: BundleError) -> Failure {
     let failure = Failure::from(fault);
     Failure::new(failure.exit, format!("{}: {}", path.display(), failure.message))
 }

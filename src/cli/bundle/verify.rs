@@ -9,7 +9,7 @@ use std::{
 };
 use update::{
     AHEAD,
-    bundle::{Fault, Image, ImageKind, Index, Manifest, Unpacker, check_boot},
+    bundle::{BundleError, Image, ImageKind, Index, Manifest, Unpacker, check_boot},
 };
 
 #[derive(clap::Args)]
@@ -93,7 +93,7 @@ impl Reader<'_> {
         if whole.finish().as_ref() == image.sha256.0 {
             Ok(())
         } else {
-            Err(Fault::Hash { what: format!("the {} image", image.kind.name()) }.into())
+            Err(BundleError::Hash { what: format!("the {} image", image.kind.name()) }.into())
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{fault::complete, handler::Handler};
 use crate::rpc::{
     batch::Out,
-    envelope::{self, Content, Fault, INVALID_PARAMS, INVALID_REQUEST, Id, Message},
+    envelope::{self, Content, INVALID_PARAMS, INVALID_REQUEST, Id, Message, RpcError},
     outbox::Outbox,
     reply,
     router::{Server, is_mcp},
@@ -93,7 +93,7 @@ impl Bridge {
     ///
     /// # Errors
     /// -32602 if the method is one of MCP and its parameters are invalid; -32600 if the conversation has ended.
-    pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), Fault> {
+    pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), RpcError> {
         let message = typed(id, bytes)?;
         if let JsonRpcMessage::Request(request) = &message {
             if opens(&request.request) {
@@ -179,16 +179,20 @@ fn own(id: &RequestId) -> Id {
     }
 }
 
-fn ended(id: &Id) -> Fault {
-    Fault::new(Some(id.clone()), INVALID_REQUEST, "Invalid Request: the conversation has ended; send initialize again")
+fn ended(id: &Id) -> RpcError {
+    RpcError::new(
+        Some(id.clone()),
+        INVALID_REQUEST,
+        "Invalid Request: the conversation has ended; send initialize again",
+    )
 }
 
 /// Parses a message into rmcp's types.
 ///
 /// # Errors
 /// -32602 if the method is one of MCP and its parameters are invalid (rmcp alone would report an unknown method).
-pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, Fault> {
-    let bad = |why: String| Fault::new(id.cloned(), INVALID_PARAMS, format!("Invalid params: {why}"));
+pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, RpcError> {
+    let bad = |why: String| RpcError::new(id.cloned(), INVALID_PARAMS, format!("Invalid params: {why}"));
     let message: ClientJsonRpcMessage = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
     if let JsonRpcMessage::Request(request) = &message
         && let ClientRequest::CustomRequest(custom) = &request.request
@@ -203,7 +207,7 @@ pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, Faul
 ///
 /// # Errors
 /// As [`typed`].
-pub fn check(bytes: &[u8]) -> Result<(), Fault> {
+pub fn check(bytes: &[u8]) -> Result<(), RpcError> {
     let id = match envelope::parse(bytes, usize::MAX) {
         Ok(Content::Single(Message::Request { id, .. })) => Some(id),
         _ => None,

@@ -10,7 +10,7 @@ use base::{
         processes::holders::{self, DeviceNumber},
     },
 };
-use hw::camera::{Camera, Fault, Holder, Trouble};
+use hw::camera::{Camera, CameraError, Holder, Trouble};
 use serde_json::json;
 
 /// The error for the caller of `tool` if `trouble` occurred with `camera`.
@@ -21,27 +21,27 @@ pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Tr
     };
     let device = camera.map_or("the cameras", |camera| camera.id.as_str());
     let error = match fault {
-        Fault::Absent => ToolError::not_found(format!("{device} is not there any more")).hint(
+        CameraError::Absent => ToolError::not_found(format!("{device} is not there any more")).hint(
             "camera.list_cameras shows those that are; a camera that was plugged in again may have another number",
         ),
-        Fault::Denied => ToolError::unavailable(format!("this server may not open {device}")).hint(
+        CameraError::Denied => ToolError::unavailable(format!("this server may not open {device}")).hint(
             "its user must be in the group video, and the unit allow the device; `raspi-mcp doctor` looks at both",
         ),
-        Fault::Busy(holder) => busy(cx, device, holder).await,
-        Fault::NoFrame { waited } => {
+        CameraError::Busy(holder) => busy(cx, device, holder).await,
+        CameraError::NoFrame { waited } => {
             let ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
             let mut error = ToolError::new(ErrorCode::Timeout, format!("{device} gave no frame within {ms} ms"))
                 .hint("is its source on, its cable in, its lens open to the light? Unplug it and plug it in again");
             error.timeout_ms = Some(ms);
             error
         }
-        Fault::Unplugged => ToolError::unavailable(format!("{device} was unplugged while it was used"))
+        CameraError::Unplugged => ToolError::unavailable(format!("{device} was unplugged while it was used"))
             .hint("plug it in again; camera.list_cameras shows whether it is back"),
-        Fault::Torn(why) => ToolError::unavailable(format!("{device} gives no whole frames: {why}"))
+        CameraError::Torn(why) => ToolError::unavailable(format!("{device} gives no whole frames: {why}"))
             .hint("a long or bad USB cable does that, or a hub without power of its own; try a smaller size"),
-        Fault::Unfit(why) => ToolError::missing(format!("{device} has no format this server can read: {why}"))
+        CameraError::Unfit(why) => ToolError::missing(format!("{device} has no format this server can read: {why}"))
             .hint("sensors on the ribbon need rpicam-still, of the package rpicam-apps"),
-        Fault::TooLarge { limit } => ToolError::new(
+        CameraError::TooLarge { limit } => ToolError::new(
             ErrorCode::ContentTooLarge,
             format!("the picture has more than the {limit} bytes there is room for"),
         )
@@ -51,8 +51,8 @@ pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Tr
         } else {
             "ask for a smaller resolution or format jpeg, or raise camera.max_bytes"
         }),
-        Fault::Cancelled => ToolError::cancelled(tool),
-        Fault::Failed(why) => ToolError::unavailable(format!("{device} failed: {why}"))
+        CameraError::Cancelled => ToolError::cancelled(tool),
+        CameraError::Failed(why) => ToolError::unavailable(format!("{device} failed: {why}"))
             .hint("the kernel's log may say more: logs.query_journal with grep \"video\""),
     };
     match camera {

@@ -13,7 +13,7 @@ use hw::{
         rules::Safe,
         shown::Shown,
     },
-    line::{Fault, Function, Level, Pull},
+    line::{Function, Level, LineError, Pull},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -149,6 +149,6 @@ pub(super) fn back(lines: &Lines, pin: Pin, back: Back) -> Safe {
 }
 
 /// Converts a read error for the caller.
-pub(super) fn unread(pin: Pin, fault: Fault) -> ToolError {
+pub(super) fn unread(pin: Pin, fault: LineError) -> ToolError {
     told(pin, fault.into())
 }

@@ -4,7 +4,7 @@ use super::{args, granted, mark};
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
 use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::Address};
-use hw::i2c::{Addresses, Fault, Holder};
+use hw::i2c::{Addresses, Holder, I2cError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ struct Unclear {
     addresses: Vec<String>,
 }
 
-fn unclear(faults: Vec<(Address, Fault)>) -> Vec<Unclear> {
+fn unclear(faults: Vec<(Address, I2cError)>) -> Vec<Unclear> {
     let mut by_fault: BTreeMap<&str, Addresses> = BTreeMap::new();
     for (address, fault) in &faults {
         let one: Addresses = [*address].into_iter().collect();

@@ -40,8 +40,8 @@ pub enum Unknown {
     Missing,
     /// Several Authorization headers, or not of the form `Bearer TOKEN`.
     Scheme,
-    Token(token::Fault),
-    Jwt(jwt::Fault),
+    Token(token::TokenError),
+    Jwt(jwt::JwtError),
 }
 
 impl Unknown {
@@ -50,9 +50,9 @@ impl Unknown {
         match self {
             Self::Missing => "missing",
             Self::Scheme => "scheme",
-            Self::Token(token::Fault::Unknown) => "unknown",
-            Self::Token(token::Fault::Expired) => "expired",
-            Self::Token(token::Fault::Clock) => "clock",
+            Self::Token(token::TokenError::Unknown) => "unknown",
+            Self::Token(token::TokenError::Expired) => "expired",
+            Self::Token(token::TokenError::Clock) => "clock",
             Self::Jwt(fault) => fault.name(),
         }
     }
@@ -61,28 +61,28 @@ impl Unknown {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Missing => "this server asks every caller for a token",
-            Self::Scheme | Self::Token(token::Fault::Unknown) => {
+            Self::Scheme | Self::Token(token::TokenError::Unknown) => {
                 "the Authorization header holds no token of this server"
             }
-            Self::Token(token::Fault::Expired) => "the token has expired",
-            Self::Token(token::Fault::Clock) => jwt::Fault::Clock.sentence(),
+            Self::Token(token::TokenError::Expired) => "the token has expired",
+            Self::Token(token::TokenError::Clock) => jwt::JwtError::Clock.sentence(),
             Self::Jwt(fault) => fault.sentence(),
         }
     }
 
     pub fn error(self) -> ToolError {
         let hint = match self {
-            Self::Jwt(jwt::Fault::Role) => {
+            Self::Jwt(jwt::JwtError::Role) => {
                 "have the issuer put read_only, ops_rw or admin into the claim jwt.role_claim"
             }
-            Self::Jwt(jwt::Fault::Clock) | Self::Token(token::Fault::Clock) => {
+            Self::Jwt(jwt::JwtError::Clock) | Self::Token(token::TokenError::Clock) => {
                 "let the machine reach a time server, or use a token that does not expire"
             }
             Self::Jwt(_) => "get a new token from the issuer, for this server's jwt.audience",
             _ => "send `Authorization: Bearer rmcp_…` with a token from `raspi-mcp token make`",
         };
         let code = match self {
-            Self::Jwt(jwt::Fault::Role) => ErrorCode::PermissionDenied,
+            Self::Jwt(jwt::JwtError::Role) => ErrorCode::PermissionDenied,
             _ => ErrorCode::Unauthenticated,
         };
         ToolError::new(code, self.sentence()).with("reason", self.reason()).hint(hint)
@@ -121,7 +121,7 @@ impl Authenticator {
         let presented = presented.filter(|_| shown.next().is_none()).ok_or(Unknown::Scheme)?;
         let now = OffsetDateTime::now_utc();
         let judged = match tokens.judge(presented, now) {
-            Err(token::Fault::Unknown) => token::judge(owner, presented, now).map(|token| (token.clone(), None)),
+            Err(token::TokenError::Unknown) => token::judge(owner, presented, now).map(|token| (token.clone(), None)),
             judged => judged,
         };
         match (judged, &self.jwt) {
@@ -129,7 +129,7 @@ impl Authenticator {
                 let caller = Caller::new(principal(&token), token.role, Door::Http).of_owner(token.owner.as_deref());
                 Ok(Known { caller: Caller { pass, ..caller }, until: token.expires })
             }
-            (Err(token::Fault::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
+            (Err(token::TokenError::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
                 let bearer = jwt.judge(presented, now).map_err(Unknown::Jwt)?;
                 let principal = format!("jwt:{}", bearer.subject);
                 let owner = self.owners.of(&principal).map(str::to_owned);

@@ -9,7 +9,7 @@ use crate::{
     rpc::{
         batch,
         connection::too_long_reply,
-        envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
+        envelope::{self, Content, INVALID_REQUEST, Id, Message, RpcError},
         mcp::http::{Endpoint, SESSION_ID},
         modern,
         params::{BATCHING, InitializeParams, cancelled_id},
@@ -219,7 +219,7 @@ impl Post<'_> {
             async move { answerer.answer(&server.pipeline.run(call).await) }
         };
         soon::begin(server.tasks.track_future(answer)).finish().await.unwrap_or_else(|error| {
-            Fault::new(None, envelope::INTERNAL_ERROR, format!("Internal error: {error}")).reply()
+            RpcError::new(None, envelope::INTERNAL_ERROR, format!("Internal error: {error}")).reply()
         })
     }
 
@@ -242,7 +242,7 @@ impl Post<'_> {
         let header = self.parts.headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
         if header != Some(BATCHING) && !self.session.as_ref().is_some_and(Session::batches) {
             let why = "Invalid Request: batches exist in protocol revision 2025-03-26 only; send one message at a time";
-            return json(StatusCode::BAD_REQUEST, Fault::new(None, INVALID_REQUEST, why).reply());
+            return json(StatusCode::BAD_REQUEST, RpcError::new(None, INVALID_REQUEST, why).reply());
         }
         let mut answers = batch::Answers::new(self.app.server.pipeline.bounds.response_bytes);
         for item in items {
@@ -263,7 +263,7 @@ impl Post<'_> {
 
     async fn batched(&self, id: &Id, method: &str, params: Option<&RawValue>, item: &RawValue) -> Vec<u8> {
         if method == "initialize" {
-            return Fault::new(
+            return RpcError::new(
                 Some(id.clone()),
                 INVALID_REQUEST,
                 "Invalid Request: initialize cannot be part of a batch",
@@ -281,18 +281,18 @@ impl Post<'_> {
                 }
                 let response = self.app.mcp.handle(self.endpoint, self.parts.clone(), body, &self.caller).await;
                 modern::answer_in(response, self.app.server.pipeline.bounds.response_bytes).await.unwrap_or_else(|| {
-                    Fault::new(Some(id.clone()), envelope::INTERNAL_ERROR, "Internal error: no answer came").reply()
+                    RpcError::new(Some(id.clone()), envelope::INTERNAL_ERROR, "Internal error: no answer came").reply()
                 })
             }
         }
     }
 }
 
-fn needs_session(id: &Id, method: &str) -> Fault {
+fn needs_session(id: &Id, method: &str) -> RpcError {
     let method: String = method.chars().take(128).collect();
     let why =
         format!("Invalid Request: {method} needs a session here; send initialize, then its Mcp-Session-Id header");
-    Fault::new(Some(id.clone()), INVALID_REQUEST, why)
+    RpcError::new(Some(id.clone()), INVALID_REQUEST, why)
 }
 
 pub(super) fn is_json(parts: &Parts) -> bool {

@@ -1,7 +1,7 @@
 //! Turns written entries into checked assignments of a key, a value and an origin.
 
 use super::{
-    fault::{Fault, Origin, Position},
+    fault::{ConfigError, Origin, Position},
     found::{Entry, Found, Written, quoted},
     keys::{self, KEYS, Key, SECTIONS, section_of},
     kind::KnownTools,
@@ -37,7 +37,7 @@ pub struct Reading<'a> {
     tools: &'a KnownTools,
     origin: Origin,
     pub assignments: Vec<Assignment>,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ConfigError>,
 }
 
 impl<'a> Reading<'a> {
@@ -46,7 +46,7 @@ impl<'a> Reading<'a> {
     }
 
     pub fn fault(&mut self, at: Option<Position>, message: impl Into<String>) {
-        self.faults.push(Fault::new(self.origin.at(at), message));
+        self.faults.push(ConfigError::new(self.origin.at(at), message));
     }
 
     /// Reads the entries below `section` (empty: the top level).
@@ -144,7 +144,7 @@ pub fn variable_of(name: &str) -> String {
 }
 
 /// Reads one environment variable or flag; `name` is the dotted key.
-pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> (Vec<Assignment>, Vec<Fault>) {
+pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> (Vec<Assignment>, Vec<ConfigError>) {
     let mut reading = Reading::of(origin, tools);
     match keys::find(name) {
         Some(key) if key.kind.tables().is_some_and(|tables| tables.secret) => {

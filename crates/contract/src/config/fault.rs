@@ -55,19 +55,19 @@ impl fmt::Display for Origin {
 
 /// One fault: `/etc/raspi-mcp/10-site.toml:3:1: unknown key "limit.x"; did you mean "limits.x"?`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ConfigError {
     pub origin: Origin,
     /// What was found, what was expected and what to do. Never contains a secret.
     pub message: String,
 }
 
-impl Fault {
+impl ConfigError {
     pub fn new(origin: Origin, message: impl Into<String>) -> Self {
         Self { origin, message: message.into() }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.origin, self.message)
     }
@@ -75,7 +75,7 @@ impl fmt::Display for Fault {
 
 /// All faults, in the order of the sources. Never empty when returned as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+pub struct Faults(pub Vec<ConfigError>);
 
 /// Maximum number of faults shown; the last line says how many were left out.
 const SHOWN: usize = 100;

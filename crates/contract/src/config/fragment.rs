@@ -2,7 +2,7 @@
 
 use super::{
     assignment::{Assignment, Reading},
-    fault::{Fault, Origin},
+    fault::{ConfigError, Origin},
     found::{Entry, Lines, table},
     kind::{Complaint, KnownTools},
 };
@@ -23,7 +23,7 @@ const MOST: usize = 64;
 pub struct Fragment {
     pub assignments: Vec<Assignment>,
     /// Empty if the whole file was understood.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ConfigError>,
 }
 
 /// Reads every `*.toml` of a folder, sorted by name. A missing folder has none; hidden files are ignored.
@@ -41,7 +41,7 @@ pub fn read_dir_with(
     instead: Option<&(PathBuf, String)>,
 ) -> Vec<Fragment> {
     let broken = |message: String| {
-        let faults = vec![Fault::new(Origin::file(dir), message)];
+        let faults = vec![ConfigError::new(Origin::file(dir), message)];
         vec![Fragment { assignments: Vec::new(), faults }]
     };
     let mut files = match list(dir) {

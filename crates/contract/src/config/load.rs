@@ -4,7 +4,7 @@ use super::{
     PlaceSettings, Places, Settings, Sources,
     assignment::{Assignment, PREFIX, from_text},
     draft::Draft,
-    fault::{Fault, Faults, Origin},
+    fault::{ConfigError, Faults, Origin},
     fragment::{self, Fragment},
     prepared::Prepared,
     together,
@@ -89,7 +89,7 @@ fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<Strin
     let mut restricted = Vec::new();
     for fragment in site(sources, owner) {
         let over = tried(draft, &fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
-            true => Err(Fault::new(assignment.origin.clone(), "the places of an appliance are its image's")),
+            true => Err(ConfigError::new(assignment.origin.clone(), "the places of an appliance are its image's")),
             false => next.apply(assignment),
         });
         match over {
@@ -105,7 +105,7 @@ fn site(sources: &Sources, owner: Option<u32>) -> Vec<Fragment> {
 }
 
 /// The assignments of image, identity and site, in that order; a `shared` site is applied later, by [`owners`].
-fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
+fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<ConfigError>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
     let identity = Prepared::at(&sources.places.identity_dir).fragments();
     fragments.extend(fragment::read_dir(&identity, owner, &sources.tools));
@@ -123,7 +123,7 @@ fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fa
 }
 
 /// The assignments of variables and flags, in that order.
-fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<Fault>) -> Vec<Assignment> {
+fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<ConfigError>) -> Vec<Assignment> {
     let variables = sources.env.iter().filter(|_| environment).filter_map(|(variable, text)| {
         let name = variable.strip_prefix(PREFIX)?.to_lowercase().replace("__", ".");
         Some((name, text, Origin::Variable(variable.clone())))
@@ -140,7 +140,12 @@ fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<Fault>) -> V
 
 /// The defaults with image and site applied. The folders are determined first, with the last value from any source,
 /// because other defaults depend on them.
-fn laid(sources: &Sources, base: &[Assignment], over: &[Assignment], faults: &mut Vec<Fault>) -> Result<Draft, Faults> {
+fn laid(
+    sources: &Sources,
+    base: &[Assignment],
+    over: &[Assignment],
+    faults: &mut Vec<ConfigError>,
+) -> Result<Draft, Faults> {
     let start = |places| Draft::new(places).map_err(|fault| Faults(vec![fault]));
     let mut folders = start(&sources.places)?;
     for assignment in base.iter().chain(over).filter(|assignment| assignment.key.name.starts_with("places.")) {
@@ -168,18 +173,18 @@ fn folder(draft: &Draft, of: impl Fn(&PlaceSettings) -> PathBuf) -> Result<PathB
 }
 
 /// The draft with one state fragment applied, or why the fragment is not accepted.
-fn narrowed(draft: &Draft, fragment: &Fragment, sources: &Sources) -> Result<Draft, Vec<Fault>> {
+fn narrowed(draft: &Draft, fragment: &Fragment, sources: &Sources) -> Result<Draft, Vec<ConfigError>> {
     let site = sources.file.as_ref().unwrap_or(&sources.places.site_dir).display().to_string();
     tried(draft, fragment, |next, assignment| next.narrow(assignment, &sources.tools, &site))
 }
 
 /// The draft with one fragment of the agent's own folder applied, or why the fragment is not accepted.
-fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<Fault>> {
+fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<ConfigError>> {
     tried(draft, fragment, |next, assignment| {
         if assignment.key.name.starts_with("places.") {
             let message = "the server does not read this file, and both halves have to agree on the places; set them in the \
                            site configuration";
-            return Err(Fault::new(assignment.origin.clone(), message));
+            return Err(ConfigError::new(assignment.origin.clone(), message));
         }
         next.apply(assignment)
     })
@@ -189,8 +194,8 @@ fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<Fault>> {
 fn tried(
     draft: &Draft,
     fragment: &Fragment,
-    mut lay: impl FnMut(&mut Draft, &Assignment) -> Result<(), Fault>,
-) -> Result<Draft, Vec<Fault>> {
+    mut lay: impl FnMut(&mut Draft, &Assignment) -> Result<(), ConfigError>,
+) -> Result<Draft, Vec<ConfigError>> {
     let mut faults = fragment.faults.clone();
     let mut next = draft.clone();
     for assignment in &fragment.assignments {
@@ -210,7 +215,7 @@ fn tried(
     if faults.is_empty() { Ok(next) } else { Err(faults) }
 }
 
-fn set_aside(reasons: &[Fault]) -> Vec<String> {
+fn set_aside(reasons: &[ConfigError]) -> Vec<String> {
     reasons.iter().map(|fault| format!("set aside: {fault}")).collect()
 }
 
@@ -218,7 +223,7 @@ fn finish(
     mut draft: Draft,
     over: &[Assignment],
     restricted: Vec<String>,
-    mut faults: Vec<Fault>,
+    mut faults: Vec<ConfigError>,
 ) -> Result<(Settings, Draft), Faults> {
     for assignment in over {
         faults.extend(draft.apply(assignment).err());

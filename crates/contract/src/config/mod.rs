@@ -35,7 +35,7 @@ mod words;
 
 pub use assignment::{Assignment, variable_of};
 pub use explain::{InForce, explain};
-pub use fault::{Fault, Faults, Origin, Position};
+pub use fault::{ConfigError, Faults, Origin, Position};
 pub use found::{Entry, Found, Written, quoted};
 pub use fragment::{Fragment, read_file as read_fragment};
 pub use fragment::{document, read_text};

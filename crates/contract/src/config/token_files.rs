@@ -2,7 +2,7 @@
 
 use super::{
     Sources,
-    fault::{Fault, Faults, Origin},
+    fault::{ConfigError, Faults, Origin},
     fragment,
     kind::{Kind, KnownTools},
     prepared::Prepared,
@@ -79,7 +79,7 @@ impl TokenFiles {
                     continue;
                 }
                 let Origin::File { path, .. } = &assignment.origin else { continue };
-                let fault = |message: String| Fault::new(assignment.origin.clone(), message);
+                let fault = |message: String| ConfigError::new(assignment.origin.clone(), message);
                 match serde_json::from_value::<Vec<TokenSetting>>(assignment.value.clone()) {
                     Ok(settings) => {
                         let alone = alone && settings.len() == 1;

@@ -6,7 +6,7 @@
 //! the binary. The contract tests now compare with it.
 
 use super::{
-    fault::{Fault, Wrong},
+    fault::{SchemaError, Wrong},
     format::Format,
     number::Bounds,
 };
@@ -75,7 +75,7 @@ pub(super) struct Object {
 impl Checker {
     /// # Errors
     /// The first fault.
-    pub fn check<'v>(&self, value: &'v Value) -> Result<(), Fault<'v>> {
+    pub fn check<'v>(&self, value: &'v Value) -> Result<(), SchemaError<'v>> {
         self.0.check(value)
     }
 
@@ -102,8 +102,8 @@ impl Node {
         }
     }
 
-    fn check<'v>(&self, value: &'v Value) -> Result<(), Fault<'v>> {
-        let wrong = |wrong| Err(Fault::new(value, wrong));
+    fn check<'v>(&self, value: &'v Value) -> Result<(), SchemaError<'v>> {
+        let wrong = |wrong| Err(SchemaError::new(value, wrong));
         if self.never {
             return wrong(Wrong::Never);
         }
@@ -196,8 +196,8 @@ impl Text {
 }
 
 impl List {
-    fn check<'v>(&self, value: &'v Value, items: &'v [Value]) -> Result<(), Fault<'v>> {
-        let wrong = |said: String| Err(Fault::new(value, Wrong::Said(said)));
+    fn check<'v>(&self, value: &'v Value, items: &'v [Value]) -> Result<(), SchemaError<'v>> {
+        let wrong = |said: String| Err(SchemaError::new(value, Wrong::Said(said)));
         let length = items.len() as u64;
         if let Some(fewest) = self.fewest.filter(|fewest| length < *fewest) {
             return wrong(format!("has {length} items, and {fewest} is the fewest"));
@@ -215,8 +215,8 @@ impl List {
 }
 
 impl Object {
-    fn check<'v>(&self, value: &'v Value, map: &'v Map<String, Value>) -> Result<(), Fault<'v>> {
-        let wrong = |wrong| Err(Fault::new(value, wrong));
+    fn check<'v>(&self, value: &'v Value, map: &'v Map<String, Value>) -> Result<(), SchemaError<'v>> {
+        let wrong = |wrong| Err(SchemaError::new(value, wrong));
         // First, so that a misspelt name is not reported as a missing one.
         if let Some(others) = &self.others {
             for (name, item) in map {

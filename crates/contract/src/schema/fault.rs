@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The first fault found.
 #[derive(Debug)]
-pub struct Fault<'v> {
+pub struct SchemaError<'v> {
     /// The faulty value itself, not its container.
     value: &'v Value,
     wrong: Wrong,
@@ -26,7 +26,7 @@ pub(super) enum Wrong {
     Said(String),
 }
 
-impl<'v> Fault<'v> {
+impl<'v> SchemaError<'v> {
     pub(super) fn new(value: &'v Value, wrong: Wrong) -> Self {
         Self { value, wrong, path: String::new() }
     }

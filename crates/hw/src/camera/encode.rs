@@ -4,7 +4,7 @@
 
 use super::{
     jpeg,
-    port::{Fault, Format, Picture, Pixels, Raw, Size, Wish},
+    port::{CameraError, Format, Picture, Pixels, Raw, Size, Wish},
 };
 use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType};
 use std::io;
@@ -20,13 +20,13 @@ pub const LARGEST: u64 = 4608 * 3456;
 /// Encodes this frame as `wish` requests.
 ///
 /// # Errors
-/// [`Fault::Torn`] when the frame is incomplete, [`Fault::TooLarge`], [`Fault::Failed`] by an encoder.
-pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
+/// [`CameraError::Torn`] when the frame is incomplete, [`CameraError::TooLarge`], [`CameraError::Failed`] by an encoder.
+pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, CameraError> {
     let (bytes, size, passed_through) = match (raw.pixels, wish.format) {
         (Pixels::Mjpeg, Format::Jpeg) => {
             let (bytes, size) = jpeg::whole(raw.bytes)?;
             if bytes.len() > wish.max_bytes {
-                return Err(Fault::TooLarge { limit: wish.max_bytes });
+                return Err(CameraError::TooLarge { limit: wish.max_bytes });
             }
             (bytes, size, true)
         }
@@ -49,24 +49,26 @@ pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
 }
 
 /// The pixels of a JPEG, three bytes each.
-fn decode(bytes: &[u8]) -> Result<(Vec<u8>, Size), Fault> {
+fn decode(bytes: &[u8]) -> Result<(Vec<u8>, Size), CameraError> {
     let (whole, size) = jpeg::whole(bytes)?;
     if size.area() > LARGEST {
-        return Err(Fault::Unfit(format!("the camera gave a JPEG of {size}; at most {LARGEST} pixels are decoded")));
+        return Err(CameraError::Unfit(format!(
+            "the camera gave a JPEG of {size}; at most {LARGEST} pixels are decoded"
+        )));
     }
     let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
-    let torn = |fault: zune_jpeg::errors::DecodeErrors| Fault::Torn(fault.to_string());
+    let torn = |fault: zune_jpeg::errors::DecodeErrors| CameraError::Torn(fault.to_string());
     let pixels = JpegDecoder::new_with_options(ZCursor::new(&whole), options).decode().map_err(torn)?;
     if pixels.len() as u64 != size.area() * 3 {
-        return Err(Fault::Torn(format!("{} bytes of pixels for {size}", pixels.len())));
+        return Err(CameraError::Torn(format!("{} bytes of pixels for {size}", pixels.len())));
     }
     Ok((pixels, size))
 }
 
 /// Encodes lines as a JPEG.
-fn to_jpeg(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, Fault> {
+fn to_jpeg(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, CameraError> {
     let side = |side: u32| {
-        u16::try_from(side).map_err(|_| Fault::Unfit(format!("a JPEG is never {side} pixels wide or high")))
+        u16::try_from(side).map_err(|_| CameraError::Unfit(format!("a JPEG is never {side} pixels wide or high")))
     };
     let lines = Lines { raw, width: side(raw.size.width)?, height: side(raw.size.height)? };
     let mut sink = Sink::new(wish.max_bytes);
@@ -105,7 +107,7 @@ impl ImageBuffer for Lines<'_> {
 }
 
 /// Encodes lines as a PNG.
-fn png(raw: &Raw<'_>, max_bytes: usize) -> Result<Vec<u8>, Fault> {
+fn png(raw: &Raw<'_>, max_bytes: usize) -> Result<Vec<u8>, CameraError> {
     let mut sink = Sink::new(max_bytes);
     let made = write_png(raw, &mut sink);
     sink.end(made)
@@ -140,11 +142,11 @@ impl Sink {
         Self { bytes: Vec::new(), limit, full: false }
     }
 
-    fn end<E: std::fmt::Display>(self, made: Result<(), E>) -> Result<Vec<u8>, Fault> {
+    fn end<E: std::fmt::Display>(self, made: Result<(), E>) -> Result<Vec<u8>, CameraError> {
         match made {
-            _ if self.full => Err(Fault::TooLarge { limit: self.limit }),
+            _ if self.full => Err(CameraError::TooLarge { limit: self.limit }),
             Ok(()) => Ok(self.bytes),
-            Err(fault) => Err(Fault::Failed(format!("the picture could not be encoded: {fault}"))),
+            Err(fault) => Err(CameraError::Failed(format!("the picture could not be encoded: {fault}"))),
         }
     }
 }
@@ -229,7 +231,7 @@ mod tests {
             let whole = encode(&frame(&bytes), &wish(format, 1 << 20)).unwrap().bytes.len();
             assert_eq!(encode(&frame(&bytes), &wish(format, whole)).unwrap().bytes.len(), whole);
             let fault = encode(&frame(&bytes), &wish(format, whole - 1)).unwrap_err();
-            assert_eq!(fault, Fault::TooLarge { limit: whole - 1 }, "{format:?}");
+            assert_eq!(fault, CameraError::TooLarge { limit: whole - 1 }, "{format:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ mod rpicam_list;
 pub mod simulated;
 pub mod v4l;
 
-pub use port::{Backend, Camera, Fault, Format, Holder, Mode, Shot, Size, Sizes, Wish};
+pub use port::{Backend, Camera, CameraError, Format, Holder, Mode, Shot, Size, Sizes, Wish};
 
 use base::{
     error::ToolError,
@@ -49,7 +49,7 @@ pub struct Cameras {
 /// Why the board's cameras are unavailable: a fault, or a complete error.
 #[derive(Debug)]
 pub enum Trouble {
-    Fault(Fault),
+    Fault(CameraError),
     Error(ToolError),
 }
 
@@ -109,7 +109,7 @@ impl Cameras {
                 match port.find(&named, until) {
                     Ok(None) => {}
                     Ok(found) => return Ok(found),
-                    Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+                    Err(CameraError::Cancelled) => return Err(CameraError::Cancelled),
                     // Another backend may find it; otherwise the listing below reports the fault.
                     Err(fault) => tracing::debug!(target: "camera", backend = ?port.backend(), ?fault, "cannot look"),
                 }
@@ -122,10 +122,10 @@ impl Cameras {
     /// Takes a picture with `camera`, within `limit`. Waits for a picture in progress.
     ///
     /// # Errors
-    /// See [`Fault`].
+    /// See [`CameraError`].
     pub async fn take(&self, camera: Camera, wish: Wish, limit: Duration) -> Result<Shot, Trouble> {
         let port = self.ports.iter().find(|port| port.backend() == camera.backend).cloned();
-        let port = port.ok_or(Trouble::Fault(Fault::Absent))?;
+        let port = port.ok_or(Trouble::Fault(CameraError::Absent))?;
         // Released when the work ends, which may be shortly after the call ends.
         let turn =
             blocking::unless_told("camera", Arc::clone(&self.turn).lock_owned()).await.map_err(Trouble::Error)?;
@@ -139,7 +139,7 @@ impl Cameras {
     async fn run<T: Send + 'static>(
         &self,
         limit: Duration,
-        work: impl FnOnce(&Until) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Until) -> Result<T, CameraError> + Send + 'static,
     ) -> Result<T, Trouble> {
         let deadline = Instant::now() + limit;
         let work = move |stop: &Stop| Ok(work(&Until { deadline, stop: stop.clone() }));
@@ -148,12 +148,12 @@ impl Cameras {
 }
 
 /// Lists the cameras of all ports. A failing port is skipped if another one has cameras.
-fn list(ports: &[Arc<dyn Port>], until: &Until) -> Result<Vec<Camera>, Fault> {
+fn list(ports: &[Arc<dyn Port>], until: &Until) -> Result<Vec<Camera>, CameraError> {
     let (mut cameras, mut failed) = (Vec::new(), None);
     for port in ports {
         match port.list(until) {
             Ok(found) => cameras.extend(found),
-            Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+            Err(CameraError::Cancelled) => return Err(CameraError::Cancelled),
             Err(fault) => {
                 tracing::warn!(target: "camera", backend = ?port.backend(), ?fault, "cannot list its cameras");
                 failed = Some(fault);

@@ -186,8 +186,8 @@ pub struct Shot {
     pub warmup: Option<u32>,
 }
 
-/// Encodes a frame. [`Fault::Torn`] requests the next frame.
-pub type Encode<'a> = &'a mut dyn FnMut(&Raw<'_>) -> Result<Picture, Fault>;
+/// Encodes a frame. [`CameraError::Torn`] requests the next frame.
+pub type Encode<'a> = &'a mut dyn FnMut(&Raw<'_>) -> Result<Picture, CameraError>;
 
 /// The time limit and the cancellation of a call.
 pub struct Until {
@@ -202,13 +202,13 @@ impl Until {
     /// The rest of `patience` since `since`, as one wait of limited length; call it again after that. Never zero.
     ///
     /// # Errors
-    /// [`Fault::Cancelled`]; [`Fault::NoFrame`] when `patience` or the time limit is over.
-    pub fn slice(&self, since: Instant, patience: Duration) -> Result<Duration, Fault> {
-        self.stop.check().map_err(|_| Fault::Cancelled)?;
+    /// [`CameraError::Cancelled`]; [`CameraError::NoFrame`] when `patience` or the time limit is over.
+    pub fn slice(&self, since: Instant, patience: Duration) -> Result<Duration, CameraError> {
+        self.stop.check().map_err(|_| CameraError::Cancelled)?;
         let now = Instant::now();
         let left = (since + patience).min(self.deadline).saturating_duration_since(now);
         if left.is_zero() {
-            return Err(Fault::NoFrame { waited: now - since });
+            return Err(CameraError::NoFrame { waited: now - since });
         }
         // poll(2) counts in milliseconds.
         Ok(left.min(SLICE).max(Duration::from_millis(1)))
@@ -226,7 +226,7 @@ pub struct Holder {
 
 /// Why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum CameraError {
     /// It does not exist (any more).
     Absent,
     /// This user may not open it.
@@ -257,19 +257,19 @@ pub trait Port: Send + Sync {
     ///
     /// # Errors
     /// When no camera can be listed at all.
-    fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault>;
+    fn list(&self, until: &Until) -> Result<Vec<Camera>, CameraError>;
 
     /// The camera with this id or name. Ports override it where that is cheaper than the whole list.
     ///
     /// # Errors
     /// As [`Port::list`].
-    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, Fault> {
+    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, CameraError> {
         Ok(self.list(until)?.into_iter().find(|camera| camera.id == named || camera.name == named))
     }
 
     /// Takes one picture: opens the camera, and has closed it when this returns.
     ///
     /// # Errors
-    /// See [`Fault`].
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault>;
+    /// See [`CameraError`].
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, CameraError>;
 }

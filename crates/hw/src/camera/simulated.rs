@@ -3,7 +3,7 @@
 use super::{
     card, jpeg,
     negotiate::choose,
-    port::{Backend, Camera, Encode, Fault, Holder, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
+    port::{Backend, Camera, CameraError, Encode, Holder, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
 };
 use std::{
     collections::BTreeMap,
@@ -108,7 +108,7 @@ impl Simulated {
     }
 
     /// Waits for the next frame of `id`, after `given` frames: its number, and whether it is cut short.
-    fn frame(&self, id: &str, given: u32, until: &Until) -> Result<(u64, bool), Fault> {
+    fn frame(&self, id: &str, given: u32, until: &Until) -> Result<(u64, bool), CameraError> {
         let since = Instant::now();
         let mut state = self.state();
         loop {
@@ -120,7 +120,7 @@ impl Simulated {
                 Some(Trouble::Unplugged { after }) if given >= *after => {
                     drop(state);
                     self.unplug(id);
-                    return Err(Fault::Unplugged);
+                    return Err(CameraError::Unplugged);
                 }
                 trouble => {
                     let cut = trouble == Some(&Trouble::Truncated);
@@ -140,21 +140,21 @@ impl Port for std::sync::Arc<Simulated> {
         Backend::Simulated
     }
 
-    fn list(&self, _: &Until) -> Result<Vec<Camera>, Fault> {
+    fn list(&self, _: &Until) -> Result<Vec<Camera>, CameraError> {
         Ok(self.state().cameras.clone())
     }
 
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault> {
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, CameraError> {
         {
             let state = self.state();
             if !state.cameras.iter().any(|known| known.id == camera.id) {
-                return Err(Fault::Absent);
+                return Err(CameraError::Absent);
             }
             if let Some(Trouble::Busy(holder)) = state.trouble.get(&camera.id) {
-                return Err(Fault::Busy(Some(holder.clone())));
+                return Err(CameraError::Busy(Some(holder.clone())));
             }
         }
-        let choice = choose(&camera.modes, wish).ok_or_else(|| Fault::Unfit("it gives nothing".into()))?;
+        let choice = choose(&camera.modes, wish).ok_or_else(|| CameraError::Unfit("it gives nothing".into()))?;
         let (mut given, mut torn) = (0, 0);
         loop {
             let (number, cut) = self.frame(&camera.id, given, until)?;
@@ -172,7 +172,7 @@ impl Port for std::sync::Arc<Simulated> {
             }
             let raw = Raw { pixels: choice.pixels, size: choice.size, stride, full_range: false, bytes: &bytes };
             match encode(&raw) {
-                Err(Fault::Torn(_)) if torn + 1 < TORN => torn += 1,
+                Err(CameraError::Torn(_)) if torn + 1 < TORN => torn += 1,
                 Err(fault) => return Err(fault),
                 Ok(picture) => return Ok(Shot { picture, code: choice.code.to_owned(), warmup: Some(wish.warmup) }),
             }
@@ -181,7 +181,7 @@ impl Port for std::sync::Arc<Simulated> {
 }
 
 /// Like a webcam's: without Huffman tables, in a longer buffer.
-fn compressed(yuyv: &[u8], size: Size, stride: usize) -> Result<Vec<u8>, Fault> {
+fn compressed(yuyv: &[u8], size: Size, stride: usize) -> Result<Vec<u8>, CameraError> {
     let raw = Raw { pixels: Pixels::Yuyv, size, stride, full_range: false, bytes: yuyv };
     let wish = Wish { size, format: super::port::Format::Jpeg, quality: 80, warmup: 0, max_bytes: usize::MAX };
     let mut frame = jpeg::without_tables(&super::encode::encode(&raw, &wish)?.bytes);

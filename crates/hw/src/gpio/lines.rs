@@ -13,7 +13,7 @@ use super::{
     refusal::Refusal,
     rules::Rules,
 };
-use crate::line::{Fault, Function, Level, Line, Port, Pull, Take};
+use crate::line::{Function, Level, Line, LineError, Port, Pull, Take};
 use crate::pwm::Pwm;
 use base::os::Root;
 use contract::{
@@ -111,7 +111,7 @@ impl Lines {
     ///
     /// # Errors
     /// When this board has no usable header.
-    pub fn port(&self) -> Result<Arc<dyn Port>, Fault> {
+    pub fn port(&self) -> Result<Arc<dyn Port>, LineError> {
         self.port_of(&mut self.state())
     }
 
@@ -120,7 +120,7 @@ impl Lines {
         self.port().map_or(true, |port| port.reads_registers())
     }
 
-    pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, Fault> {
+    pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, LineError> {
         match &state.port {
             Some(port) => Ok(Arc::clone(port)),
             None => Ok(Arc::clone(state.port.insert(header::open(
@@ -225,8 +225,8 @@ impl Lines {
     /// The level of a pin, whoever holds it. Renews the lease if its owner reads.
     ///
     /// # Errors
-    /// [`Fault::Busy`] when another process holds it, [`Fault::Unsupported`] when an unused line cannot be read.
-    pub fn read(&self, owner: &Owner, pin: Pin) -> Result<Level, Fault> {
+    /// [`LineError::Busy`] when another process holds it, [`LineError::Unsupported`] when an unused line cannot be read.
+    pub fn read(&self, owner: &Owner, pin: Pin) -> Result<Level, LineError> {
         let mut state = self.state();
         if let Some(lease) = state.leases.get_mut(&pin) {
             if lease.is_of(owner) {

@@ -6,7 +6,7 @@ use super::{
     lines::{CONSUMER, Lines},
     refusal::Refusal,
 };
-use crate::line::{Edge, Fault, Function, Level, Line, Take};
+use crate::line::{Edge, Function, Level, Line, LineError, Take};
 use contract::values::Pin;
 use std::sync::Arc;
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -41,7 +41,7 @@ impl Lines {
                     let port = self.port_of(&mut state)?;
                     let look = port.look(pin)?;
                     match look.function {
-                        _ if look.held => return Err(Fault::Busy { consumer: look.consumer }.into()),
+                        _ if look.held => return Err(LineError::Busy { consumer: look.consumer }.into()),
                         Function::Input | Function::Unknown => {}
                         Function::Output => return Err(Refusal::Is("an output")),
                         Function::Alt(function) => return Err(Refusal::Alt(function)),
@@ -75,7 +75,7 @@ impl Listening {
     ///
     /// # Errors
     /// Those of the line.
-    pub fn level(&self) -> Result<Level, Fault> {
+    pub fn level(&self) -> Result<Level, LineError> {
         self.line.level()
     }
 }

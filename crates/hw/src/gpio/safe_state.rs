@@ -11,7 +11,7 @@ use super::{
     lines::{Lines, State},
     record::Left,
 };
-use crate::line::{Fault, Level, Take};
+use crate::line::{Level, LineError, Take};
 use contract::{access::presence::Presence, values::Pin};
 use std::sync::MutexGuard;
 
@@ -22,7 +22,7 @@ const LOG: &str = "raspi_mcp::hw::gpio::rest";
 
 impl Lines {
     /// Ends the lease of a pin, if it has one, and puts the pin into its safe state.
-    pub(super) fn settle(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+    pub(super) fn settle(&self, state: &mut State, pin: Pin) -> Result<(), LineError> {
         let Some(mut lease) = state.leases.remove(&pin) else { return Ok(()) };
         if let Drive::Pwm { wave, line, .. } = lease.drive {
             let stopped = self.stop_wave(state, pin, &wave);
@@ -49,12 +49,12 @@ impl Lines {
     }
 
     /// Drives an unused pin to its safe level, if it has one.
-    pub(super) fn enter_safe_state(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+    pub(super) fn enter_safe_state(&self, state: &mut State, pin: Pin) -> Result<(), LineError> {
         let Some(level) = self.rules.safe(pin).level() else { return Ok(()) };
         self.drive_at_rest(state, pin, level)
     }
 
-    fn drive_at_rest(&self, state: &mut State, pin: Pin, level: Level) -> Result<(), Fault> {
+    fn drive_at_rest(&self, state: &mut State, pin: Pin, level: Level) -> Result<(), LineError> {
         let port = self.port_of(state)?;
         state.record.driven(pin)?;
         let line = port.take(pin, Take::Output { level }, CONSUMER)?;
@@ -63,7 +63,7 @@ impl Lines {
     }
 
     /// Makes an output an input: not every kernel does so on release.
-    fn undrive(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+    fn undrive(&self, state: &mut State, pin: Pin) -> Result<(), LineError> {
         self.port_of(state)?.take(pin, Take::Input { pull: None }, CONSUMER)?.close();
         state.record.let_go(pin);
         Ok(())
@@ -85,7 +85,7 @@ impl Lines {
                     tracing::warn!(target: LOG, pin = pin.bcm(), "was driven by a server that was killed; it is an input now");
                     right.push(pin);
                 }
-                Err(Fault::Busy { consumer }) => {
+                Err(LineError::Busy { consumer }) => {
                     tracing::warn!(
                         target: LOG,
                         pin = pin.bcm(),

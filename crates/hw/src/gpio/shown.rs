@@ -4,7 +4,7 @@ use super::{
     lease::{Back, Drive, HeldBy, Owner},
     lines::Lines,
 };
-use crate::line::{Fault, Function, Level, Look, Pull};
+use crate::line::{Function, Level, LineError, Look, Pull};
 use crate::pwm;
 use contract::values::Pin;
 use tokio::time::Instant;
@@ -38,7 +38,7 @@ impl Lines {
     ///
     /// # Errors
     /// When the chip cannot be queried.
-    pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<Shown, Fault> {
+    pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<Shown, LineError> {
         let mut state = self.state();
         let mut look = self.port_of(&mut state)?.look(pin)?;
         let mut value = look.level;

@@ -8,7 +8,7 @@ use super::{
     lines::{Lines, State},
     refusal::Refusal,
 };
-use crate::line::{Fault, Function, Level, Take};
+use crate::line::{Function, Level, LineError, Take};
 use crate::pwm::{self, Report, Running, Slot, Wave, Without};
 use contract::values::Pin;
 use std::{
@@ -158,14 +158,14 @@ impl Lines {
         let running = match opened {
             Ok(running) => Arc::new(running),
             // Another call is opening it.
-            Err(pwm::Fault::Shared { pin: other, .. }) if other == pin => return Err(Fault::Closed.into()),
+            Err(pwm::PwmError::Shared { pin: other, .. }) if other == pin => return Err(LineError::Closed.into()),
             Err(fault) => return Err(Refusal::Pwm { fault, without: None }),
         };
         let mut state = self.state();
         // While the channel was opened, another caller may have come first, or this one may have gone.
         self.check_owner(&state, owner, pin)?;
         if state.leases.contains_key(&pin) {
-            return Err(Fault::Closed.into());
+            return Err(LineError::Closed.into());
         }
         if let Some(watched) = state.watched.remove(&pin) {
             watched.line.close();
@@ -179,7 +179,7 @@ impl Lines {
     /// Ends the wave of a pin. Returns whether it had one. After a software wave the pin stays its owner's output, low;
     /// after a hardware wave it is unused. Fails, with the wave still running, when another process holds the line of a
     /// hardware wave.
-    pub(super) fn end_wave(&self, state: &mut State, pin: Pin) -> Result<bool, Fault> {
+    pub(super) fn end_wave(&self, state: &mut State, pin: Pin) -> Result<bool, LineError> {
         let Some(Lease { drive: Drive::Pwm { wave, line, .. }, .. }) = state.leases.get(&pin) else {
             return Ok(false);
         };
@@ -187,7 +187,7 @@ impl Lines {
         if line.is_none() {
             let look = self.port_of(state)?.look(pin)?;
             if look.held {
-                return Err(Fault::Busy { consumer: look.consumer });
+                return Err(LineError::Busy { consumer: look.consumer });
             }
         }
         self.stop_wave(state, pin, &wave)?;
@@ -199,7 +199,7 @@ impl Lines {
     }
 
     /// Stops a wave, and records that its channel no longer runs.
-    pub(super) fn stop_wave(&self, state: &mut State, pin: Pin, wave: &Running) -> Result<(), Fault> {
+    pub(super) fn stop_wave(&self, state: &mut State, pin: Pin, wave: &Running) -> Result<(), LineError> {
         wave.stop().map_err(as_line)?;
         if wave.slot().is_some() {
             state.record.let_go(pin);
@@ -251,10 +251,10 @@ impl Drop for Recorded {
 }
 
 /// A fault of a wave as a fault of its line.
-pub(super) fn as_line(fault: pwm::Fault) -> Fault {
+pub(super) fn as_line(fault: pwm::PwmError) -> LineError {
     match fault {
-        pwm::Fault::Line(fault) => fault,
-        pwm::Fault::Io(error) => Fault::Io(error),
-        other => Fault::Io(io::Error::other(other.to_string())),
+        pwm::PwmError::Line(fault) => fault,
+        pwm::PwmError::Io(error) => LineError::Io(error),
+        other => LineError::Io(io::Error::other(other.to_string())),
     }
 }

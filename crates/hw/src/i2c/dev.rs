@@ -2,7 +2,7 @@
 
 use super::{
     functions::{Functions, Way},
-    port::{Bus, Fault, Holder, Port},
+    port::{Bus, Holder, I2cError, Port},
     sysfs,
 };
 use base::os::{Root, ioctl};
@@ -39,22 +39,22 @@ impl Port for Dev {
         sysfs::holders(&self.root, bus)
     }
 
-    fn functions(&self, bus: u32) -> Result<Functions, Fault> {
+    fn functions(&self, bus: u32) -> Result<Functions, I2cError> {
         // Transfers need read and write access; this reports a lack of either.
-        let file = File::options().read(true).write(true).open(self.path(bus)).map_err(Fault::of_open)?;
-        ioctl::i2c_functions(&file).map(Functions).map_err(Fault::Other)
+        let file = File::options().read(true).write(true).open(self.path(bus)).map_err(I2cError::of_open)?;
+        ioctl::i2c_functions(&file).map(Functions).map_err(I2cError::Other)
     }
 
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault> {
+    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError> {
         // I2C_SLAVE refuses an address that a driver has; I2C_RDWR on the bus (LinuxI2CBus) would not check.
         let mut device = LinuxI2CDevice::new(self.path(bus), address.number().into()).map_err(|fault| {
             match io::Error::from(fault) {
-                fault if fault.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => Fault::Held,
-                fault => Fault::of_open(fault),
+                fault if fault.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => I2cError::Held,
+                fault => I2cError::of_open(fault),
             }
         })?;
         let begun = Instant::now();
-        transfer(&mut device, way, write, read).map_err(|fault| Fault::of_transfer(fault.into(), begun.elapsed()))
+        transfer(&mut device, way, write, read).map_err(|fault| I2cError::of_transfer(fault.into(), begun.elapsed()))
     }
 }
 

@@ -17,7 +17,7 @@ pub use allow::{Allow, Allowed, Want};
 pub use contract::values::address::{Address, Addresses, HIGHEST, LOWEST};
 pub use dev::Dev;
 pub use functions::{BLOCK, Functions, Lack, Way};
-pub use port::{Bus, Fault, Holder, Port};
+pub use port::{Bus, Holder, I2cError, Port};
 pub use scan::Scan;
 pub use told::Attempt;
 
@@ -92,9 +92,9 @@ impl I2c {
         address: Address,
         write: Vec<u8>,
         length: usize,
-    ) -> Result<Result<Vec<u8>, Fault>, ToolError> {
+    ) -> Result<Result<Vec<u8>, I2cError>, ToolError> {
         let ready = self.port.functions(bus);
-        let ready = ready.and_then(|functions| functions.way(write.len(), length).map_err(Fault::Lacks));
+        let ready = ready.and_then(|functions| functions.way(write.len(), length).map_err(I2cError::Lacks));
         let (way, turn) = match ready {
             Ok(way) => match blocking::unless_told(tool, self.turn(bus)).await? {
                 Ok(turn) => (way, turn),
@@ -115,7 +115,7 @@ impl I2c {
     }
 
     /// A permit for the bus; dropping it frees the bus.
-    async fn turn(&self, bus: u32) -> Result<OwnedSemaphorePermit, Fault> {
+    async fn turn(&self, bus: u32) -> Result<OwnedSemaphorePermit, I2cError> {
         let place = {
             // Only existing buses get here, so there are as many permits as adapters.
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,12 +124,12 @@ impl I2c {
         match timeout(PATIENCE, place.acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
             // Never closed; reported like a timeout.
-            Ok(Err(_)) | Err(_) => Err(Fault::Queue(PATIENCE)),
+            Ok(Err(_)) | Err(_) => Err(I2cError::Queue(PATIENCE)),
         }
     }
 
-    fn told(&self, bus: u32, address: Address, fault: &Fault) -> ToolError {
-        let held = if matches!(fault, Fault::Held) { self.port.holders(bus) } else { Vec::new() };
+    fn told(&self, bus: u32, address: Address, fault: &I2cError) -> ToolError {
+        let held = if matches!(fault, I2cError::Held) { self.port.holders(bus) } else { Vec::new() };
         let holder = held.iter().find(|holder| holder.address == address.number());
         Attempt { bus, address: Some(address), driver: holder.map(|holder| holder.driver.as_str()) }.ended(fault)
     }

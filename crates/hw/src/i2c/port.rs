@@ -37,20 +37,20 @@ pub trait Port: Send + Sync {
     /// The adapter's functionality. Queries its driver, not the bus.
     ///
     /// # Errors
-    /// [`Fault::NoBus`], [`Fault::NotLetIn`].
-    fn functions(&self, bus: u32) -> Result<Functions, Fault>;
+    /// [`I2cError::NoBus`], [`I2cError::NotLetIn`].
+    fn functions(&self, bus: u32) -> Result<Functions, I2cError>;
 
     /// One transfer with one device: sends `write`, then fills `read`, as `way` says; their lengths must be those
     /// passed to [`Functions::way`]. May block for as long as the adapter takes.
     ///
     /// # Errors
     /// The adapter's error; the content of `read` is then undefined.
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault>;
+    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError>;
 }
 
 /// Why a transfer failed or was not started.
 #[derive(Debug)]
-pub enum Fault {
+pub enum I2cError {
     /// There is no such bus, or it has no device file.
     NoBus,
     /// This process may not open the bus.
@@ -74,7 +74,7 @@ pub enum Fault {
     Other(io::Error),
 }
 
-impl Fault {
+impl I2cError {
     /// The fault of a transfer; `took` is its duration.
     pub fn of_transfer(fault: io::Error, took: Duration) -> Self {
         match fault.raw_os_error().map(Errno::from_raw_os_error) {
@@ -139,9 +139,9 @@ mod tests {
             (Errno::IO, "io"),
             (Errno::PROTO, "io"),
         ] {
-            assert_eq!(Fault::of_transfer(said(errno), Duration::ZERO).word(), word, "{errno:?}");
+            assert_eq!(I2cError::of_transfer(said(errno), Duration::ZERO).word(), word, "{errno:?}");
         }
-        assert_eq!(Fault::of_transfer(io::ErrorKind::UnexpectedEof.into(), Duration::ZERO).word(), "io");
+        assert_eq!(I2cError::of_transfer(io::ErrorKind::UnexpectedEof.into(), Duration::ZERO).word(), "io");
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
             (Errno::PERM, "no_access"),
             (Errno::MFILE, "io"),
         ] {
-            assert_eq!(Fault::of_open(said(errno)).word(), word, "{errno:?}");
+            assert_eq!(I2cError::of_open(said(errno)).word(), word, "{errno:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     Addresses, I2c,
     functions::{Functions, Lack, Way},
-    port::{Fault, Holder},
+    port::{Holder, I2cError},
     told::Attempt,
 };
 use base::{error::ToolError, os::blocking};
@@ -21,7 +21,7 @@ pub struct Scan {
     /// Addresses that answered.
     pub found: Addresses,
     /// Probed without a clear result, with the adapter's error.
-    pub unclear: Vec<(Address, Fault)>,
+    pub unclear: Vec<(Address, I2cError)>,
     /// Not probed: bound to a driver.
     pub held: Vec<Holder>,
     /// Not probed: not on the allow-list.
@@ -48,7 +48,7 @@ impl I2c {
         let whole = Attempt { bus, address: None, driver: None };
         let functions = self.port.functions(bus).map_err(|fault| whole.ended(&fault))?;
         if !functions.has(Functions::QUICK) && !functions.has(Functions::READ_BYTE) {
-            return Err(whole.ended(&Fault::Lacks(Lack(vec![Functions::QUICK, Functions::READ_BYTE]))));
+            return Err(whole.ended(&I2cError::Lacks(Lack(vec![Functions::QUICK, Functions::READ_BYTE]))));
         }
         let held = self.port.holders(bus);
         let taken: Addresses = held.iter().filter_map(|holder| Address::new(holder.address)).collect();
@@ -88,7 +88,7 @@ impl I2c {
                     // A driver was bound meanwhile.
                     Answer::Held => scan.held = self.port.holders(bus),
                     Answer::Unclear(fault) if silent >= SILENT => return Err(whole.ended(&fault)),
-                    Answer::Unclear(fault @ (Fault::NoBus | Fault::NotLetIn)) => return Err(whole.ended(&fault)),
+                    Answer::Unclear(fault @ (I2cError::NoBus | I2cError::NotLetIn)) => return Err(whole.ended(&fault)),
                     Answer::Unclear(fault) => scan.unclear.push((address, fault)),
                 }
             }
@@ -103,20 +103,20 @@ enum Answer {
     Here,
     Nobody,
     Held,
-    Unclear(Fault),
+    Unclear(I2cError),
 }
 
 impl Answer {
-    fn of(answer: Result<(), Fault>) -> Self {
+    fn of(answer: Result<(), I2cError>) -> Self {
         match answer {
             Ok(()) => Self::Here,
-            Err(Fault::Nack) => Self::Nobody,
-            Err(Fault::Held) => Self::Held,
+            Err(I2cError::Nack) => Self::Nobody,
+            Err(I2cError::Held) => Self::Held,
             Err(fault) => Self::Unclear(fault),
         }
     }
 
     fn is_silence(&self) -> bool {
-        matches!(self, Self::Unclear(Fault::Timeout(_) | Fault::Busy | Fault::ArbitrationLost))
+        matches!(self, Self::Unclear(I2cError::Timeout(_) | I2cError::Busy | I2cError::ArbitrationLost))
     }
 }

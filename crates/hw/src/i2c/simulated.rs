@@ -4,7 +4,7 @@ use super::{
     Addresses,
     device::Device,
     functions::{Functions, Way},
-    port::{Bus, Fault, Holder, Port},
+    port::{Bus, Holder, I2cError, Port},
 };
 use contract::values::Address;
 use std::{
@@ -175,38 +175,40 @@ impl Port for Buses {
         self.on(bus, |adapter| adapter.holders.clone()).unwrap_or_default()
     }
 
-    fn functions(&self, bus: u32) -> Result<Functions, Fault> {
-        self.on(bus, |adapter| adapter.functions).ok_or(Fault::NoBus)
+    fn functions(&self, bus: u32) -> Result<Functions, I2cError> {
+        self.on(bus, |adapter| adapter.functions).ok_or(I2cError::NoBus)
     }
 
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault> {
+    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError> {
         let number = address.number();
         let held = |adapter: &mut Adapter| adapter.holders.iter().any(|holder| holder.address == number);
-        if self.on(bus, held).ok_or(Fault::NoBus)? {
-            return Err(Fault::Held);
+        if self.on(bus, held).ok_or(I2cError::NoBus)? {
+            return Err(I2cError::Held);
         }
         match self.enter(bus, address) {
-            Some(Trouble::Nack) => return Err(Fault::Nack),
-            Some(Trouble::ArbitrationLost) => return Err(Fault::ArbitrationLost),
-            Some(Trouble::Busy) => return Err(Fault::Busy),
-            Some(Trouble::Timeout | Trouble::Hangs) => return Err(Fault::Timeout(ADAPTER_TIMEOUT)),
+            Some(Trouble::Nack) => return Err(I2cError::Nack),
+            Some(Trouble::ArbitrationLost) => return Err(I2cError::ArbitrationLost),
+            Some(Trouble::Busy) => return Err(I2cError::Busy),
+            Some(Trouble::Timeout | Trouble::Hangs) => return Err(I2cError::Timeout(ADAPTER_TIMEOUT)),
             None => {}
         }
         let spoken = self.on(bus, |adapter| {
             // The driver refuses what the adapter lacks. The ways do not differ further: all have the same wire format.
             if !adapter.functions.has(needed(way)) {
-                return Err(Fault::Refused(io::Error::from_raw_os_error(rustix::io::Errno::OPNOTSUPP.raw_os_error())));
+                return Err(I2cError::Refused(io::Error::from_raw_os_error(
+                    rustix::io::Errno::OPNOTSUPP.raw_os_error(),
+                )));
             }
-            let device = adapter.devices.get_mut(&number).ok_or(Fault::Nack)?;
+            let device = adapter.devices.get_mut(&number).ok_or(I2cError::Nack)?;
             if !write.is_empty() {
-                device.written(write).ok_or(Fault::Nack)?;
+                device.written(write).ok_or(I2cError::Nack)?;
             }
             if !read.is_empty() {
                 device.read(read);
             }
             Ok(())
         });
-        spoken.unwrap_or(Err(Fault::NoBus))
+        spoken.unwrap_or(Err(I2cError::NoBus))
     }
 }
 

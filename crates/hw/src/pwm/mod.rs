@@ -11,7 +11,7 @@ pub mod software;
 mod sysfs;
 pub mod tally;
 
-pub use port::{Fault, Slot, Wave, Without};
+pub use port::{PwmError, Slot, Wave, Without};
 pub use simulated::SimulatedPwm;
 pub use tally::Jitter;
 
@@ -75,8 +75,8 @@ impl Pwm {
     /// Runs a wave on a hardware channel. Dropping the future restores the channel.
     ///
     /// # Errors
-    /// [`Fault::Shared`] when the channel runs for another pin; otherwise those of [`Port::open`].
-    pub async fn by_hardware(&self, pin: Pin, slot: Slot, wave: Wave) -> Result<Running, Fault> {
+    /// [`PwmError::Shared`] when the channel runs for another pin; otherwise those of [`Port::open`].
+    pub async fn by_hardware(&self, pin: Pin, slot: Slot, wave: Wave) -> Result<Running, PwmError> {
         let claim = Claim::of(&self.held, pin, slot)?;
         let channel = self.hardware.open(&claim.slot, wave).await?;
         Ok(Running::Hardware { channel, claim })
@@ -85,10 +85,10 @@ impl Pwm {
     /// Reserves a thread for a software wave, before the line is requested.
     ///
     /// # Errors
-    /// [`Fault::TooFast`], [`Fault::TooMany`].
-    pub fn by_software(&self, pin: Pin, wave: Wave) -> Result<Permit, Fault> {
+    /// [`PwmError::TooFast`], [`PwmError::TooMany`].
+    pub fn by_software(&self, pin: Pin, wave: Wave) -> Result<Permit, PwmError> {
         software::feasible(wave)?;
-        let permit = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| Fault::TooMany)?;
+        let permit = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| PwmError::TooMany)?;
         Ok(Permit { pin, wave, permit })
     }
 
@@ -97,7 +97,7 @@ impl Pwm {
     ///
     /// # Errors
     /// Those of writing its files.
-    pub fn stop_left(&self, slot: &Slot) -> Result<bool, Fault> {
+    pub fn stop_left(&self, slot: &Slot) -> Result<bool, PwmError> {
         if lock(&self.held).contains_key(slot) {
             return Ok(false);
         }
@@ -117,7 +117,7 @@ impl Permit {
     ///
     /// # Errors
     /// The kernel's, when no more threads can be started.
-    pub fn start(self, line: Arc<dyn Line>) -> Result<Running, Fault> {
+    pub fn start(self, line: Arc<dyn Line>) -> Result<Running, PwmError> {
         Generator::start(self.pin, line, self.wave, self.permit).map(Running::Software)
     }
 }
@@ -156,8 +156,8 @@ impl Running {
     /// Changes the running wave, without a gap.
     ///
     /// # Errors
-    /// [`Fault::TooFast`] and [`Fault::Unsupported`]: the previous wave continues then.
-    pub fn set(&self, wave: Wave) -> Result<(), Fault> {
+    /// [`PwmError::TooFast`] and [`PwmError::Unsupported`]: the previous wave continues then.
+    pub fn set(&self, wave: Wave) -> Result<(), PwmError> {
         match self {
             Self::Hardware { channel, .. } => channel.set(wave),
             Self::Software(generator) => generator.set(wave),
@@ -168,7 +168,7 @@ impl Running {
     ///
     /// # Errors
     /// Why it no longer runs.
-    pub fn glance(&self) -> Result<Report, Fault> {
+    pub fn glance(&self) -> Result<Report, PwmError> {
         match self {
             Self::Hardware { channel, claim } => {
                 let wave = channel.now()?;
@@ -189,7 +189,7 @@ impl Running {
     ///
     /// # Errors
     /// As [`Running::glance`].
-    pub async fn report(&self) -> Result<Report, Fault> {
+    pub async fn report(&self) -> Result<Report, PwmError> {
         match self {
             Self::Hardware { .. } => self.glance(),
             Self::Software(generator) => generator.measured().await.map(of_software),
@@ -200,7 +200,7 @@ impl Running {
     ///
     /// # Errors
     /// When the kernel refuses: the wave may continue.
-    pub fn stop(&self) -> Result<(), Fault> {
+    pub fn stop(&self) -> Result<(), PwmError> {
         match self {
             Self::Hardware { channel, .. } => channel.stop(),
             Self::Software(generator) => {
@@ -232,10 +232,10 @@ pub struct Claim {
 }
 
 impl Claim {
-    fn of(held: &Arc<Mutex<BTreeMap<Slot, Pin>>>, pin: Pin, slot: Slot) -> Result<Self, Fault> {
+    fn of(held: &Arc<Mutex<BTreeMap<Slot, Pin>>>, pin: Pin, slot: Slot) -> Result<Self, PwmError> {
         let mut channels = lock(held);
         if let Some(pin) = channels.get(&slot) {
-            return Err(Fault::Shared { pin: *pin, slot });
+            return Err(PwmError::Shared { pin: *pin, slot });
         }
         channels.insert(slot.clone(), pin);
         Ok(Self { slot, held: Arc::clone(held) })

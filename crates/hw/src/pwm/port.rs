@@ -90,7 +90,7 @@ impl Without {
 
 /// Why a wave cannot run.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum PwmError {
     /// Another program or a kernel driver has the channel.
     #[error("{0}")]
     Busy(String),
@@ -111,7 +111,7 @@ pub enum Fault {
     TooMany,
     /// The line failed.
     #[error("{0}")]
-    Line(#[from] line::Fault),
+    Line(#[from] line::LineError),
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -131,14 +131,14 @@ pub trait Port: Send + Sync {
     /// Exports a channel and starts it. Dropping the future restores the channel.
     ///
     /// # Errors
-    /// [`Fault::Busy`], [`Fault::NoRights`], [`Fault::Unsupported`], or the kernel's.
-    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>>;
+    /// [`PwmError::Busy`], [`PwmError::NoRights`], [`PwmError::Unsupported`], or the kernel's.
+    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, PwmError>>;
 
     /// Stops a channel that an earlier process of ours left running. Returns whether it was still exported.
     ///
     /// # Errors
     /// As [`Port::open`].
-    fn stop_left(&self, slot: &Slot) -> Result<bool, Fault>;
+    fn stop_left(&self, slot: &Slot) -> Result<bool, PwmError>;
 }
 
 /// A channel in use. Dropping it stops it.
@@ -146,20 +146,20 @@ pub trait Channel: Send + Sync {
     /// Changes the running wave, without a gap.
     ///
     /// # Errors
-    /// [`Fault::Unsupported`]; the previous wave continues then.
-    fn set(&self, wave: Wave) -> Result<(), Fault>;
+    /// [`PwmError::Unsupported`]; the previous wave continues then.
+    fn set(&self, wave: Wave) -> Result<(), PwmError>;
 
     /// The wave as reported by the kernel, with its rounding.
     ///
     /// # Errors
     /// The kernel's.
-    fn now(&self) -> Result<Wave, Fault>;
+    fn now(&self) -> Result<Wave, PwmError>;
 
     /// Stops and releases the channel; the pin is low, if the hardware drives it at all. Idempotent.
     ///
     /// # Errors
     /// When the kernel refuses: the wave may continue.
-    fn stop(&self) -> Result<(), Fault>;
+    fn stop(&self) -> Result<(), PwmError>;
 }
 
 impl Wave {

@@ -1,6 +1,6 @@
 //! The simulated PWM: the two channels of a Raspberry Pi 4 in memory, each on two pins, routed by default.
 
-use super::port::{Channel, Fault, Port, Slot, Wave, Without};
+use super::port::{Channel, Port, PwmError, Slot, Wave, Without};
 use crate::line::Function;
 use contract::values::Pin;
 use futures::{FutureExt, future::BoxFuture};
@@ -67,10 +67,10 @@ impl SimulatedPwm {
         self.state().failing = why.map(str::to_owned);
     }
 
-    fn working(&self) -> Result<MutexGuard<'_, State>, Fault> {
+    fn working(&self) -> Result<MutexGuard<'_, State>, PwmError> {
         let state = self.state();
         match &state.failing {
-            Some(why) => Err(Fault::Io(io::Error::other(why.clone()))),
+            Some(why) => Err(PwmError::Io(io::Error::other(why.clone()))),
             None => Ok(state),
         }
     }
@@ -80,10 +80,10 @@ impl SimulatedPwm {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, channel: u32, wave: Wave) -> Result<Taking, Fault> {
+    fn take(&self, channel: u32, wave: Wave) -> Result<Taking, PwmError> {
         let mut state = self.working()?;
         if state.channels.contains_key(&channel) {
-            return Err(Fault::Busy("another program has exported it".into()));
+            return Err(PwmError::Busy("another program has exported it".into()));
         }
         state.channels.insert(channel, Taken { wave: Some(wave) });
         Ok(Taking { board: self.clone(), channel })
@@ -107,12 +107,12 @@ impl Port for SimulatedPwm {
         PINS.iter().filter_map(|(number, _)| Pin::try_from(*number).ok()).collect()
     }
 
-    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>> {
+    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, PwmError>> {
         let taken = self.take(slot.channel, wave).map(|taken| Box::new(taken) as Box<dyn Channel>);
         std::future::ready(taken).boxed()
     }
 
-    fn stop_left(&self, slot: &Slot) -> Result<bool, Fault> {
+    fn stop_left(&self, slot: &Slot) -> Result<bool, PwmError> {
         Ok(self.working()?.channels.remove(&slot.channel).is_some())
     }
 }
@@ -123,19 +123,19 @@ struct Taking {
 }
 
 impl Channel for Taking {
-    fn set(&self, wave: Wave) -> Result<(), Fault> {
+    fn set(&self, wave: Wave) -> Result<(), PwmError> {
         let mut state = self.board.working()?;
         state.channels.insert(self.channel, Taken { wave: Some(wave) });
         Ok(())
     }
 
-    fn now(&self) -> Result<Wave, Fault> {
+    fn now(&self) -> Result<Wave, PwmError> {
         let state = self.board.working()?;
         let wave = state.channels.get(&self.channel).and_then(|taken| taken.wave);
-        wave.ok_or_else(|| Fault::Unsupported("the channel was given back".into()))
+        wave.ok_or_else(|| PwmError::Unsupported("the channel was given back".into()))
     }
 
-    fn stop(&self) -> Result<(), Fault> {
+    fn stop(&self) -> Result<(), PwmError> {
         self.board.working()?.channels.remove(&self.channel);
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! the load; [`Tally`] measures it.
 
 use super::{
-    port::{Fault, Wave},
+    port::{PwmError, Wave},
     tally::Tally,
 };
 use crate::line::{self, Level, Line};
@@ -65,7 +65,7 @@ impl Generator {
     ///
     /// # Errors
     /// The kernel's, when no more threads can be started.
-    pub fn start(pin: Pin, line: Arc<dyn Line>, wave: Wave, permit: OwnedSemaphorePermit) -> Result<Self, Fault> {
+    pub fn start(pin: Pin, line: Arc<dyn Line>, wave: Wave, permit: OwnedSemaphorePermit) -> Result<Self, PwmError> {
         let state = Mutex::new(State { wave, stop: false, pending: true, tally: Tally::default(), fault: None });
         let shared = Arc::new(Shared { line, state, told: AtomicBool::new(false), measured: Notify::new() });
         let theirs = Arc::clone(&shared);
@@ -78,8 +78,8 @@ impl Generator {
     /// Changes the wave within the current period: the line keeps its level until its next edge by the new wave.
     ///
     /// # Errors
-    /// [`Fault::TooFast`], or why the thread has ended.
-    pub fn set(&self, wave: Wave) -> Result<(), Fault> {
+    /// [`PwmError::TooFast`], or why the thread has ended.
+    pub fn set(&self, wave: Wave) -> Result<(), PwmError> {
         feasible(wave)?;
         self.alter(|state| {
             state.wave = wave;
@@ -92,10 +92,10 @@ impl Generator {
     ///
     /// # Errors
     /// Why the thread has ended: the line could not be driven.
-    pub fn glance(&self) -> Result<(Wave, Tally), Fault> {
+    pub fn glance(&self) -> Result<(Wave, Tally), PwmError> {
         let state = self.shared.state();
         match &state.fault {
-            Some(why) => Err(Fault::Unsupported(why.clone())),
+            Some(why) => Err(PwmError::Unsupported(why.clone())),
             None => Ok((state.wave, state.tally)),
         }
     }
@@ -104,7 +104,7 @@ impl Generator {
     ///
     /// # Errors
     /// As [`Generator::glance`].
-    pub async fn measured(&self) -> Result<(Wave, Tally), Fault> {
+    pub async fn measured(&self) -> Result<(Wave, Tally), PwmError> {
         let enough = async {
             loop {
                 let told = self.shared.measured.notified();
@@ -159,10 +159,10 @@ fn part(wave: Wave, level: Level) -> Duration {
 }
 
 /// # Errors
-/// [`Fault::TooFast`].
-pub fn feasible(wave: Wave) -> Result<(), Fault> {
+/// [`PwmError::TooFast`].
+pub fn feasible(wave: Wave) -> Result<(), PwmError> {
     // 0 and 100 per cent work at any frequency.
-    if wave.is_constant() || wave.period().as_secs_f64() >= 1.0 / HIGHEST_HZ { Ok(()) } else { Err(Fault::TooFast) }
+    if wave.is_constant() || wave.period().as_secs_f64() >= 1.0 / HIGHEST_HZ { Ok(()) } else { Err(PwmError::TooFast) }
 }
 
 impl Shared {
@@ -183,7 +183,7 @@ impl Shared {
     }
 
     /// Makes edge after edge, until stopped.
-    fn make(&self) -> Result<(), line::Fault> {
+    fn make(&self) -> Result<(), line::LineError> {
         let mut tally = Tally::default();
         let mut wave = self.state().wave;
         let mut level = Level::of(!wave.high().is_zero());
@@ -283,7 +283,7 @@ mod tests {
         Pin::try_from(17).unwrap()
     }
 
-    fn start(frequency: f64, duty: f64) -> (SimulatedGpio, Result<Generator, Fault>) {
+    fn start(frequency: f64, duty: f64) -> (SimulatedGpio, Result<Generator, PwmError>) {
         let lines = SimulatedGpio::default();
         let line = lines.take(pin(), Take::Output { level: Level::High }, "test").unwrap();
         let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
@@ -340,9 +340,9 @@ mod tests {
     async fn too_fast_is_refused_and_changes_nothing() {
         let (_, generator) = start(2000.0, 50.0);
         let generator = generator.unwrap();
-        assert!(matches!(generator.set(Wave::of(2001.0, 50.0).unwrap()), Err(Fault::TooFast)));
+        assert!(matches!(generator.set(Wave::of(2001.0, 50.0).unwrap()), Err(PwmError::TooFast)));
         assert_eq!(generator.glance().unwrap().0, Wave::of(2000.0, 50.0).unwrap());
-        assert!(matches!(feasible(Wave::of(2001.0, 1.0).unwrap()), Err(Fault::TooFast)));
+        assert!(matches!(feasible(Wave::of(2001.0, 1.0).unwrap()), Err(PwmError::TooFast)));
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@
 
 use super::{
     exported::{Exported, refused, write},
-    port::{Channel, Fault, Port, Slot, Wave, Without},
+    port::{Channel, Port, PwmError, Slot, Wave, Without},
     rights,
     routing::Routing,
 };
@@ -41,17 +41,17 @@ impl Sysfs {
         })
     }
 
-    fn channel(&self, slot: &Slot) -> Result<Exported, Fault> {
+    fn channel(&self, slot: &Slot) -> Result<Exported, PwmError> {
         let missing = || {
             let there = self.chips();
             let there = if there.is_empty() { "none".into() } else { there.join(", ") };
-            Fault::Unsupported(format!("the kernel has no PWM chip {} now; there is {there}", slot.chip))
+            PwmError::Unsupported(format!("the kernel has no PWM chip {} now; there is {there}", slot.chip))
         };
         let chip = self.chip(&slot.chip).ok_or_else(missing)?;
         let count = self.root.number(&format!("{chip}/npwm"))?;
         if i64::from(slot.channel) >= count {
             let chip = &slot.chip;
-            return Err(Fault::Unsupported(format!(
+            return Err(PwmError::Unsupported(format!(
                 "{chip} has {count} channels, and none with number {}",
                 slot.channel
             )));
@@ -69,11 +69,11 @@ impl Sysfs {
         names.into_iter().map(|name| device(&name).unwrap_or(name)).collect()
     }
 
-    async fn take(&self, slot: &Slot, wave: Wave) -> Result<Exported, Fault> {
+    async fn take(&self, slot: &Slot, wave: Wave) -> Result<Exported, PwmError> {
         let channel = self.channel(slot)?;
         if self.root.has(&channel.folder) {
             let (folder, chip) = (&channel.folder, &channel.chip);
-            return Err(Fault::Busy(format!(
+            return Err(PwmError::Busy(format!(
                 "another program has exported it (/{folder}), or one that is gone left it so: then `echo {} > /{chip}/unexport` \
                  gives it back",
                 slot.channel
@@ -106,11 +106,11 @@ impl Port for Sysfs {
         self.routing.pins()
     }
 
-    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>> {
+    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, PwmError>> {
         self.take(slot, wave).map(|taken| taken.map(|channel| Box::new(channel) as Box<dyn Channel>)).boxed()
     }
 
-    fn stop_left(&self, slot: &Slot) -> Result<bool, Fault> {
+    fn stop_left(&self, slot: &Slot) -> Result<bool, PwmError> {
         let channel = self.channel(slot)?;
         let taken = self.root.has(&channel.folder);
         channel.ours.store(taken, Ordering::Relaxed);
@@ -226,7 +226,7 @@ mod tests {
         channel.set(wave(50.0, 7.5)).unwrap();
         assert_eq!(files(all), ["normal", "20000000", "1500000", "1"]);
         assert_eq!(channel.now().unwrap(), wave(50.0, 7.5));
-        assert!(matches!(sysfs.open(&slot(1), wave(50.0, 50.0)).await, Err(Fault::Busy(_))), "one may have it");
+        assert!(matches!(sysfs.open(&slot(1), wave(50.0, 50.0)).await, Err(PwmError::Busy(_))), "one may have it");
         assert!(kernel.chip.join("pwm1").exists(), "a refusal takes nothing away from whoever has it");
         channel.stop().unwrap();
         channel.stop().unwrap();
@@ -253,7 +253,7 @@ mod tests {
             fs::write(kernel.chip.join(file), "").unwrap();
         }
         let refused = kernel.sysfs().open(&slot(0), wave(50.0, 50.0)).await;
-        assert!(matches!(refused, Err(Fault::Io(error)) if error.kind() == io::ErrorKind::NotFound));
+        assert!(matches!(refused, Err(PwmError::Io(error)) if error.kind() == io::ErrorKind::NotFound));
         assert_eq!((kernel.file("export"), kernel.file("unexport")), ("0".into(), "0".into()), "taken, and given back");
     }
 

@@ -1,7 +1,7 @@
 //! Fetches blocks with several parallel requests, and verifies each block before it is passed on.
 
 use super::{
-    Fault, Source,
+    FetchError, Source,
     body::Body,
     fault::Then,
     pieces::{BlockOrder, Pieces, Run, Want, runs, wants},
@@ -121,7 +121,7 @@ impl Shared {
         let (mut body, found) = opened?;
         source.route().found(turn, found)?;
         if body.left() < run.bytes.end - run.bytes.start {
-            return Err(Fault::elsewhere("the file is shorter than its index says").into());
+            return Err(FetchError::elsewhere("the file is shorter than its index says").into());
         }
         let mut at = run.bytes.start;
         let mut rest = Bytes::new();
@@ -131,7 +131,7 @@ impl Shared {
             let sound = self.pieces.piece(want.n).is_some_and(|piece| piece.sha256 == digest);
             if !sound {
                 let message = format!("block {} has another hash than the signed index says", want.n);
-                return Err(Fault::rotten(want.n, message).into());
+                return Err(FetchError::rotten(want.n, message).into());
             }
             source.route().progress();
             // Blocks with the same content may share their bytes.
@@ -154,11 +154,11 @@ impl Shared {
 enum Ended {
     /// The receiver is gone.
     Listener,
-    Fault(Fault),
+    Fault(FetchError),
 }
 
-impl From<Fault> for Ended {
-    fn from(fault: Fault) -> Self {
+impl From<FetchError> for Ended {
+    fn from(fault: FetchError) -> Self {
         Self::Fault(fault)
     }
 }
@@ -171,14 +171,14 @@ async fn fill(
     rest: &mut Bytes,
     at: &mut u64,
     want: Want,
-) -> Result<(Bytes, Digest), Fault> {
+) -> Result<(Bytes, Digest), FetchError> {
     let length = want.length as usize;
     let mut stored = Vec::with_capacity(length);
     // Hashed in chunks as they arrive, so that no other task waits for the hash of a megabyte.
     let mut hash = Context::new(&SHA256);
     while stored.len() < length {
         if rest.is_empty() {
-            *rest = body.next().await?.ok_or_else(|| Fault::again("it ended before its last block"))?;
+            *rest = body.next().await?.ok_or_else(|| FetchError::again("it ended before its last block"))?;
             source.count(rest.len());
         }
         let skipped = usize::try_from(want.start.saturating_sub(*at)).map_or(rest.len(), |gap| gap.min(rest.len()));

@@ -25,7 +25,7 @@ mod spool;
 
 pub use blocks::Blocks;
 pub use download::{Progress, download};
-use fault::Fault;
+use fault::FetchError;
 pub use http_client::HttpClient;
 pub use limits::Limits;
 pub use look::{Look, look};

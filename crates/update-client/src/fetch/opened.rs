@@ -1,6 +1,6 @@
 //! The front of a bundle: its head, verified per place, and its index.
 
-use super::{Fault, Source, source::Haste};
+use super::{FetchError, Source, source::Haste};
 use base::error::{ErrorCode, ToolError};
 use update::bundle::{Envelope, Head};
 
@@ -35,7 +35,7 @@ impl Source {
             // The size is only what this place reported.
             self.route().forget_size();
             // For the last place, the error of `judge` is the one to report.
-            if self.recover(&turn, Fault::forged(error.advice()), Haste::Now).await.is_err() {
+            if self.recover(&turn, FetchError::forged(error.advice()), Haste::Now).await.is_err() {
                 return Err(error.with("place", turn.place.to_string()));
             }
         }
@@ -78,7 +78,7 @@ impl Source {
                 Ok(index) => return Ok(index),
                 Err(error) => error,
             };
-            if self.recover(&turn, Fault::rotten(u32::MAX, error.advice()), Haste::Later).await.is_err() {
+            if self.recover(&turn, FetchError::rotten(u32::MAX, error.advice()), Haste::Later).await.is_err() {
                 return Err(error.with("place", turn.place.to_string()));
             }
         }

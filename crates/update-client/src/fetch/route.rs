@@ -1,6 +1,6 @@
 //! Decides which of several places to try next, after what pause, and when to give up.
 
-use super::{Fault, Limits, answer::Pinned, fault::Then};
+use super::{FetchError, Limits, answer::Pinned, fault::Then};
 use base::error::{ErrorCode, ToolError};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
@@ -97,10 +97,10 @@ impl Route {
     }
 
     /// Records the file's identity at a place.
-    pub fn found(&mut self, turn: &Turn, found: Pinned) -> Result<(), Fault> {
+    pub fn found(&mut self, turn: &Turn, found: Pinned) -> Result<(), FetchError> {
         let size = *self.size.get_or_insert(found.size);
         if size != found.size {
-            return Err(Fault::elsewhere(format!("the file there has {} bytes, elsewhere {size}", found.size)));
+            return Err(FetchError::elsewhere(format!("the file there has {} bytes, elsewhere {size}", found.size)));
         }
         self.stops[turn.at].pinned = Some(found);
         Ok(())
@@ -120,7 +120,7 @@ impl Route {
     ///
     /// # Errors
     /// When it gives up, with the answer of every place.
-    pub fn after(&mut self, turn: &Turn, fault: Fault, limits: &Limits, patience: u32) -> Result<Next, ToolError> {
+    pub fn after(&mut self, turn: &Turn, fault: FetchError, limits: &Limits, patience: u32) -> Result<Next, ToolError> {
         let place = &turn.place;
         let why = format!("{place}: {}", fault.why);
         tracing::debug!(target: "raspi_mcp::update::fetch::route", "fetching an update: {why}");

@@ -1,7 +1,7 @@
 //! Fetches small files completely: indexes of channels and roots of trust.
 
 use super::{
-    Fault, HttpClient, body,
+    FetchError, HttpClient, body,
     route::{Next, Route},
     source::Haste,
 };
@@ -33,7 +33,7 @@ pub async fn small<T>(
                 Ok(judged) => return Ok(judged),
                 // With a single place, its error is the whole answer.
                 Err(error) if alone => return Err(error.with("place", turn.place.to_string())),
-                Err(error) => Fault::forged(error.advice()),
+                Err(error) => FetchError::forged(error.advice()),
             },
             Err(fault) => fault,
         };

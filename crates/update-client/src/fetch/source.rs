@@ -1,7 +1,7 @@
 //! One file at several places; parts of it are read from any place that has them.
 
 use super::{
-    Fault, HttpClient, Limits,
+    FetchError, HttpClient, Limits,
     answer::Pinned,
     body::{self, Body},
     fault::late,
@@ -135,7 +135,12 @@ impl Source {
         }
     }
 
-    async fn once(&self, turn: &Turn, range: &Range<u64>, pinned: Option<&Pinned>) -> Result<(Vec<u8>, Pinned), Fault> {
+    async fn once(
+        &self,
+        turn: &Turn,
+        range: &Range<u64>,
+        pinned: Option<&Pinned>,
+    ) -> Result<(Vec<u8>, Pinned), FetchError> {
         let (mut body, found) = Body::open(&self.http, &turn.place, range.clone(), pinned, self.deadline).await?;
         // At most the requested size.
         let mut bytes = Vec::with_capacity(usize::try_from(body.left()).unwrap_or(0));
@@ -147,27 +152,27 @@ impl Source {
     }
 
     /// Handles a fault, including its pause.
-    pub(super) async fn recover(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<(), ToolError> {
+    pub(super) async fn recover(&self, turn: &Turn, fault: FetchError, haste: Haste) -> Result<(), ToolError> {
         self.again(turn, fault, haste)?.wait(self, turn, haste).await
     }
 
-    fn again(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<Next, ToolError> {
+    fn again(&self, turn: &Turn, fault: FetchError, haste: Haste) -> Result<Next, ToolError> {
         let limits = &self.http.limits;
         self.route().after(turn, fault, limits, haste.patience(limits))
     }
 
     /// Checks whether the file still has the same beginning: then it is the same release, copied again.
-    async fn look_again(&self, turn: &Turn) -> Result<(), Fault> {
+    async fn look_again(&self, turn: &Turn) -> Result<(), FetchError> {
         let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((length, digest)) = known else {
-            return Err(Fault::elsewhere("the file changed while it was fetched"));
+            return Err(FetchError::elsewhere("the file changed while it was fetched"));
         };
         let (bytes, found) = self.once(turn, &(0..length), None).await?;
         if Digest::of(&bytes) != digest {
-            return Err(Fault::elsewhere("another file is there now"));
+            return Err(FetchError::elsewhere("another file is there now"));
         }
         if self.size().is_some_and(|size| size != found.size) {
-            return Err(Fault::elsewhere(format!("the file has {} bytes now", found.size)));
+            return Err(FetchError::elsewhere(format!("the file has {} bytes now", found.size)));
         }
         self.route().still(turn, found);
         Ok(())
@@ -225,7 +230,7 @@ impl Next {
                     Ok(()) => return Ok(()),
                     // It changed again during the check, so this place is given up.
                     Err(fault) if fault.then == super::fault::Then::Changed => {
-                        next = source.again(turn, Fault::elsewhere(fault.why), haste)?;
+                        next = source.again(turn, FetchError::elsewhere(fault.why), haste)?;
                     }
                     Err(fault) => next = source.again(turn, fault, haste)?,
                 },

@@ -1,7 +1,7 @@
 //! Builds a bundle of two images. Reproducible: it depends on neither the clock, the machine nor randomness.
 
 use super::{
-    Digest, ENTRY, Envelope, Fault, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot, frame::Packer,
+    BundleError, Digest, ENTRY, Envelope, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot, frame::Packer,
     index::Zeros,
 };
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -51,7 +51,7 @@ pub struct Built {
 /// part before them contains their hashes. Memory: the index, and some blocks.
 ///
 /// # Errors
-/// [`Fault`]: values out of bounds, an image that is not a whole number of sectors, a forbidden file in the boot image,
+/// [`BundleError`]: values out of bounds, an image that is not a whole number of sectors, a forbidden file in the boot image,
 /// and errors of reading and writing. `out` is then not a bundle.
 pub fn build<'s, S: Read + Write + Seek>(
     plan: &Plan,
@@ -59,10 +59,10 @@ pub fn build<'s, S: Read + Write + Seek>(
     boot: &'s mut dyn Source,
     spool: &mut S,
     out: &mut dyn Write,
-) -> Result<Built, Fault> {
+) -> Result<Built, BundleError> {
     let mut manifest = plan.manifest();
     for (image, source) in manifest.images.iter_mut().zip([&mut *root, &mut *boot] as [&mut dyn Source; 2]) {
-        image.size = source.seek(SeekFrom::End(0)).map_err(|error| Fault::io(name(image.kind), &error))?;
+        image.size = source.seek(SeekFrom::End(0)).map_err(|error| BundleError::io(name(image.kind), &error))?;
     }
     let blocks: u64 = manifest.images.iter().map(Image::blocks).sum();
     manifest.index.size = blocks.saturating_mul(ENTRY as u64);
@@ -81,14 +81,15 @@ pub fn build<'s, S: Read + Write + Seek>(
         zeros += packed.1;
     }
     manifest.index.sha256 = Digest::of(&index);
-    let bytes = serde_json::to_vec(&manifest).map_err(|error| Fault::malformed("the manifest", error.to_string()))?;
+    let bytes =
+        serde_json::to_vec(&manifest).map_err(|error| BundleError::malformed("the manifest", error.to_string()))?;
     let envelope = Envelope::new(bytes, index.len() as u64, stored)?;
-    let writing = |error: io::Error| Fault::io("the bundle", &error);
+    let writing = |error: io::Error| BundleError::io("the bundle", &error);
     out.write_all(&envelope.encode()?).map_err(writing)?;
     out.write_all(&index).map_err(writing)?;
     spool.rewind().map_err(writing)?;
     if io::copy(spool, out).map_err(writing)? != stored {
-        return Err(Fault::malformed("the spool", "it was not empty, or lost bytes"));
+        return Err(BundleError::malformed("the spool", "it was not empty, or lost bytes"));
     }
     out.flush().map_err(writing)?;
     let digest = Digest::of(&envelope.manifest);
@@ -102,8 +103,8 @@ fn pack<S: Write>(
     source: &mut dyn Source,
     spool: &mut S,
     index: &mut Vec<u8>,
-) -> Result<(u64, u32), Fault> {
-    let failed = |error: io::Error| Fault::io(name(image.kind), &error);
+) -> Result<(u64, u32), BundleError> {
+    let failed = |error: io::Error| BundleError::io(name(image.kind), &error);
     source.rewind().map_err(failed)?;
     let mut whole = ring::digest::Context::new(&ring::digest::SHA256);
     let mut packer = Packer::new(level, image.block_size).map_err(failed)?;
@@ -125,7 +126,7 @@ fn pack<S: Write>(
         index.extend_from_slice(&(stored.len() as u32).to_le_bytes());
         index.extend_from_slice(&Digest::of(&stored).0);
         index.extend_from_slice(&Digest::of(&raw).0);
-        spool.write_all(&stored).map_err(|error| Fault::io("the spool", &error))?;
+        spool.write_all(&stored).map_err(|error| BundleError::io("the spool", &error))?;
         bytes += stored.len() as u64;
     }
     image.sha256.0.copy_from_slice(whole.finish().as_ref());

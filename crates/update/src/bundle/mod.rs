@@ -22,7 +22,7 @@ mod words;
 pub use build::{Built, Plan, Source, build};
 pub use digest::Digest;
 pub use envelope::{Envelope, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, SIGNATURES_SIZE};
-pub use fault::Fault;
+pub use fault::BundleError;
 pub use forbidden::{check_boot, is_forbidden};
 pub use frame::{MAX_OVERHEAD, Unpacker, unpack};
 pub use index::{Block, ENTRY, Index};

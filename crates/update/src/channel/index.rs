@@ -3,7 +3,7 @@
 
 use crate::{
     Place,
-    bundle::{self, Digest, Fault, is_time, is_version, is_word, strict},
+    bundle::{self, BundleError, Digest, is_time, is_version, is_word, strict},
 };
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
@@ -99,8 +99,8 @@ impl Index {
     /// Parses the signed text.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn parse(text: &[u8]) -> Result<Self, Fault> {
+    /// [`BundleError`].
+    pub fn parse(text: &[u8]) -> Result<Self, BundleError> {
         let index: Self = strict(text, WHAT)?;
         index.check()?;
         Ok(index)
@@ -109,18 +109,19 @@ impl Index {
     /// Its canonical bytes.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] for an index that no reader would accept.
-    pub fn encode(&self) -> Result<Vec<u8>, Fault> {
+    /// [`BundleError::Malformed`] for an index that no reader would accept.
+    pub fn encode(&self) -> Result<Vec<u8>, BundleError> {
         self.check()?;
-        let mut text = serde_json::to_vec_pretty(self).map_err(|error| Fault::malformed(WHAT, error.to_string()))?;
+        let mut text =
+            serde_json::to_vec_pretty(self).map_err(|error| BundleError::malformed(WHAT, error.to_string()))?;
         text.push(b'\n');
         Ok(text)
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(Fault::malformed(WHAT, problem)) };
+    fn check(&self) -> Result<(), BundleError> {
+        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(BundleError::malformed(WHAT, problem)) };
         if self.format != 1 {
-            return Err(Fault::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
+            return Err(BundleError::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
         }
         sure(is_word(&self.product) && is_word(&self.channel), "its product or channel is no word")?;
         sure((1..=MAX_NUMBER).contains(&self.sequence), "its sequence is out of bounds")?;
@@ -143,9 +144,9 @@ impl Index {
             sure(is_version(&one.version) && is_reason(&one.reason), "a revocation has no version or reason")?;
         }
         self.releases.iter().try_for_each(|offer| {
-            offer
-                .check()
-                .map_err(|problem| Fault::malformed(format!("release {} of {WHAT}", shown(&offer.version)), problem))
+            offer.check().map_err(|problem| {
+                BundleError::malformed(format!("release {} of {WHAT}", shown(&offer.version)), problem)
+            })
         })
     }
 

@@ -6,7 +6,7 @@ use super::{
     writer::{Target, card},
 };
 use crate::{
-    bundle::{Digest, Fault, Image, ImageKind, Index},
+    bundle::{BundleError, Digest, Image, ImageKind, Index},
     disk::Device,
 };
 use base::error::{ErrorCode, ToolError};
@@ -47,7 +47,7 @@ pub(super) fn all(
         })?;
         let signed = images.iter().find(|image| image.kind == kind).map(|image| image.sha256);
         if signed.is_none_or(|signed| signed.0 != *whole.finish().as_ref()) {
-            return Err(Fault::Hash { what: format!("the {} image", kind.name()) }.into());
+            return Err(BundleError::Hash { what: format!("the {} image", kind.name()) }.into());
         }
     }
     Ok(())

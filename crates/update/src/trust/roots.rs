@@ -1,7 +1,7 @@
 //! A device's root of trust: which keys may sign what, the thresholds, and the successor.
 
 use super::{PublicKey, Purpose, Signed};
-use crate::bundle::{Digest, Envelope, Fault, Index, Manifest, Signature, is_time, is_word, strict};
+use crate::bundle::{BundleError, Digest, Envelope, Index, Manifest, Signature, is_time, is_word, strict};
 use serde::{Deserialize, Serialize};
 
 /// The signed content of a root of trust: JSON.
@@ -62,8 +62,8 @@ impl Release {
     /// Makes the index of this release, from the bytes that its manifest names by hash and length.
     ///
     /// # Errors
-    /// [`Fault::Hash`], and [`Fault::Malformed`] if signed content violates the format.
-    pub fn index(&self, bytes: Vec<u8>) -> Result<Index, Fault> {
+    /// [`BundleError::Hash`], and [`BundleError::Malformed`] if signed content violates the format.
+    pub fn index(&self, bytes: Vec<u8>) -> Result<Index, BundleError> {
         Index::decode(bytes, &self.manifest, self.blocks_at, self.total)
     }
 }
@@ -78,8 +78,8 @@ impl Roots {
     /// keys only show that it is intact and that the keys exist.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+    /// [`BundleError`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, BundleError> {
         let signed = Signed::parse(bytes, Purpose::Root)?;
         let roots = Self::of(&signed.text)?;
         roots.verify(Purpose::Root, &signed.text, &signed.signatures, WHAT)?;
@@ -89,13 +89,13 @@ impl Roots {
     /// Parses a root that may lack signatures, for writing and signing one.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn unverified(bytes: &[u8]) -> Result<(Self, Signed), Fault> {
+    /// [`BundleError`].
+    pub fn unverified(bytes: &[u8]) -> Result<(Self, Signed), BundleError> {
         let signed = Signed::parse(bytes, Purpose::Root)?;
         Ok((Self::of(&signed.text)?, signed))
     }
 
-    fn of(text: &[u8]) -> Result<Self, Fault> {
+    fn of(text: &[u8]) -> Result<Self, BundleError> {
         let file: RootFile = strict(text, WHAT)?;
         let keys = file.check()?;
         Ok(Self { file, keys })
@@ -106,8 +106,8 @@ impl Roots {
     /// one.
     ///
     /// # Errors
-    /// [`Fault`]; this root is unchanged.
-    pub fn accept(&self, next: &[u8]) -> Result<Self, Fault> {
+    /// [`BundleError`]; this root is unchanged.
+    pub fn accept(&self, next: &[u8]) -> Result<Self, BundleError> {
         let signed = Signed::parse(next, Purpose::Root)?;
         self.verify(
             Purpose::Root,
@@ -117,11 +117,18 @@ impl Roots {
         )?;
         let next = Self::of(&signed.text)?;
         if next.file.product != self.file.product {
-            return Err(Fault::malformed("the next root of trust", format!("it is of product {}", next.file.product)));
+            return Err(BundleError::malformed(
+                "the next root of trust",
+                format!("it is of product {}", next.file.product),
+            ));
         }
         let want = self.file.version + 1;
         if next.file.version != want {
-            return Err(Fault::Version { what: "the next root of trust".into(), version: next.file.version, want });
+            return Err(BundleError::Version {
+                what: "the next root of trust".into(),
+                version: next.file.version,
+                want,
+            });
         }
         next.verify(Purpose::Root, &signed.text, &signed.signatures, "the next root of trust, by its own keys,")?;
         Ok(next)
@@ -130,18 +137,21 @@ impl Roots {
     /// Verifies a bundle's head: enough release keys must have signed the manifest, which is not parsed before.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn verify_release(&self, envelope: &Envelope) -> Result<Release, Fault> {
+    /// [`BundleError`].
+    pub fn verify_release(&self, envelope: &Envelope) -> Result<Release, BundleError> {
         self.verify(Purpose::Release, &envelope.manifest, &envelope.signatures, "the manifest")?;
         let manifest = Manifest::parse(&envelope.manifest)?;
         if manifest.product != self.file.product {
-            return Err(Fault::malformed(
+            return Err(BundleError::malformed(
                 "the manifest",
                 format!("it is for {}, and this root of trust for {}", manifest.product, self.file.product),
             ));
         }
         if manifest.index.size != envelope.index_size() {
-            return Err(Fault::malformed("the bundle's head", "it says another length of the index than the manifest"));
+            return Err(BundleError::malformed(
+                "the bundle's head",
+                "it says another length of the index than the manifest",
+            ));
         }
         let digest = Digest::of(&envelope.manifest);
         Ok(Release { manifest, digest, blocks_at: envelope.blocks_at, total: envelope.total, _only_here: () })
@@ -150,21 +160,21 @@ impl Roots {
     /// The ids of the channel keys that have signed `bytes`, if they meet the threshold.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn verify_channel(&self, bytes: &[u8], signatures: &[Signature]) -> Result<Vec<Digest>, Fault> {
+    /// [`BundleError`].
+    pub fn verify_channel(&self, bytes: &[u8], signatures: &[Signature]) -> Result<Vec<Digest>, BundleError> {
         self.verify(Purpose::Channel, bytes, signatures, "the channel's index")
     }
 
     /// Whether it may still be trusted at `now` (seconds since 1970, from the time floor).
     ///
     /// # Errors
-    /// [`Fault::Expired`].
-    pub fn fresh(&self, now: u64) -> Result<(), Fault> {
+    /// [`BundleError::Expired`].
+    pub fn fresh(&self, now: u64) -> Result<(), BundleError> {
         if now < self.file.expires {
             return Ok(());
         }
         let what = format!("{WHAT}, version {},", self.file.version);
-        Err(Fault::Expired { what, expired: self.file.expires, now })
+        Err(BundleError::Expired { what, expired: self.file.expires, now })
     }
 
     /// The product whose images it is for.
@@ -186,7 +196,7 @@ impl Roots {
         bytes: &[u8],
         signatures: &[Signature],
         what: &str,
-    ) -> Result<Vec<Digest>, Fault> {
+    ) -> Result<Vec<Digest>, BundleError> {
         let role = self.role(purpose);
         let mut good: Vec<Digest> = Vec::new();
         for signature in signatures.iter().take(MAX_ROLE) {
@@ -195,7 +205,7 @@ impl Roots {
                 continue;
             };
             if !key.verifies(purpose, bytes, signature) {
-                return Err(Fault::BadSignature { what: what.into(), key: id });
+                return Err(BundleError::BadSignature { what: what.into(), key: id });
             }
             // A key counts once, however often it signs.
             if !good.contains(&id) {
@@ -206,7 +216,7 @@ impl Roots {
             return Ok(good);
         }
         let role_name = purpose.name().to_owned();
-        Err(Fault::Threshold { what: what.into(), role: role_name, have: good.len(), need: role.threshold })
+        Err(BundleError::Threshold { what: what.into(), role: role_name, have: good.len(), need: role.threshold })
     }
 
     /// The role that signs for `purpose`.
@@ -223,11 +233,11 @@ impl RootFile {
     /// Checks the content; returns its keys.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn check(&self) -> Result<Vec<(Digest, PublicKey)>, Fault> {
-        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(Fault::malformed(WHAT, problem)) };
+    /// [`BundleError`].
+    pub fn check(&self) -> Result<Vec<(Digest, PublicKey)>, BundleError> {
+        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(BundleError::malformed(WHAT, problem)) };
         if self.format != 1 {
-            return Err(Fault::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
+            return Err(BundleError::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
         }
         sure(is_word(&self.product), "product is not a plain word")?;
         sure((1..=u64::from(u32::MAX)).contains(&self.version), "version is not from 1 to 2^32 - 1")?;

@@ -2,7 +2,7 @@
 
 use base::os::{Root, blocking::Stop};
 use hw::camera::{
-    Camera, Fault, Format, Size, Wish,
+    Camera, CameraError, Format, Size, Wish,
     encode::encode,
     port::{Port, Until},
     rpicam::Rpicam,
@@ -38,7 +38,7 @@ impl Fake {
         self.dir.path().join(name)
     }
 
-    fn take(&self, format: Format, until: &Until) -> Result<hw::camera::Shot, Fault> {
+    fn take(&self, format: Format, until: &Until) -> Result<hw::camera::Shot, CameraError> {
         let wish = Wish { size: Size::new(48, 32), format, quality: 77, warmup: 30, max_bytes: 100_000 };
         self.port.take(&camera(), &wish, until, &mut |raw| encode(raw, &wish))
     }
@@ -99,7 +99,7 @@ fn a_png_is_the_programs_own() {
     assert_eq!((shot.picture.size, shot.picture.bytes), (Size::new(48, 32), png));
     assert!(fs::read_to_string(fake.path("args")).unwrap().contains("--encoding png"));
     fs::write(fake.path("picture"), "no picture").unwrap();
-    assert!(matches!(fake.take(Format::Png, &within(LONG)), Err(Fault::Torn(_))));
+    assert!(matches!(fake.take(Format::Png, &within(LONG)), Err(CameraError::Torn(_))));
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn its_list_and_its_failures_are_understood() {
     assert_eq!(fs::read_to_string(fake.path("args")).unwrap().trim(), "--list-cameras");
     let none = Fake::new("echo 'ERROR: *** no cameras available ***' >&2; exit 255");
     assert_eq!(none.port.list(&within(LONG)).unwrap(), []);
-    assert_eq!(none.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::Absent);
+    assert_eq!(none.take(Format::Jpeg, &within(LONG)).unwrap_err(), CameraError::Absent);
     let busy = Fake::new("echo 'ERROR: *** failed to acquire camera /base/x ***' >&2; exit 255");
-    assert_eq!(busy.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::Busy(None));
+    assert_eq!(busy.take(Format::Jpeg, &within(LONG)).unwrap_err(), CameraError::Busy(None));
     let odd = Fake::new("echo 'it burns' >&2; exit 3");
-    assert_eq!(odd.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::Failed("it burns".into()));
+    assert_eq!(odd.take(Format::Jpeg, &within(LONG)).unwrap_err(), CameraError::Failed("it burns".into()));
 }
 
 /// Whether the process that wrote its number there has ended.
@@ -131,7 +131,7 @@ fn neither_it_nor_what_it_started_outlives_the_wait() {
     let fake = Fake::new("sleep 600 & echo $! > grandchild; echo $$ > child; sleep 600");
     let begun = Instant::now();
     let fault = fake.take(Format::Jpeg, &within(Duration::from_millis(400))).unwrap_err();
-    assert!(matches!(fault, Fault::NoFrame { .. }), "{fault:?}");
+    assert!(matches!(fault, CameraError::NoFrame { .. }), "{fault:?}");
     assert!(begun.elapsed() < Duration::from_secs(10));
     let ended = Instant::now();
     while !(is_gone(&fake.path("child")) && is_gone(&fake.path("grandchild"))) {
@@ -155,7 +155,9 @@ fn what_it_left_behind_ends_with_it() {
 #[test]
 fn a_flood_is_cut_at_the_bound() {
     let fake = Fake::new("cat /dev/zero");
-    assert_eq!(fake.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::TooLarge { limit: 100_000 });
+    assert_eq!(fake.take(Format::Jpeg, &within(LONG)).unwrap_err(), CameraError::TooLarge { limit: 100_000 });
     let loud = Fake::new("head -c 3000000 /dev/zero | tr '\\0' x >&2; echo; exit 1");
-    assert!(matches!(loud.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::Failed(why) if why.len() <= 200));
+    assert!(
+        matches!(loud.take(Format::Jpeg, &within(LONG)).unwrap_err(), CameraError::Failed(why) if why.len() <= 200)
+    );
 }

@@ -8,7 +8,7 @@ use hw::{
     board::{Board, Choice},
     gpio::{Lines, lease::Owner, refusal::Refusal},
     line::{Level, Take},
-    pwm::{Fault, SimulatedPwm, Wave},
+    pwm::{PwmError, SimulatedPwm, Wave},
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -346,7 +346,7 @@ async fn a_channel_that_was_never_had_is_not_in_the_record() {
     let lines = desk.server();
     desk.channels().take_away(0, true);
     let refused = lines.set_pwm(&owner("a"), pin(18), wave(50.0, 7.5), None).await;
-    assert!(matches!(refused, Err(Refusal::Pwm { fault: Fault::Busy(_), .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Refusal::Pwm { fault: PwmError::Busy(_), .. })), "{refused:?}");
     std::mem::forget(lines);
     let next = desk.server();
     next.begin();

@@ -2,7 +2,7 @@
 
 use crate::update::{a_boot, a_bundle_of, a_key, a_plan, an_image, envelope, roots};
 use ::update::{
-    bundle::{Digest, ENTRY, Envelope, Fault, Index},
+    bundle::{BundleError, Digest, ENTRY, Envelope, Index},
     trust::{Purpose, Release},
 };
 use serde_json::{Value, json};
@@ -52,18 +52,18 @@ impl Crafted {
     }
 
     /// Signed as it is.
-    pub fn release(&self) -> Result<Release, Fault> {
+    pub fn release(&self) -> Result<Release, BundleError> {
         let mut envelope = Envelope::new(self.text(), self.index.len() as u64, self.blocks.len() as u64)?;
         envelope.signatures = [11, 12].map(|key| a_key(key).sign(Purpose::Release, &envelope.manifest)).to_vec();
         roots().verify_release(&envelope)
     }
 
-    pub fn index(&self) -> Result<Index, Fault> {
+    pub fn index(&self) -> Result<Index, BundleError> {
         self.release()?.index(self.index.clone())
     }
 
     /// What unpacking the first block says, and what it left.
-    pub fn unpack_first(&self) -> (Result<(), Fault>, Vec<u8>) {
+    pub fn unpack_first(&self) -> (Result<(), BundleError>, Vec<u8>) {
         let block = self.index().unwrap().block(0);
         let length = (block.stored.end - block.stored.start) as usize;
         let mut raw = vec![1; 9];

@@ -3,7 +3,7 @@
 use super::crafted::Crafted;
 use crate::update::{a_boot, a_bundle, a_key, an_image, envelope, roots};
 use ::update::{
-    bundle::{Digest, Envelope, Fault, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, Signature},
+    bundle::{BundleError, Digest, Envelope, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, Signature},
     trust::{self, Purpose},
 };
 
@@ -66,23 +66,23 @@ fn lengths_are_bounded_before_anything_is_read() {
         Envelope::read(&bent)
     };
     let most = u32::MAX.to_le_bytes();
-    assert!(matches!(with(12, &most), Err(Fault::TooLong { limit: 65536, .. })));
-    assert!(matches!(with(12, &65537u32.to_le_bytes()), Err(Fault::TooLong { .. })));
-    assert!(matches!(with(16, &most), Err(Fault::TooLong { limit: 0x100_0000, .. })));
-    assert!(matches!(with(20, &[0xff; 8]), Err(Fault::Malformed { .. })), "the sum overflows");
-    assert!(matches!(with(12, &[0; 4]), Err(Fault::Malformed { .. })));
-    assert!(matches!(with(16, &[0; 4]), Err(Fault::Malformed { .. })));
-    assert!(matches!(with(28, &[1]), Err(Fault::Malformed { .. })));
-    assert!(matches!(with(8, &[2]), Err(Fault::Format { format: 2, reads: 1, .. })));
-    assert!(matches!(with(0, b"PK\x03\x04"), Err(Fault::Malformed { .. })));
-    assert!(matches!(with(4, b"\n\x1a\n\0"), Err(Fault::Malformed { .. })), "line ends were changed");
+    assert!(matches!(with(12, &most), Err(BundleError::TooLong { limit: 65536, .. })));
+    assert!(matches!(with(12, &65537u32.to_le_bytes()), Err(BundleError::TooLong { .. })));
+    assert!(matches!(with(16, &most), Err(BundleError::TooLong { limit: 0x100_0000, .. })));
+    assert!(matches!(with(20, &[0xff; 8]), Err(BundleError::Malformed { .. })), "the sum overflows");
+    assert!(matches!(with(12, &[0; 4]), Err(BundleError::Malformed { .. })));
+    assert!(matches!(with(16, &[0; 4]), Err(BundleError::Malformed { .. })));
+    assert!(matches!(with(28, &[1]), Err(BundleError::Malformed { .. })));
+    assert!(matches!(with(8, &[2]), Err(BundleError::Format { format: 2, reads: 1, .. })));
+    assert!(matches!(with(0, b"PK\x03\x04"), Err(BundleError::Malformed { .. })));
+    assert!(matches!(with(4, b"\n\x1a\n\0"), Err(BundleError::Malformed { .. })), "line ends were changed");
     assert!(matches!(with(12, &65536u32.to_le_bytes()), Ok(Head::More(MAX_HEAD))));
 }
 
 #[test]
 fn bytes_of_something_else_are_refused_from_their_first() {
     for other in [b"<!DOCTYPE html>".as_slice(), b"\0", b"\x89PNG\r\n\x1a\n", b"{}", b"\x28\xb5\x2f\xfd"] {
-        assert!(matches!(Envelope::read(other), Err(Fault::Malformed { .. })), "{other:?}");
+        assert!(matches!(Envelope::read(other), Err(BundleError::Malformed { .. })), "{other:?}");
     }
     assert_eq!(Envelope::read(b""), Ok(Head::More(PREAMBLE)));
 }
@@ -100,10 +100,10 @@ fn signatures_have_no_gap_and_no_key_twice() {
         Envelope::read(&head)
     };
     assert!(matches!(put(&[0]), Ok(Head::Whole(_))));
-    assert!(matches!(put(&[1]), Err(Fault::Malformed { .. })));
-    assert!(matches!(put(&[0, 1]), Err(Fault::Malformed { .. })));
+    assert!(matches!(put(&[1]), Err(BundleError::Malformed { .. })));
+    assert!(matches!(put(&[0, 1]), Err(BundleError::Malformed { .. })));
     envelope.signatures = vec![one; MAX_SIGNATURES + 1];
-    assert!(matches!(envelope.encode(), Err(Fault::TooLong { .. })));
+    assert!(matches!(envelope.encode(), Err(BundleError::TooLong { .. })));
 }
 
 #[test]
@@ -120,10 +120,10 @@ fn signing_touches_nothing_but_the_room_for_signatures() {
     let again = trust::sign(&mut envelope, &a_key(11)).unwrap_err();
     assert!(again.to_string().contains("has signed it already"), "{again}");
     envelope.signatures = (0..16).map(|n| Signature { key_id: Digest([n; 32]), signature: [1; 64] }).collect();
-    assert!(matches!(trust::sign(&mut envelope, &a_key(11)), Err(Fault::TooLong { .. })));
+    assert!(matches!(trust::sign(&mut envelope, &a_key(11)), Err(BundleError::TooLong { .. })));
     envelope.manifest = b"{}".to_vec();
     assert!(
-        matches!(trust::sign(&mut envelope, &a_key(12)), Err(Fault::Malformed { .. })),
+        matches!(trust::sign(&mut envelope, &a_key(12)), Err(BundleError::Malformed { .. })),
         "only manifests are signed"
     );
 }

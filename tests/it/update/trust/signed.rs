@@ -2,7 +2,7 @@
 
 use crate::update::{a_key, a_root, ids, signed};
 use ::update::{
-    bundle::Fault,
+    bundle::BundleError,
     trust::{MAX_SIGNED, Purpose, Roots, Signed},
 };
 
@@ -48,7 +48,7 @@ fn lines_have_one_spelling() {
         String::new(),
     ] {
         let said = Signed::parse(bad.as_bytes(), Purpose::Channel).unwrap_err();
-        assert!(matches!(said, Fault::Malformed { .. }), "{bad:?}: {said}");
+        assert!(matches!(said, BundleError::Malformed { .. }), "{bad:?}: {said}");
     }
 }
 
@@ -59,7 +59,7 @@ fn it_is_bounded() {
     let full = Signed::parse(&signed(Purpose::Channel, b"", &many[..16]), Purpose::Channel).unwrap();
     assert_eq!(full.signatures.len(), 16);
     let long = vec![b'x'; MAX_SIGNED + 1];
-    assert!(matches!(Signed::parse(&long, Purpose::Root), Err(Fault::TooLong { .. })));
+    assert!(matches!(Signed::parse(&long, Purpose::Root), Err(BundleError::TooLong { .. })));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Resolves and checks an allowed command on this machine: its program, its folder, its account.
 
-use super::way::{self, Fault};
+use super::way::{self, PathError};
 use crate::{
     context::Context,
     exec::{Account, Plan},
@@ -122,11 +122,13 @@ fn trusted_file(program: &Path) -> Result<PathBuf, ToolError> {
     let refuse = |error: ToolError| Err(error.with("resource", shown.clone()));
     let path = match way::followed(program) {
         Ok(path) => path,
-        Err(Fault::Open(at)) => {
+        Err(PathError::Open(at)) => {
             let why = format!("{shown} could be replaced by others than root, who may write {}", at.display());
             return refuse(ToolError::denied(why).hint("chown root and chmod go-w that, or name another program"));
         }
-        Err(Fault::Io(error)) => return refuse(ToolError::not_found(format!("there is no program {shown}: {error}"))),
+        Err(PathError::Io(error)) => {
+            return refuse(ToolError::not_found(format!("there is no program {shown}: {error}")));
+        }
     };
     let (own, file) = (fs::metadata("/proc/self/exe"), fs::metadata(&path));
     let Ok(file) = file else {
