@@ -85,7 +85,7 @@ async fn serve_stdio(serve: Serve, told: impl Future<Output = ()>) -> Result<(),
 }
 
 /// A server that accepts connections.
-pub struct Running {
+pub struct RunningServer {
     pub server: Arc<Server>,
     /// The bound address of HTTP (the port may have been 0); `None` if it is off.
     pub http: Option<SocketAddr>,
@@ -96,7 +96,7 @@ pub struct Running {
 ///
 /// # Errors
 /// A sentence for the person who started it.
-pub async fn start(serve: Serve) -> Result<Running, String> {
+pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     let Serve { mut settings, registry, stdio, log, reload, provider } = serve;
     let instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
@@ -122,7 +122,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let services = &server.pipeline.services;
     services.sampling.resume(&services.machine, default_job(services, stdio));
     server.pipeline.services.updates.begin(&server.pipeline.services.machine, server.stop.clone());
-    Ok(Running { server, http, _instance: instance })
+    Ok(RunningServer { server, http, _instance: instance })
 }
 
 /// Only the service on a real board samples by default; a stdio server works only for its client.
@@ -134,7 +134,7 @@ fn default_job(services: &Services, stdio: bool) -> DefaultJob {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// The addresses it listens on, as one line.
     fn doors(&self) -> String {
         let settings = &self.server.pipeline.services.settings;

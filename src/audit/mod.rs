@@ -26,7 +26,7 @@ mod witness;
 
 pub use backlog::Backlog;
 pub use query::{Filter, Page, Unfinished, each_recent, recent_file, unfinished};
-pub use verify::{Gap, Report, missing, verify, verify_file};
+pub use verify::{AuditReport, Gap, missing, verify, verify_file};
 
 use crate::store::{Durability, Opened, Store};
 use agent::{AgentLink, operations::audit::ListHeads};
@@ -256,7 +256,7 @@ impl Audit {
     ///
     /// # Errors
     /// `unavailable` if the store or the agent is.
-    pub async fn verify(&self) -> Result<Report, ToolError> {
+    pub async fn verify(&self) -> Result<AuditReport, ToolError> {
         self.flush().await?;
         let heads = match &self.0.agent {
             Some(agent) => Some(agent.get::<ListHeads>().await?),

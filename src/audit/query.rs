@@ -3,7 +3,7 @@
 //! A write has two records, its intent and its outcome; the intent is shown only if there is no outcome. Records are
 //! read one by one and kept only as far as the answer has room, so memory does not grow with the query.
 
-use super::reads::{Reads, Wanted};
+use super::reads::{NormalizedFilter, Reads};
 use base::canonical::Whole;
 use contract::audit::limit;
 use rusqlite::{Connection, OpenFlags, named_params};
@@ -113,7 +113,7 @@ fn walk(
     let mut rows = statement.query(named_params! {
         ":tool": filter.tool, ":principal": filter.principal, ":since": filter.since_ms,
     })?;
-    let wanted = Wanted::of(filter);
+    let wanted = NormalizedFilter::of(filter);
     let (mut total, mut room) = (0, true);
     let mut add = |record: &dyn Fn() -> String| {
         if room && shown.contains(&total) {

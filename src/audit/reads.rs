@@ -48,7 +48,7 @@ impl<'a> Reads<'a> {
     }
 
     /// The calls that match, oldest first.
-    pub(super) fn find(&self, wanted: &Wanted<'_>) -> Vec<Found> {
+    pub(super) fn find(&self, wanted: &NormalizedFilter<'_>) -> Vec<Found> {
         let (mut found, mut base, mut fits) = (Vec::new(), 0, false);
         for (at, call) in self.calls.iter().map(|call| call.get()).enumerate() {
             if call.contains(WHOLE) {
@@ -90,13 +90,13 @@ impl<'a> Reads<'a> {
 }
 
 /// A filter in the form in which reads are compared. Times of one format sort as text.
-pub(super) struct Wanted<'a> {
+pub(super) struct NormalizedFilter<'a> {
     filter: &'a Filter,
     since: Option<String>,
     until: Option<String>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> NormalizedFilter<'a> {
     pub(super) fn of(filter: &'a Filter) -> Self {
         Self { filter, since: filter.since_ms.map(rfc3339), until: filter.until_ms.map(rfc3339) }
     }

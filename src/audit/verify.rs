@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct AuditReport {
     pub ok: bool,
     pub chain: String,
     pub records: u64,
@@ -54,13 +54,13 @@ pub struct Gap {
 ///
 /// # Errors
 /// SQLite's, if the file cannot be read at all.
-pub fn verify_file(path: &Path, heads: Option<&KnownHeads>) -> rusqlite::Result<Report> {
+pub fn verify_file(path: &Path, heads: Option<&KnownHeads>) -> rusqlite::Result<AuditReport> {
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     verify(&open_to_read(path)?, heads, place.to_str())
 }
 
 /// The report of a store whose file is missing; `None` if the agent knows of no records in it.
-pub fn missing(path: &Path, heads: Option<&KnownHeads>) -> Option<Report> {
+pub fn missing(path: &Path, heads: Option<&KnownHeads>) -> Option<AuditReport> {
     let report = Walk::new(String::new(), heads?, path.to_str()).finish();
     (!report.gaps.is_empty()).then_some(report)
 }
@@ -69,7 +69,11 @@ pub fn missing(path: &Path, heads: Option<&KnownHeads>) -> Option<Report> {
 ///
 /// # Errors
 /// SQLite's.
-pub fn verify(connection: &Connection, heads: Option<&KnownHeads>, place: Option<&str>) -> rusqlite::Result<Report> {
+pub fn verify(
+    connection: &Connection,
+    heads: Option<&KnownHeads>,
+    place: Option<&str>,
+) -> rusqlite::Result<AuditReport> {
     let none = KnownHeads::default();
     let known = heads.unwrap_or(&none);
     let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('audit', 'audit_state')";

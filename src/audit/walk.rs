@@ -1,6 +1,6 @@
 //! One walk along the chain: checks each record against the chain and the agent's heads.
 
-use super::verify::{Gap, Record, Report, same_store};
+use super::verify::{AuditReport, Gap, Record, same_store};
 use crate::audit::chain::{Hash, parse_hash};
 use base::canonical::hex;
 use contract::audit::{
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};
 
 pub(super) struct Walk<'a> {
-    pub report: Report,
+    pub report: AuditReport,
     previous: Hash,
     known: &'a KnownHeads,
     /// What the agent knows of this chain.
@@ -57,7 +57,7 @@ impl<'a> Walk<'a> {
         let this = known.chains.iter().find(|known| known.chain == chain);
         let expected: BTreeMap<i64, &str> =
             known.heads.iter().filter(|head| head.chain == chain).map(|head| (head.seq, head.hash.as_str())).collect();
-        let mut report = Report { chain, ..Report::default() };
+        let mut report = AuditReport { chain, ..AuditReport::default() };
         // Heads of a chain that is otherwise unknown come from an agent of the previous version.
         let mut newest: BTreeMap<&str, (&Head, Option<&KnownChain>)> = BTreeMap::new();
         for head in known.heads.iter().filter(|head| head.chain != report.chain) {
@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
         Err(format!("records through {} are gone, and the agent did not sign for that", cut.through_seq))
     }
 
-    pub fn finish(mut self) -> Report {
+    pub fn finish(mut self) -> AuditReport {
         let newest = self.expected.last_key_value().map(|(seq, _)| *seq);
         let last = self.report.last_seq;
         if self.report.reason.is_none() {

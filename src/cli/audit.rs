@@ -7,7 +7,7 @@ use super::{
     sources,
 };
 use crate::{
-    audit::{self, Filter, Report, Unfinished},
+    audit::{self, AuditReport, Filter, Unfinished},
     registry::Registry,
     terminal::printable,
 };
@@ -102,7 +102,7 @@ fn verify(settings: &Settings, file: PathBuf, json: bool) -> Result<(), Failure>
 
 /// The result of verification, and whether the agent's heads were available. If the store is missing, the report says
 /// so.
-pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(Report, bool), Failure> {
+pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(AuditReport, bool), Failure> {
     let heads = known_heads(settings)?;
     let report = match audit::verify_file(file, heads.as_ref()) {
         Ok(report) => report,
@@ -124,7 +124,7 @@ fn known_heads(settings: &Settings) -> Result<Option<KnownHeads>, Failure> {
 }
 
 /// The report as text.
-pub fn told(report: &Report, with_heads: bool) -> String {
+pub fn told(report: &AuditReport, with_heads: bool) -> String {
     let mut text = match &report.reason {
         None if report.records == 0 => "the audit is whole: no record was written yet\n".to_owned(),
         None => {

@@ -7,7 +7,7 @@ use super::{
     sources,
 };
 use crate::{
-    doctor::{self, Account, Finding, Report, State, Subject, update::Preflight},
+    doctor::{self, Account, DoctorReport, Finding, Severity, Subject, update::Preflight},
     registry::Registry,
 };
 use agent::{
@@ -94,7 +94,7 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
     } else {
         out!("{}", listed(&findings));
     }
-    match findings.iter().any(|finding| finding.state == State::Wrong) {
+    match findings.iter().any(|finding| finding.state == Severity::Wrong) {
         false => Ok(()),
         // Already reported.
         true => Err(Failure::new(Exit::Failed, "")),
@@ -116,12 +116,12 @@ async fn firmware(root: &Root) -> Option<Throttled> {
 /// Findings for people, worst first.
 fn listed(findings: &[Finding]) -> String {
     let mut text = String::new();
-    for state in [State::Wrong, State::Note, State::Ok] {
+    for state in [Severity::Wrong, Severity::Note, Severity::Ok] {
         for finding in findings.iter().filter(|finding| finding.state == state) {
             let mark = match state {
-                State::Wrong => "WRONG",
-                State::Note => "note",
-                State::Ok => "ok",
+                Severity::Wrong => "WRONG",
+                Severity::Note => "note",
+                Severity::Ok => "ok",
             };
             let _ = writeln!(text, "{mark:<6} {:<14} {}", finding.about, finding.says);
             if let Some(mend) = &finding.mend {
@@ -188,7 +188,7 @@ async fn ask_server(socket: &Path) -> Result<(String, Option<PlaceSettings>), To
 }
 
 /// The report for people, worst findings first.
-pub fn told(report: &Report, all: bool) -> String {
+pub fn told(report: &DoctorReport, all: bool) -> String {
     let mut text = format!("raspi-mcp {}", report.version);
     if let Some(board) = &report.board {
         let _ = write!(text, " on {board}");

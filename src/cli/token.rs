@@ -67,7 +67,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     match args.command {
         Command::Make(what) => {
             let sources = gather()?;
-            let wanted = Wanted { expires: what.expires()?, name: what.name, role: what.role, owner: what.owner };
+            let wanted = TokenRequest { expires: what.expires()?, name: what.name, role: what.role, owner: what.owner };
             let Made { secret, file } = make(wanted, &sources)?;
             outln!(
                 "This is the token. It is shown only now; give it to whoever will use it, and to nobody else:\n\n    {secret}\n\n{} has \
@@ -113,7 +113,7 @@ fn file_of(name: &str, sources: &Sources) -> PathBuf {
 }
 
 /// The requested token.
-pub struct Wanted {
+pub struct TokenRequest {
     pub name: String,
     pub role: Role,
     pub owner: Option<String>,
@@ -133,7 +133,7 @@ pub struct Made {
 /// # Errors
 /// An invalid or used name, a configuration that cannot be read, a folder that cannot be written: then nothing was
 /// created.
-pub fn make(what: Wanted, sources: &Sources) -> Result<Made, Failure> {
+pub fn make(what: TokenRequest, sources: &Sources) -> Result<Made, Failure> {
     let refuse = |message: String| Err(Failure::new(Exit::Refused, message));
     if let Some(file) = &sources.file {
         return refuse(format!(

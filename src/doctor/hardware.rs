@@ -5,7 +5,7 @@ use base::os::groups;
 use hw::{
     board::{Board, Conflict},
     devices::{Device, Devices},
-    model::Kind,
+    model::BoardKind,
 };
 use std::{collections::BTreeSet, os::unix::fs::MetadataExt};
 
@@ -77,7 +77,7 @@ pub(super) fn check(subject: &Subject, board: &Result<Board, Conflict>, devices:
 fn judge(subject: &Subject, interface: &Interface, board: &Board, devices: &[Device]) -> Finding {
     let Interface { about, group, file, missing, .. } = *interface;
     if devices.is_empty() {
-        let mend = if board.kind == Kind::RaspberryPi { missing } else { "this machine's kernel offers none" };
+        let mend = if board.kind == BoardKind::RaspberryPi { missing } else { "this machine's kernel offers none" };
         return Finding::note(about, "none", mend);
     }
     let described: Vec<String> = devices.iter().map(Device::described).collect();

@@ -3,7 +3,7 @@
 use super::{
     inventory::Device,
     mcp::{self, Said},
-    report::{Report, Told},
+    report::{DeviceReport, Told},
 };
 use crate::client::Remote;
 use base::{
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Queries it for at most `limit`.
-pub async fn device(device: &Device, limit: Duration) -> Report {
+pub async fn device(device: &Device, limit: Duration) -> DeviceReport {
     let told = tokio::time::timeout(limit, all(device)).await.unwrap_or_else(|_| {
         let seconds = limit.as_secs();
         Err(ToolError::new(ErrorCode::Timeout, format!("it took more than {seconds} s")).hint(
@@ -23,8 +23,8 @@ pub async fn device(device: &Device, limit: Duration) -> Report {
     });
     let (name, url) = (device.name.clone(), device.url.to_string());
     match told {
-        Ok(told) => Report::told(name, url, told),
-        Err(error) => Report::silent(name, url, without(device, error)),
+        Ok(told) => DeviceReport::told(name, url, told),
+        Err(error) => DeviceReport::silent(name, url, without(device, error)),
     }
 }
 

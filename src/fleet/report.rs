@@ -17,7 +17,7 @@ pub struct Told {
 
 /// The report on one device.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct DeviceReport {
     pub name: String,
     pub url: String,
     /// Whether it answered.
@@ -66,7 +66,7 @@ pub struct Trouble {
     pub refused: bool,
 }
 
-impl Report {
+impl DeviceReport {
     /// The report on a device that did not answer.
     pub fn silent(name: String, url: String, error: ToolError) -> Self {
         use base::error::ErrorCode::{PermissionDenied, ResourceExhausted, Unauthenticated};

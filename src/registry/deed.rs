@@ -28,7 +28,7 @@ pub const REPORT: Duration = Duration::from_secs(4);
 pub const LATER: Duration = Duration::from_secs(15 * 60);
 
 /// A write as a future of its own, with everything it needs and the place it runs in.
-pub(super) type Running = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send>>;
+pub(super) type WriteFuture = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send>>;
 
 /// Why a call ends before its tool does.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ impl Interrupt {
 /// How a write ended for its caller, and what of it goes on.
 pub(super) struct Ended {
     pub result: Result<Output, ToolError>,
-    pub goes_on: Option<Running>,
+    pub goes_on: Option<WriteFuture>,
 }
 
 /// Runs `running` until it ends, `cancel` fires or `deadline` (after `limit`) has come, and then for as long as [`REPORT`].
@@ -61,7 +61,7 @@ pub(super) async fn attend(
     limit: Duration,
     notes: &Notes,
 ) -> Ended {
-    let mut running: Running = Box::pin(blocking::told_by(cancel.clone(), running));
+    let mut running: WriteFuture = Box::pin(blocking::told_by(cancel.clone(), running));
     let interrupt = tokio::select! {
         // Biased: a finished call wins over a cancellation that came with it.
         biased;
@@ -156,7 +156,7 @@ pub(super) struct Later {
 
 impl Later {
     /// Waits for the outcome, and records it.
-    pub async fn record(self, running: Running, ledger: Arc<dyn Ledger>) {
+    pub async fn record(self, running: WriteFuture, ledger: Arc<dyn Ledger>) {
         let tool = self.entry.name();
         let ended = outcome(running, tool, &self.notes).await;
         let record = ledger::AuditEntry {
@@ -190,7 +190,7 @@ impl Later {
 ///
 /// # Errors
 /// Its own; `internal` when it panicked, `timeout` when it has none after [`LATER`].
-async fn outcome(running: Running, tool: &str, notes: &Notes) -> Result<(), ToolError> {
+async fn outcome(running: WriteFuture, tool: &str, notes: &Notes) -> Result<(), ToolError> {
     let ended = match tokio::time::timeout(LATER, AssertUnwindSafe(running).catch_unwind()).await {
         Ok(Ok(ended)) => ended.map(drop),
         Ok(Err(_)) => Err(ToolError::internal(format!("{tool} failed inside")).with("changed", "unknown")),

@@ -1,6 +1,6 @@
 //! What is known of a call while it runs, and what is said when its record fails.
 
-use super::{context::Notes, deed::Running, entry::Entry, tool::Output};
+use super::{context::Notes, deed::WriteFuture, entry::Entry, tool::Output};
 use base::{
     canonical::Whole,
     error::{ErrorCode, ToolError},
@@ -25,7 +25,7 @@ pub(super) struct Trail {
     /// The handler was called.
     pub(super) begun: bool,
     /// What goes on after the answer.
-    pub(super) goes_on: Option<Running>,
+    pub(super) goes_on: Option<WriteFuture>,
 }
 
 impl Trail {

@@ -1,6 +1,6 @@
 //! One subscription: its subscriber, its resource, and what is due.
 
-use super::{Address, Source};
+use super::{Address, UpdateTrigger};
 use crate::log::{LogLine, Ring, Since, rank};
 use contract::{access::caller::Caller, meta::Role};
 use futures::future::BoxFuture;
@@ -64,11 +64,11 @@ impl Entry {
             }
     }
 
-    /// Whether the record of this call is visible to it; see [`Source::Audit`].
+    /// Whether the record of this call is visible to it; see [`UpdateTrigger::Audit`].
     pub fn sees(&self, principal: &str, tool: &str, outcome: &str) -> bool {
         let Wants::Updates { address, .. } = &self.wants else { return false };
         let fits = |name: &str, value: &str| address.arg(name).is_none_or(|wanted| wanted == value);
-        address.resource.source == Source::Audit
+        address.resource.source == UpdateTrigger::Audit
             && tool != address.resource.tool
             && (self.caller.role >= Role::Admin || self.caller.principal == principal)
             && fits("tool", tool)
@@ -83,7 +83,7 @@ impl Entry {
                 (!since.lines.is_empty() || since.left_out > 0).then_some(News::Log(since))
             }
             Wants::Updates { uri, address } => {
-                if address.resource.source == Source::Log {
+                if address.resource.source == UpdateTrigger::Log {
                     let least = least_level(address);
                     let since = log.since(&mut self.mark, 1, |line| is_ours(line) && line.level <= least);
                     self.due |= !since.lines.is_empty() || since.left_out > 0;

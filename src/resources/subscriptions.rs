@@ -4,7 +4,7 @@
 //! the ring. [`super::notifier`] takes what is due and delivers it.
 
 use super::{
-    Address, Source,
+    Address, UpdateTrigger,
     subscription::{Due, Ear, Entry, Wants},
 };
 use crate::log::Ring;
@@ -152,7 +152,7 @@ impl Subscriptions {
         }
     }
 
-    /// A call was recorded: marks subscriptions that may see its record; see [`Source::Audit`].
+    /// A call was recorded: marks subscriptions that may see its record; see [`UpdateTrigger::Audit`].
     pub fn recorded(&self, principal: &str, tool: &str, outcome: &str) {
         let mut news = false;
         for entry in &mut self.lock().entries {
@@ -164,7 +164,7 @@ impl Subscriptions {
     }
 
     /// The notifier found a change of this source.
-    pub fn moved(&self, source: Source) {
+    pub fn moved(&self, source: UpdateTrigger) {
         for entry in &mut self.lock().entries {
             entry.due |= matches!(&entry.wants, Wants::Updates { address, .. } if address.resource.source == source);
         }
@@ -175,7 +175,7 @@ impl Subscriptions {
         let mut news = false;
         for entry in &mut self.lock().entries {
             let moved = match &entry.wants {
-                Wants::Updates { address, .. } if address.resource.source == Source::Service => {
+                Wants::Updates { address, .. } if address.resource.source == UpdateTrigger::Service => {
                     service(address).is_some_and(|service| service == name)
                 }
                 _ => false,
@@ -192,7 +192,7 @@ impl Subscriptions {
         let mut news = false;
         for entry in &mut self.lock().entries {
             let moved = matches!(&entry.wants, Wants::Updates { address, .. }
-                if address.resource.source == Source::Pin && address.pin() == Some(pin))
+                if address.resource.source == UpdateTrigger::Pin && address.pin() == Some(pin))
                 && may(&entry.caller);
             news |= moved && !std::mem::replace(&mut entry.due, true);
         }
@@ -210,13 +210,13 @@ impl Subscriptions {
             match &entry.wants {
                 Wants::Log { .. } => needs.log = true,
                 Wants::Updates { address, .. } => match address.resource.source {
-                    Source::Log => needs.log = true,
-                    Source::Health => needs.health = true,
-                    Source::Capabilities => needs.capabilities = true,
-                    Source::Update => needs.update = true,
-                    Source::Audit | Source::Nowhere => {}
-                    Source::Service => needs.services.extend(service(address)),
-                    Source::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),
+                    UpdateTrigger::Log => needs.log = true,
+                    UpdateTrigger::Health => needs.health = true,
+                    UpdateTrigger::Capabilities => needs.capabilities = true,
+                    UpdateTrigger::Update => needs.update = true,
+                    UpdateTrigger::Audit | UpdateTrigger::Nowhere => {}
+                    UpdateTrigger::Service => needs.services.extend(service(address)),
+                    UpdateTrigger::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),
                 },
             }
         }

@@ -10,7 +10,7 @@ use super::{
     params::{InitializeParams, cancelled_id},
     reply,
     router::{RequestContext, Route, Server},
-    running::{Refused, Running},
+    running::{OpenRequests, Refused},
     session::Session,
     soon,
     ticket::Ticket,
@@ -32,7 +32,7 @@ pub struct Connection {
     caller: Arc<Caller>,
     session: Session,
     outbox: Outbox,
-    running: Running,
+    running: OpenRequests,
     calls: TaskTracker,
     bridge: Option<Bridge>,
 }
@@ -41,7 +41,7 @@ impl Connection {
     pub fn new(server: Arc<Server>, caller: Caller) -> (Self, Outgoing) {
         let (outbox, outgoing) = outbox(server.pipeline.bounds.response_bytes);
         let presence = caller.presence.clone().unwrap_or_default();
-        let running = Running::seated(presence.seat());
+        let running = OpenRequests::seated(presence.seat());
         let caller = Caller { presence: Some(presence), ..caller };
         let connection = Self {
             server,

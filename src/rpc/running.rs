@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Open requests. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Running(Arc<Mutex<Inner>>, Arc<Notify>, Option<Arc<Seat>>);
+pub struct OpenRequests(Arc<Mutex<Inner>>, Arc<Notify>, Option<Arc<Seat>>);
 
 #[derive(Default)]
 struct Inner {
@@ -29,14 +29,14 @@ pub enum Refused {
 
 /// One open request; dropping it closes the request.
 pub struct Entered {
-    running: Running,
+    running: OpenRequests,
     key: String,
     number: u64,
     pub cancel: CancellationToken,
     _in_use: Option<InUse>,
 }
 
-impl Running {
+impl OpenRequests {
     /// The requests of a connection with a place in a pool, which is idle while none is open.
     pub fn seated(seat: Option<Arc<Seat>>) -> Self {
         Self(Arc::default(), Arc::default(), seat)

@@ -4,7 +4,7 @@ use super::{
     Sampling,
     block::Decoded,
     metric::{Sample, Set},
-    scan::{ScanVisitor, Source},
+    scan::{JobSnapshot, ScanVisitor},
 };
 use base::error::ToolError;
 use std::ops::Range;
@@ -90,7 +90,7 @@ struct Filling {
 }
 
 impl ScanVisitor for Filling {
-    fn block(&mut self, source: &Source, block: &[u8]) {
+    fn block(&mut self, source: &JobSnapshot, block: &[u8]) {
         let Self { history, wanted, decoded, places } = self;
         if decoded.read(block, *wanted).is_err() {
             history.damaged += 1;
@@ -109,7 +109,7 @@ impl ScanVisitor for Filling {
         }
     }
 
-    fn waiting(&mut self, source: &Source, samples: &[Sample]) {
+    fn waiting(&mut self, source: &JobSnapshot, samples: &[Sample]) {
         let History { span, series, .. } = &mut self.history;
         for sample in samples.iter().filter(|sample| source.times.contains(&sample.at_ms)) {
             let Some(place) = span.bucket(sample.at_ms) else { continue };

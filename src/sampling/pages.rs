@@ -4,7 +4,7 @@ use super::{
     Sampling,
     block::Decoded,
     metric::{Sample, Set},
-    scan::{ScanVisitor, Source},
+    scan::{JobSnapshot, ScanVisitor},
 };
 use base::error::ToolError;
 use std::ops::Range;
@@ -29,7 +29,7 @@ struct Turning {
 
 impl Turning {
     /// Counts samples and keeps those on the page.
-    fn add(&mut self, source: &Source, count: u64, mut samples: impl Iterator<Item = Sample>) {
+    fn add(&mut self, source: &JobSnapshot, count: u64, mut samples: impl Iterator<Item = Sample>) {
         let first = self.page.total;
         self.page.total += count;
         let skip = self.places.start.saturating_sub(first).min(count);
@@ -45,7 +45,7 @@ impl Turning {
 }
 
 impl ScanVisitor for Turning {
-    fn block(&mut self, source: &Source, block: &[u8]) {
+    fn block(&mut self, source: &JobSnapshot, block: &[u8]) {
         let mut decoded = std::mem::take(&mut self.decoded);
         match decoded.read(block, Set::NONE) {
             Ok(()) => {
@@ -65,7 +65,7 @@ impl ScanVisitor for Turning {
         self.decoded = decoded;
     }
 
-    fn waiting(&mut self, source: &Source, samples: &[Sample]) {
+    fn waiting(&mut self, source: &JobSnapshot, samples: &[Sample]) {
         let fitting = || samples.iter().filter(|sample| source.times.contains(&sample.at_ms)).copied();
         self.add(source, fitting().count() as u64, fitting());
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
 use tempfile::TempDir;
 use update::{
-    channel::{Wanted, accept},
+    channel::{IndexCriteria, accept},
     trust::Roots,
 };
 
@@ -172,8 +172,14 @@ async fn a_fleets_update_server_is_run_as_written() {
     let roots = Roots::parse(&std::fs::read(desk.path().join("root.signed")).unwrap()).unwrap();
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
     let clock_ms = i64::try_from(now).unwrap() * 1000;
-    let wanted =
-        Wanted { product: "thermostat", channel: "stable", seen: None, clock_ms, synchronised: true, time_floor: 0 };
+    let wanted = IndexCriteria {
+        product: "thermostat",
+        channel: "stable",
+        seen: None,
+        clock_ms,
+        synchronised: true,
+        time_floor: 0,
+    };
     let told: Vec<(u8, bool, bool)> = (1..=7)
         .map(|number| {
             let index = std::fs::read(desk.path().join(format!("index.{number}"))).unwrap();

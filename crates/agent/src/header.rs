@@ -5,7 +5,7 @@ use contract::values::Pin;
 use hw::{
     board::Board,
     gpio::{pin_cache::PinLook, registers::Registers},
-    model::Kind,
+    model::BoardKind,
 };
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ pub struct Header {
 impl Header {
     /// The header of a Raspberry Pi; other boards have none.
     pub fn of(board: &Board) -> Self {
-        let board = (board.kind == Kind::RaspberryPi).then(|| board.clone());
+        let board = (board.kind == BoardKind::RaspberryPi).then(|| board.clone());
         Self { board, registers: OnceLock::new() }
     }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use update::{
     bundle::Digest,
     disk::Disk,
-    slots::{State, Store},
+    slots::{StateRecord, Store},
 };
 
 /// The parts of the machine that this needs.
@@ -51,7 +51,7 @@ pub struct Prepared {
 struct Record<'a> {
     disk: &'a dyn Disk,
     store: Store,
-    state: State,
+    state: StateRecord,
 }
 
 impl Record<'_> {
@@ -60,7 +60,7 @@ impl Record<'_> {
         self.save(identity.in_state(&self.state))
     }
 
-    fn save(&mut self, next: State) -> Result<(), ToolError> {
+    fn save(&mut self, next: StateRecord) -> Result<(), ToolError> {
         if next != self.state {
             self.store.save(self.disk, &next)?;
             self.state = next;

@@ -13,7 +13,7 @@ use base::{
 use std::io::Write;
 use update::{
     disk::{Access, Area, Disk},
-    slots::{State, Store},
+    slots::{StateRecord, Store},
 };
 
 /// The file's name on partition 1.
@@ -41,7 +41,7 @@ pub fn reset(
     disk: &dyn Disk,
     root: &Root,
     store: &mut Store,
-    state: &mut State,
+    state: &mut StateRecord,
     faults: &mut Vec<String>,
 ) -> Result<Reset, ToolError> {
     let asked = match partition::find(disk, FILE)? {

@@ -5,7 +5,7 @@
 
 use super::{
     board::{Board, Simulated},
-    model::Kind,
+    model::BoardKind,
     vcgencmd::Vcgencmd,
 };
 use base::os::{Root, ioctl, malformed};
@@ -86,7 +86,7 @@ pub struct Firmware {
 impl Firmware {
     /// Boards other than Raspberry Pis get one without sources.
     pub fn new(root: &Root, board: &Board, mailbox: Option<Mailbox>) -> Self {
-        let real = board.kind == Kind::RaspberryPi;
+        let real = board.kind == BoardKind::RaspberryPi;
         Self {
             root: root.clone(),
             simulated: board.simulated.clone(),

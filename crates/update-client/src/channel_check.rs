@@ -11,7 +11,7 @@ use std::sync::Arc;
 use update::{
     Place,
     bundle::Digest,
-    channel::{self, Choice, Device, DeviceId, Wanted, choose, recall, remember},
+    channel::{self, Choice, Device, DeviceId, IndexCriteria, choose, recall, remember},
     status::UpdateStatus,
     trust::Roots,
 };
@@ -77,7 +77,7 @@ impl UpdateClient {
         let bases = update.bases();
         let (roots, seen) = self.remembered(channel).await?;
         let checked_ms = self.now_ms();
-        let wanted = Wanted {
+        let wanted = IndexCriteria {
             product: &update.product,
             channel,
             seen: seen.as_ref(),

@@ -9,7 +9,7 @@ use base::{
         local,
         net::{
             address,
-            interface::{self, Kind, State},
+            interface::{self, InterfaceKind, OperState},
             route,
         },
         systemd::list,
@@ -117,7 +117,8 @@ impl UpdateClient {
 fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
     let root = &machine.root;
     let Ok((found, _)) = interface::read(root) else { return BTreeMap::new() };
-    let hardware = found.into_iter().filter(|found| matches!(found.kind, Kind::Ethernet | Kind::Wifi));
+    let hardware =
+        found.into_iter().filter(|found| matches!(found.kind, InterfaceKind::Ethernet | InterfaceKind::Wifi));
     // An address family that cannot be read has no addresses; the other one is then used.
     let (v4, v6) = (address::v4(root).unwrap_or_default(), address::v6(root).unwrap_or_default());
     let has_address = |found: &interface::Interface| {
@@ -125,7 +126,7 @@ fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
             || v6.iter().any(|address| address.interface == found.name && address.scope == address::Scope::Global)
     };
     let of = |found: &interface::Interface| match found.state {
-        State::Down => Err("it is down".to_owned()),
+        OperState::Down => Err("it is down".to_owned()),
         _ if has_address(found) => Ok(()),
         _ => Err("it has no address".to_owned()),
     };

@@ -1,6 +1,6 @@
 //! The update job: finds the release, passes it to the agent, then restarts.
 
-use crate::fetch::Source;
+use crate::fetch::BundleSource;
 use crate::{
     UpdateClient,
     channel_check::Offer,
@@ -89,7 +89,7 @@ impl ProgressSink for Tell {
 impl UpdateClient {
     /// The bundle of an offer, with its head read.
     pub(crate) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
-        let source = Source::new(self.http_client().await?, offer.places.clone());
+        let source = BundleSource::new(self.http_client().await?, offer.places.clone());
         Bundle::open(source, |digest, manifest| offer.release.is_of(&offer.channel, digest, manifest)).await
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Used by the server's jobs and by `raspi-mcp slot install`.
 
-use crate::fetch::{self, BlockOrder, Front, Pieces, Source, Spool, download};
+use crate::fetch::{self, BlockOrder, BundleSource, Front, Pieces, Spool, download};
 use agent::{AgentLink, operations::update::InstallRequest};
 use base::{
     error::{ErrorCode, ToolError},
@@ -21,7 +21,7 @@ use update::{
     bundle::{Digest, Envelope, Index, Manifest},
     install::{
         Finished, Install, Judged,
-        frame::{Armed, Progress, Wanted},
+        frame::{Armed, NeededBlocks, Progress},
     },
     job::Release,
     status::Phase,
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// A bundle whose head was read. It is not verified here; the agent judges it.
 pub struct Bundle {
-    source: Arc<Source>,
+    source: Arc<BundleSource>,
     /// Its first bytes, unmodified: the envelope.
     head: Vec<u8>,
     envelope: Envelope,
@@ -47,7 +47,7 @@ impl Bundle {
     /// # Errors
     /// `verification_failed` for what is not a bundle, `unavailable` for what cannot be read.
     pub async fn open(
-        source: Arc<Source>,
+        source: Arc<BundleSource>,
         is_it: impl Fn(&Digest, &Manifest) -> Result<(), ToolError>,
     ) -> Result<Self, ToolError> {
         let judge = |front: &Front| {
@@ -186,7 +186,7 @@ impl Upload<'_> {
         install: &mut Install,
         bundle: &Bundle,
         pieces: &Arc<dyn Pieces>,
-        wanted: &Wanted,
+        wanted: &NeededBlocks,
     ) -> Result<Option<Spool>, ToolError> {
         let numbers: Vec<u32> = wanted.iter().collect();
         if numbers.is_empty() {

@@ -4,7 +4,7 @@ use super::boot::{
     BootFlow, Evidence, ResetCause, Seen, Tryboot, Uboot, Witness,
     fat::make,
     tryboot::{Flag, canonical},
-    uboot::{ALL_TRIES, COPY, State},
+    uboot::{ALL_TRIES, COPY, UbootState},
 };
 use crate::{
     Slot,
@@ -194,7 +194,8 @@ pub fn factory(disk: &dyn Disk, layout: &Layout, boot: &[u8], root: &[u8]) -> Re
     let config = make(usize::try_from(size).unwrap_or(usize::MAX), &[("autoboot.txt", autoboot.as_bytes())]);
     write(Area::Config, &config.map_err(|full| ToolError::invalid(full.0))?)?;
     for number in 0..2 {
-        let state = State { seq: u64::from(number) + 1, first: Slot::A, left: Tries { a: ALL_TRIES, b: ALL_TRIES } };
+        let state =
+            UbootState { seq: u64::from(number) + 1, first: Slot::A, left: Tries { a: ALL_TRIES, b: ALL_TRIES } };
         let copy: [u8; COPY] = state.encode();
         write(Area::UbootCopy(number), &copy)?;
     }

@@ -89,7 +89,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     files::warn_of_future(plan.created);
     let mut root = files::open(&args.root)?;
-    let mut boot: Box<dyn bundle::Source> = match &args.boot {
+    let mut boot: Box<dyn bundle::ImageSource> = match &args.boot {
         Some(path) => Box::new(files::open(path)?),
         None => Box::new(io::Cursor::new(simulated::boot_image(SIMULATED_BOOT, &plan.version)?)),
     };

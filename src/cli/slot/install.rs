@@ -20,7 +20,7 @@ use base::{
 use contract::config::Settings;
 use std::path::{Path, PathBuf};
 use update::{Place, status::RestartPlan};
-use update_client::fetch::{HttpClient, Limits, Source};
+use update_client::fetch::{BundleSource, HttpClient, Limits};
 use update_client::upload::{Bundle, Upload};
 
 const TOOL: UpdateTool = UpdateTool::UpdateServer;
@@ -33,7 +33,7 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let synchronised = status.simulated || clock::synchronized(&Root::system()) == Some(true);
     let limits = Limits::of(&settings.update, zone, Wall::system(), status.time_floor);
     let http = HttpClient::new(Limits { synchronised, ..limits })?;
-    let bundle = Bundle::open(Source::new(http, vec![place]), |_, _| Ok(())).await?;
+    let bundle = Bundle::open(BundleSource::new(http, vec![place]), |_, _| Ok(())).await?;
     if status.is_armed(&bundle.digest()) {
         outln!("{} is written and armed already", printable(&bundle.manifest().version));
         return restart(agent, reboot, yes).await;

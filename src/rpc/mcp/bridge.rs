@@ -7,7 +7,7 @@ use crate::rpc::{
     outbox::Outbox,
     reply,
     router::{Server, is_mcp},
-    running::{Entered, Running},
+    running::{Entered, OpenRequests},
 };
 use base::error::ToolError;
 use contract::access::caller::Caller;
@@ -68,7 +68,7 @@ impl Bridge {
         caller: &Arc<Caller>,
         outbox: Outbox,
         calls: TaskTracker,
-        running: Running,
+        running: OpenRequests,
     ) -> Self {
         let (to_service, from_client) = mpsc::channel(QUEUE);
         let (pending, stop) = (Pending::default(), CancellationToken::new());

@@ -10,7 +10,7 @@ use crate::{
     registry::listing::descriptor,
     rpc::{
         router::Server,
-        running::{Entered, Running},
+        running::{Entered, OpenRequests},
     },
 };
 use base::error::ToolError;
@@ -41,7 +41,7 @@ pub struct Handler {
     /// Set on a stream; over HTTP each request brings its own caller.
     caller: Option<Arc<Caller>>,
     /// The open requests of a stream, by the ids that the connection tracks.
-    running: Running,
+    running: OpenRequests,
     conversation: Arc<Conversation>,
     /// The client receives only answers to its requests and messages that belong to them.
     answers_only: bool,
@@ -56,7 +56,7 @@ impl Handler {
     /// For HTTP: each request carries its caller.
     pub fn new(server: Arc<Server>) -> Self {
         let conversation = Arc::new(Conversation::new(&server.subscriptions));
-        Self { server, caller: None, running: Running::default(), conversation, answers_only: false }
+        Self { server, caller: None, running: OpenRequests::default(), conversation, answers_only: false }
     }
 
     /// For the plain HTTP endpoint, which sends one answer for each request.
@@ -65,7 +65,7 @@ impl Handler {
     }
 
     /// For a conversation over a stream.
-    pub fn on_stream(server: Arc<Server>, caller: Arc<Caller>, running: Running) -> Self {
+    pub fn on_stream(server: Arc<Server>, caller: Arc<Caller>, running: OpenRequests) -> Self {
         Self { caller: Some(caller), running, ..Self::new(server) }
     }
 

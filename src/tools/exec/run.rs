@@ -22,7 +22,7 @@ use base::{
 };
 use contract::{
     access::{
-        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
+        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, RequestedCommand, STDIN_BYTES, TIMEOUT_MS, judge},
         question::quoted,
     },
     meta::Meta,
@@ -245,8 +245,8 @@ impl Tool for Run {
     }
 }
 
-fn wanted(args: &Args) -> Wanted<'_> {
-    Wanted {
+fn wanted(args: &Args) -> RequestedCommand<'_> {
+    RequestedCommand {
         command: &args.command,
         args: &args.args,
         cwd: args.cwd.as_deref(),

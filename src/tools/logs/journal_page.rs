@@ -15,7 +15,7 @@ const LARGEST_PAGE: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Source {
+pub enum LogSource {
     Journal,
     Server,
 }

@@ -3,7 +3,7 @@
 use super::{
     journal_args::{Cursor, Pattern, Priority, Seconds, UnitName},
     journal_empty,
-    journal_page::{Page, Shown, Source, own_log},
+    journal_page::{LogSource, Page, Shown, own_log},
 };
 use crate::{
     registry::{context::Context, progress::Update, tool::Tool},
@@ -71,7 +71,7 @@ pub struct Out {
     #[schemars(with = "String")]
     next_cursor: Option<String>,
     /// "journal", or "server": this server's own log, where there is no journal.
-    source: Source,
+    source: LogSource,
     /// Lines that were too long to be read.
     left_out: u64,
     /// The page ends before limit since it has grown to 1 MiB.
@@ -260,7 +260,7 @@ impl Args {
             entries,
             has_more,
             next_cursor,
-            source: Source::Journal,
+            source: LogSource::Journal,
             left_out,
             full,
             note,
@@ -339,7 +339,7 @@ impl Args {
             entries: lines.into_iter().map(own_log::shown).collect(),
             has_more,
             next_cursor: None,
-            source: Source::Server,
+            source: LogSource::Server,
             left_out: 0,
             full: false,
             note: Some(format!("{why}: this is the server's own log{plain}")),

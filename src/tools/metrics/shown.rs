@@ -1,6 +1,6 @@
 //! A sample in answers: one field for each metric that was measured.
 
-use crate::sampling::metric::{Kind, METRICS, Sample};
+use crate::sampling::metric::{METRICS, Sample, ValueFormat};
 use base::clock::Stamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -77,9 +77,9 @@ impl JsonSchema for Readings {
 fn fields() -> impl Iterator<Item = (String, Value)> {
     METRICS.iter().map(|metric| {
         let kind = match metric.kind {
-            Kind::Flag => "boolean",
-            Kind::Whole => "integer",
-            Kind::Decimal => "number",
+            ValueFormat::Flag => "boolean",
+            ValueFormat::Whole => "integer",
+            ValueFormat::Decimal => "number",
         };
         (metric.name.to_owned(), json!({ "type": kind, "description": metric.doc }))
     })

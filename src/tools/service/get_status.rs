@@ -1,6 +1,6 @@
 //! `service.get_status`: all details of one service (docs/contract/service.md).
 
-use super::{running::Running, service_name};
+use super::{running::ServiceUsage, service_name};
 use crate::registry::{context::Context, tool::Tool};
 use base::{
     error::{ErrorCode, ToolError},
@@ -53,7 +53,7 @@ pub struct Out {
     #[schemars(with = "String")]
     load_error: Option<String>,
     #[serde(flatten)]
-    running: Running,
+    running: ServiceUsage,
     can_start: bool,
     can_stop: bool,
     can_reload: bool,
@@ -146,7 +146,7 @@ fn out(cx: &Context, name: &ServiceName, of: &Properties<'_>) -> Out {
         preset: of.owned("UnitFilePreset"),
         load_state: of.owned("LoadState").unwrap_or_default(),
         load_error: of.load_error(),
-        running: Running::of(cx, &full, of),
+        running: ServiceUsage::of(cx, &full, of),
         can_start: of.flag("CanStart"),
         can_stop: of.flag("CanStop"),
         can_reload: of.flag("CanReload"),

@@ -1,6 +1,6 @@
 //! `service.list_services`: the installed and loaded services with their states (docs/contract/service.md).
 
-use super::running::Running;
+use super::running::ServiceUsage;
 use crate::{
     registry::{context::Context, tool::Tool},
     services::Services,
@@ -96,7 +96,7 @@ struct Summary {
     #[schemars(with = "String")]
     unit_file_state: Option<String>,
     #[serde(flatten)]
-    running: Running,
+    running: ServiceUsage,
 }
 
 /// Loaded services, and installed ones that are not loaded, sorted by name.
@@ -171,10 +171,10 @@ impl Tool for ListServices {
     }
 }
 
-async fn running(cx: &Context, service: &Listed, detail: bool) -> Result<Running, ToolError> {
+async fn running(cx: &Context, service: &Listed, detail: bool) -> Result<ServiceUsage, ToolError> {
     if !detail || !service.status.is_up() {
-        return Ok(Running::default());
+        return Ok(ServiceUsage::default());
     }
     let answer = properties::of_unit(&cx.services.machine.bus, &service.name).await?;
-    Ok(Running::of(cx, &service.name, &answer.read()?))
+    Ok(ServiceUsage::of(cx, &service.name, &answer.read()?))
 }

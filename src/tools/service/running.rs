@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Left out where systemd does not account for it, and while the service does not run.
 #[derive(Serialize, JsonSchema, Default)]
 #[schemars(inline)]
-pub struct Running {
+pub struct ServiceUsage {
     /// Its main process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64", range(min = 1))]
@@ -39,7 +39,7 @@ pub struct Running {
     restart_count: Option<u64>,
 }
 
-impl Running {
+impl ServiceUsage {
     pub fn of(cx: &Context, unit: &str, properties: &Properties<'_>) -> Self {
         let pid = properties.number("MainPID").filter(|pid| *pid > 0);
         let uptime = uptime(properties);

@@ -11,7 +11,7 @@ use base::error::ToolError;
 use contract::meta::{Declaration, Meta, Stability};
 use hw::{
     board::Board,
-    model::{BootFlow, Kind},
+    model::{BoardKind, BootFlow},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub struct Capabilities {
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, inline)]
 struct BoardOut {
-    kind: Kind,
+    kind: BoardKind,
     model: String,
     simulated: bool,
     /// Why it was taken for that kind.

@@ -8,7 +8,7 @@ use base::{
         Root,
         net::{
             address::{self, Scope},
-            interface::{self, Kind, State},
+            interface::{self, InterfaceKind, OperState},
             resolver,
             route::{self, Defaults, Route},
             wireless,
@@ -197,7 +197,7 @@ impl Network {
             Vec::new()
         });
         // Do not query NetworkManager on a machine without Wi-Fi.
-        let radios = match known.iter().any(|each| each.kind == Kind::Wifi) {
+        let radios = match known.iter().any(|each| each.kind == InterfaceKind::Wifi) {
             true => radio::all(&services.machine.bus).await.unwrap_or_else(|fault| {
                 // Missing NetworkManager is not a fault: only less is known.
                 if fault.code != base::error::ErrorCode::CapabilityMissing {
@@ -219,7 +219,7 @@ impl Network {
                     ipv4_addresses: mine.take(ADDRESSES).map(Address4::from).collect(),
                     ipv6_addresses: mine6.take(ADDRESSES).map(Address6::from).collect(),
                     statistics: counters.map(Statistics::from),
-                    wifi: (each.kind == Kind::Wifi).then(|| Wifi::of(root, &each.name, radio)).flatten(),
+                    wifi: (each.kind == InterfaceKind::Wifi).then(|| Wifi::of(root, &each.name, radio)).flatten(),
                     name: each.name,
                     mac_address: each.mac,
                     mtu: each.mtu,
@@ -295,27 +295,27 @@ impl From<&net_dev::Interface> for Statistics {
     }
 }
 
-impl From<State> for Link {
-    fn from(state: State) -> Self {
+impl From<OperState> for Link {
+    fn from(state: OperState) -> Self {
         match state {
-            State::Up => Self::Up,
-            State::Down => Self::Down,
-            State::Unknown => Self::Unknown,
+            OperState::Up => Self::Up,
+            OperState::Down => Self::Down,
+            OperState::Unknown => Self::Unknown,
         }
     }
 }
 
-impl From<Kind> for Type {
-    fn from(kind: Kind) -> Self {
+impl From<InterfaceKind> for Type {
+    fn from(kind: InterfaceKind) -> Self {
         match kind {
-            Kind::Ethernet => Self::Ethernet,
-            Kind::Wifi => Self::Wifi,
-            Kind::Loopback => Self::Loopback,
-            Kind::Bridge => Self::Bridge,
-            Kind::Vlan => Self::Vlan,
-            Kind::Virtual => Self::Virtual,
-            Kind::Tunnel => Self::Tunnel,
-            Kind::Other => Self::Other,
+            InterfaceKind::Ethernet => Self::Ethernet,
+            InterfaceKind::Wifi => Self::Wifi,
+            InterfaceKind::Loopback => Self::Loopback,
+            InterfaceKind::Bridge => Self::Bridge,
+            InterfaceKind::Vlan => Self::Vlan,
+            InterfaceKind::Virtual => Self::Virtual,
+            InterfaceKind::Tunnel => Self::Tunnel,
+            InterfaceKind::Other => Self::Other,
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::{
         connection::PARTING,
         mcp::http::{Endpoint, McpHttp},
         router::Server,
-        running::Running,
+        running::OpenRequests,
     },
     tls::shown::Shown,
     transport::websocket,
@@ -68,7 +68,7 @@ pub struct App {
     /// Whether `/metrics` is served.
     metrics: bool,
     /// Running calls by caller and request id, so that a cancellation in another request finds them.
-    running: Running,
+    running: OpenRequests,
 }
 
 /// Authentication and TLS.
@@ -107,7 +107,7 @@ impl App {
             tls,
             body_timeout: options.body_timeout,
             metrics: options.metrics,
-            running: Running::default(),
+            running: OpenRequests::default(),
             server,
         });
         let own = Arc::downgrade(&app);

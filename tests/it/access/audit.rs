@@ -6,7 +6,7 @@ use contract::{
     meta::Role,
 };
 use raspi_mcp::{
-    audit::{Audit, Filter, Report, verify, verify_file},
+    audit::{Audit, AuditReport, Filter, verify, verify_file},
     store::Store,
 };
 use rusqlite::Connection;
@@ -42,7 +42,7 @@ impl Book {
         Connection::open(&self.path).unwrap().execute_batch(sql).unwrap();
     }
 
-    fn verdict(&self, heads: &[Head]) -> Report {
+    fn verdict(&self, heads: &[Head]) -> AuditReport {
         let known = KnownHeads { heads: heads.to_vec(), ..KnownHeads::default() };
         verify_file(&self.path, Some(&known)).unwrap()
     }
@@ -81,7 +81,7 @@ pub fn call(tool: &str, n: usize) -> Record<'_> {
     }
 }
 
-fn broken(report: &Report, at: Option<i64>, words: &str) {
+fn broken(report: &AuditReport, at: Option<i64>, words: &str) {
     assert!(!report.ok, "{report:?}");
     assert_eq!(report.break_at, at, "{report:?}");
     assert!(report.reason.as_deref().unwrap_or_default().contains(words), "{report:?}");

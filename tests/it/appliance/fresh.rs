@@ -16,7 +16,7 @@ use appliance::{
 use base::os::Root;
 use contract::config::{self, Flag, Places, Settings, Sources};
 use raspi_mcp::{
-    daemon::{self, Running, Serve},
+    daemon::{self, RunningServer, Serve},
     log::Ring,
     registry::Registry,
     rpc::mcp::appliance::Appliance,
@@ -24,7 +24,7 @@ use raspi_mcp::{
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
-use update::slots::{State, Store};
+use update::slots::{StateRecord, Store};
 
 /// Longer than this machine has been on.
 const FAR: Duration = Duration::from_secs(1 << 40);
@@ -36,7 +36,7 @@ pub struct Fresh {
 
 /// One run of both halves.
 pub struct Up {
-    pub running: Running,
+    pub running: RunningServer,
     pub pin: Fingerprint,
     http: SocketAddr,
 }
@@ -101,7 +101,7 @@ impl Fresh {
     }
 
     /// What is recorded on the card. Not while it runs.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> StateRecord {
         Store::open(&*self.card().disk).unwrap().state
     }
 

@@ -419,7 +419,7 @@ impl Machine {
         self.disk().write_all_at(&superblock, start * 512 + 1024).unwrap();
     }
 
-    fn grows(&self) -> Result<appliance::grow::Report, ToolError> {
+    fn grows(&self) -> Result<appliance::grow::GrowReport, ToolError> {
         self.started.borrow_mut().clear();
         grow(&Root::at(self.folder.path()), &layout(), self, false)
     }
@@ -438,7 +438,7 @@ fn the_first_boot_writes_the_table_tells_the_kernel_and_grows_the_file_system() 
     assert_eq!((plan.file_system, plan.sectors.len(), machine.card()), (FileSystem::DryRun, 3, card.clone()));
 
     let report = machine.grows().unwrap();
-    assert_eq!(report, appliance::grow::Report { file_system: FileSystem::Grown, ..plan });
+    assert_eq!(report, appliance::grow::GrowReport { file_system: FileSystem::Grown, ..plan });
     assert_eq!((report.device.as_str(), report.before, report.after), ("mmcblk0p8", 64 << 20, 164 << 20));
     assert_eq!(machine.started(), ["partx --update --nr 8 /dev/mmcblk0", "resize2fs /dev/mmcblk0p8"]);
     assert_eq!(machine.card(), card.grown());

@@ -22,7 +22,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, t
 use update::{
     boot::fat::make,
     disk::{Access, Area, Disk},
-    slots::{State, Store},
+    slots::{StateRecord, Store},
 };
 
 pub const WINDOW: Duration = Duration::from_secs(900);
@@ -115,7 +115,7 @@ impl Machine {
         prepare(&Site { disk, root, folder, group: None, product: PRODUCT, window: WINDOW })
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> StateRecord {
         Store::open(&self.card).unwrap().state
     }
 

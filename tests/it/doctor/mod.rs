@@ -11,7 +11,7 @@ use base::{error::ToolError, os::Root};
 use contract::config::{self, PlaceSettings, Places, Settings, Sources};
 use raspi_mcp::{
     cli::doctor::told,
-    doctor::{Account, Finding, Report, State, Subject, examine},
+    doctor::{Account, DoctorReport, Finding, Severity, Subject, examine},
 };
 use std::{
     fs,
@@ -79,14 +79,14 @@ impl Machine {
         self
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> DoctorReport {
         examine(&self.subject)
     }
 
     /// The one thing that is wrong with it.
     fn wrong(&self) -> Finding {
         let mut wrong: Vec<Finding> =
-            self.report().findings.into_iter().filter(|each| each.state == State::Wrong).collect();
+            self.report().findings.into_iter().filter(|each| each.state == Severity::Wrong).collect();
         assert_eq!(wrong.len(), 1, "{wrong:#?}");
         wrong.remove(0)
     }
@@ -152,7 +152,7 @@ fn a_device_that_its_account_cannot_open_is_wrong_until_its_group_can() {
     machine
         .tree
         .write("etc/group", format!("gpio:x:{group}:raspi-mcp\nraspi-mcp-admin:x:1:ann\nraspi-mcp-approver:x:2:ann\n"));
-    assert_eq!(machine.finding("gpio").state, State::Ok);
+    assert_eq!(machine.finding("gpio").state, Severity::Ok);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_machine_without_hardware_is_told_how_it_comes_by_it() {
     let machine = Machine::well();
     machine.tree.without("dev/i2c-1").without("dev/i2c-20").without("dev/i2c-21");
     let note = machine.finding("i2c");
-    assert_eq!((note.state, note.says.as_str()), (State::Note, "none"));
+    assert_eq!((note.state, note.says.as_str()), (Severity::Note, "none"));
     assert!(note.mend.unwrap().contains("dtparam=i2c_arm=on"));
 }
 
@@ -197,7 +197,7 @@ fn units_that_are_missing_or_do_not_start_are_wrong_and_without_systemd_there_ar
     assert!(machine.wrong().says.contains("raspi-mcp.service is not installed"));
     machine.tree.without("run/systemd/system");
     assert_eq!(machine.report().wrong, 0, "another init may start it");
-    assert_eq!(machine.finding("unit").state, State::Note);
+    assert_eq!(machine.finding("unit").state, Severity::Note);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn services_it_uses_and_a_clock_that_is_not_set() {
     assert!(line(&machine.wrong()).starts_with("d-bus: no /run/dbus/system_bus_socket: "));
     machine.tree.without("run/systemd/timesync/synchronized");
     let note = machine.finding("clock");
-    assert!(note.state == State::Note && note.mend.unwrap().contains("timedatectl set-ntp true"));
+    assert!(note.state == Severity::Note && note.mend.unwrap().contains("timedatectl set-ntp true"));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_missing_account_and_a_server_that_could_approve_itself_are_wrong() {
     let mut machine = Machine::well();
     machine.tree.write("etc/group", "gpio:x:1:\nraspi-mcp-admin:x:2:\nraspi-mcp-approver:x:3:ann,raspi-mcp\n");
     assert!(line(&machine.wrong()).contains("gpasswd -d raspi-mcp raspi-mcp-approver"));
-    assert_eq!(machine.finding("group").state, State::Note, "an empty group of administrators");
+    assert_eq!(machine.finding("group").state, Severity::Note, "an empty group of administrators");
     machine.tree.write("etc/group", "gpio:x:1:\n");
     assert_eq!(
         machine.finding("group").says,
@@ -278,7 +278,7 @@ fn a_state_folder_is_its_owners_alone() {
     let machine = Machine::well().with_state(me);
     let folder = machine.subject.root.path("var/lib/raspi-mcp");
     mode(&folder, 0o700);
-    assert_eq!(machine.finding("state").state, State::Ok, "{:?}", machine.finding("state"));
+    assert_eq!(machine.finding("state").state, Severity::Ok, "{:?}", machine.finding("state"));
     for (bits, says) in [(0o770, "others can write"), (0o500, "its owner cannot write")] {
         mode(&folder, bits);
         let finding = line(&machine.finding("state"));

@@ -27,7 +27,7 @@ use contract::{
 };
 use raspi_mcp::{
     audit::Filter,
-    daemon::{self, Running, Serve},
+    daemon::{self, RunningServer, Serve},
     log::Ring,
     registry::{Registry, row::Row},
     rpc::{
@@ -73,7 +73,7 @@ impl Door {
 
 /// A server in this process, with the tools of `src/tools` and those of [`bench`].
 pub struct Pi {
-    running: Running,
+    running: RunningServer,
     /// What the test tools wait for and report to.
     pub bench: Arc<Bench>,
     _root: TempDir,

@@ -8,8 +8,8 @@ use super::{
 use ::update::{
     bundle::Digest,
     channel::{
-        Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Tree, Wanted, Why, accept,
-        choose, publish, recall, remember,
+        Accepted, Change, Choice, Device, DeviceId, Index, IndexCriteria, Offer, Revoked, Rollout, Seen, Tree, Why,
+        accept, choose, publish, recall, remember,
     },
     trust::Purpose,
 };
@@ -66,9 +66,16 @@ fn device() -> Device {
     }
 }
 
-fn wanted(seen: Option<&Seen>) -> Wanted<'_> {
+fn wanted(seen: Option<&Seen>) -> IndexCriteria<'_> {
     let clock_ms = i64::try_from(NOW + DAY).unwrap() * 1000;
-    Wanted { product: PRODUCT, channel: "stable", seen, clock_ms, synchronised: true, time_floor: NOW - 300 * DAY }
+    IndexCriteria {
+        product: PRODUCT,
+        channel: "stable",
+        seen,
+        clock_ms,
+        synchronised: true,
+        time_floor: NOW - 300 * DAY,
+    }
 }
 
 fn bytes(index: &Index, keys: &[u8]) -> Vec<u8> {
@@ -227,8 +234,8 @@ fn looks_that_overlap_forget_nothing() {
 #[test]
 fn an_index_from_the_future_is_believed_neither_with_a_clock_nor_without_and_holds_nothing_back() {
     let at = |created: u64| Index { created, expires: created + DAY, ..index(vec![]) };
-    let unset = Wanted { synchronised: false, ..wanted(None) };
-    let judged_at = |created, wanted: &Wanted| accept(&bytes(&at(created), &[21]), &roots(), wanted);
+    let unset = IndexCriteria { synchronised: false, ..wanted(None) };
+    let judged_at = |created, wanted: &IndexCriteria| accept(&bytes(&at(created), &[21]), &roots(), wanted);
     assert!(judged_at(NOW + 2 * DAY, &wanted(None)).is_ok(), "a day ahead");
     assert!(judged_at(NOW + 2 * DAY + 1, &wanted(None)).is_err());
     assert!(judged_at(4_070_908_800, &unset).unwrap_err().message.contains("in the future"));
@@ -252,7 +259,7 @@ fn an_index_of_another_product_or_channel_is_another() {
 fn the_clock_may_be_anything() {
     let index = index(vec![]);
     let at = |clock: i64, floor: u64| {
-        let wanted = Wanted { clock_ms: clock.saturating_mul(1000), time_floor: floor, ..wanted(None) };
+        let wanted = IndexCriteria { clock_ms: clock.saturating_mul(1000), time_floor: floor, ..wanted(None) };
         accept(&bytes(&index, &[21]), &roots(), &wanted)
     };
     let floor = NOW - 100 * DAY;
@@ -263,7 +270,7 @@ fn the_clock_may_be_anything() {
     }
     assert_eq!(at(i64::try_from(NOW).unwrap(), floor).unwrap().doubt, None);
     // Plausible, and set by nobody.
-    let adrift = Wanted { clock_ms: i64::try_from(NOW).unwrap() * 1000, synchronised: false, ..wanted(None) };
+    let adrift = IndexCriteria { clock_ms: i64::try_from(NOW).unwrap() * 1000, synchronised: false, ..wanted(None) };
     assert!(accept(&bytes(&index, &[21]), &roots(), &adrift).unwrap().doubt.is_some());
     // Whatever the clock says, an index from before the floor has expired.
     for clock in [0, i64::try_from(NOW).unwrap()] {
@@ -271,7 +278,7 @@ fn the_clock_may_be_anything() {
     }
     // The root of trust expires as well.
     let late = Index { created: LATER - DAY, expires: LATER + DAY, ..index.clone() };
-    let wanted = Wanted { clock_ms: i64::try_from(LATER).unwrap() * 1000, ..wanted(None) };
+    let wanted = IndexCriteria { clock_ms: i64::try_from(LATER).unwrap() * 1000, ..wanted(None) };
     let error = accept(&bytes(&late, &[21]), &roots(), &wanted).unwrap_err();
     assert!(error.message.contains("root of trust") && error.message.contains("expired"), "{error}");
 }

@@ -3,7 +3,7 @@
 use ::update::bundle::Digest;
 use base::os::blocking::Stop;
 use std::{ops::Range, path::Path, sync::Arc};
-use update_client::fetch::{Piece, Pieces, Source, Spool};
+use update_client::fetch::{BundleSource, Piece, Pieces, Spool};
 
 /// A file of some head and then blocks of all lengths; every tenth is one of zeros and has no bytes.
 pub struct Sample {
@@ -78,7 +78,11 @@ impl Sample {
         }
     }
 
-    pub async fn download(self: &Arc<Self>, source: &Arc<Source>, dir: &Path) -> Result<Spool, base::error::ToolError> {
+    pub async fn download(
+        self: &Arc<Self>,
+        source: &Arc<BundleSource>,
+        dir: &Path,
+    ) -> Result<Spool, base::error::ToolError> {
         update_client::fetch::download(source, &self.pieces(), self.spool(dir), self.all(), |_| {}).await
     }
 }

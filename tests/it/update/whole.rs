@@ -8,7 +8,7 @@ use super::{
 use ::update::{
     Place,
     bundle::{self, Digest},
-    channel::{Choice, Device, Index, Offer, Rollout, Wanted, choose},
+    channel::{Choice, Device, Index, IndexCriteria, Offer, Rollout, choose},
     trust::{Purpose, Release},
 };
 use base::{
@@ -17,7 +17,7 @@ use base::{
 };
 use std::{collections::HashSet, fs, sync::Arc};
 use tempfile::TempDir;
-use update_client::fetch::{Front, Pieces, Source, Spool, download, look};
+use update_client::fetch::{BundleSource, Front, Pieces, Spool, download, look};
 
 /// Every `step`th block is another.
 fn changed(image: &[u8], step: usize) -> Vec<u8> {
@@ -73,7 +73,7 @@ impl Fleet {
 
     /// What the device takes for it.
     async fn chosen(&self) -> Offer {
-        let wanted = Wanted {
+        let wanted = IndexCriteria {
             product: PRODUCT,
             channel: "stable",
             seen: None,
@@ -124,7 +124,7 @@ async fn an_update_is_found_opened_and_only_its_changes_fetched() {
     let stick = dir.path().join("v2.bundle");
     fs::write(&stick, &fleet.v2).unwrap();
     for places in [offer.places(&[fleet.origin.url("/pi")]).unwrap(), vec![Place::File(stick)]] {
-        let source = Source::new(fleet.authority.line(), places);
+        let source = BundleSource::new(fleet.authority.line(), places);
         let (front, release) = source.open(judge(&offer)).await.unwrap();
         assert_eq!(fleet.v2[..front.head.len()], front.head);
         let index = source.index(&front.envelope, |bytes| Ok(release.index(bytes)?)).await.unwrap();
@@ -167,13 +167,13 @@ async fn a_place_with_another_bundle_is_passed_over() {
     ];
     for (name, bytes, words) in &bad {
         fleet.origin.put(&format!("/{name}"), bytes.clone());
-        let source = Source::new(fleet.authority.line(), vec![fleet.origin.place(&format!("/{name}"))]);
+        let source = BundleSource::new(fleet.authority.line(), vec![fleet.origin.place(&format!("/{name}"))]);
         let error = source.open(judge(&offer)).await.unwrap_err();
         assert!(error.message.contains(words) && error.code == ErrorCode::VerificationFailed, "{name}: {error}");
     }
     let mut places: Vec<Place> = bad.iter().map(|(name, ..)| fleet.origin.place(&format!("/{name}"))).collect();
     places.extend(offer.places(&[fleet.origin.url("/pi")]).unwrap());
-    let source = Source::new(fleet.authority.line(), places);
+    let source = BundleSource::new(fleet.authority.line(), places);
     let (_, release) = source.open(judge(&offer)).await.unwrap();
     assert_eq!(release.digest, offer.manifest);
     // A head that changes while it is read.
@@ -182,6 +182,6 @@ async fn a_place_with_another_bundle_is_passed_over() {
         asked += 1;
         if asked % 2 == 0 { Conduct::CutAt(100) } else { Conduct::Honest }
     });
-    let source = Source::new(fleet.authority.line(), offer.places(&[fleet.origin.url("/pi")]).unwrap());
+    let source = BundleSource::new(fleet.authority.line(), offer.places(&[fleet.origin.url("/pi")]).unwrap());
     source.open(judge(&offer)).await.unwrap();
 }

@@ -18,7 +18,7 @@ mod unguarded;
 
 #[cfg(feature = "guard")]
 pub use guarded::Guarded;
-pub(super) use running::{Commands, Running};
+pub(super) use running::{Commands, RunningCommand};
 pub use simulated::SimulatedRunner;
 pub use transient::Transient;
 

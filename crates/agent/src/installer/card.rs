@@ -12,7 +12,7 @@ use std::{
 };
 use update::{
     Slot,
-    boot::{BootFlow, Wanted, of_machine},
+    boot::{BootFlow, FlowSetting, of_machine},
     disk::{Access, Area, Disk, FolderDisk, Layout, RealDisk},
     simulated,
 };
@@ -98,10 +98,10 @@ impl Card {
         disk.card()?;
         let disk: Arc<dyn Disk> = Arc::new(disk);
         let wanted = match update.flow {
-            Flow::Auto => Wanted::Auto,
-            Flow::Tryboot => Wanted::Tryboot,
-            Flow::Uboot => Wanted::Uboot,
-            Flow::Custom => Wanted::Custom(update.flow_command.clone()),
+            Flow::Auto => FlowSetting::Auto,
+            Flow::Tryboot => FlowSetting::Tryboot,
+            Flow::Uboot => FlowSetting::Uboot,
+            Flow::Custom => FlowSetting::Custom(update.flow_command.clone()),
         };
         let flow = of_machine(root, &layout, &wanted, Arc::clone(&disk))?;
         Ok(Self { disk, flow: flow.into(), layout: layout.name, hardware: compatibles(root), board: None })

@@ -4,7 +4,7 @@ use super::System;
 use update::{
     Slot,
     boot::Evidence,
-    slots::{Blocked, Pending, Stage, Standing, State, clock},
+    slots::{Blocked, Pending, Stage, Standing, StateRecord, clock},
     status::{BlockedRelease, SlotState, SlotStatus, UpdateStatus},
 };
 
@@ -53,7 +53,7 @@ fn judged(update: &Pending) -> Option<BlockedRelease> {
     })
 }
 
-fn of_slot(slot: Slot, state: &State, seen: &Evidence) -> SlotStatus {
+fn of_slot(slot: Slot, state: &StateRecord, seen: &Evidence) -> SlotStatus {
     let record = state.slots.of(slot);
     let running = seen.running() == Some(slot);
     // An armed slot is next, if the boot chain will start it.

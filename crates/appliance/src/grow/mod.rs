@@ -19,7 +19,7 @@ const SLACK: u64 = 1 << 20;
 
 /// What was found and done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct GrowReport {
     /// The data partition's device.
     pub device: String,
     /// Its size before, in bytes.
@@ -77,7 +77,7 @@ impl Programs for Real {
 /// Those of finding the card (`capability_missing`: no disk has the layout) and of [`Table::read`];
 /// `failed_precondition` for disks whose sectors do not have 512 bytes; `unavailable` when a sector does not read back
 /// as written, the kernel keeps the old size, or a program fails.
-pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool) -> Result<Report, ToolError> {
+pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool) -> Result<GrowReport, ToolError> {
     let number = layout.data.map(|data| data.number);
     let number =
         number.ok_or_else(|| ToolError::missing(format!("the layout {} has no data partition", layout.name)))?;
@@ -94,7 +94,7 @@ pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool
         device.read_back(at * SECTOR, &mut bytes).map(|()| bytes)
     })?;
     let (writes, grown) = (table.writes(), table.grown());
-    let mut report = Report {
+    let mut report = GrowReport {
         device: data.name.clone(),
         before: table.data().size * SECTOR,
         after: grown.size * SECTOR,

@@ -63,7 +63,7 @@ macro_rules! section {
     };
 }
 
-/// Declares the values of a setting that is one of several words: an enum, and the [`Kind`](super::kind::Kind) that
+/// Declares the values of a setting that is one of several words: an enum, and the [`Kind`](super::kind::SettingKind) that
 /// accepts them.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ pub enum $Choice:ident {
@@ -77,7 +77,7 @@ macro_rules! choice {
 
         impl $Choice {
             /// The accepted words.
-            pub const KIND: $crate::config::kind::Kind = $crate::config::kind::Kind::Choice(&[$($word),+]);
+            pub const KIND: $crate::config::kind::SettingKind = $crate::config::kind::SettingKind::Choice(&[$($word),+]);
         }
     };
 }

@@ -1,13 +1,13 @@
 //! The description of a setting: one [`Key`] each, made by its declaration (`declare.rs`).
 
-use super::{kind::Kind, places::Places};
+use super::{kind::SettingKind, places::Places};
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// `section.key`, or the key alone at the top level. `policy` stands for every `policy.<tool>`.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// What a fragment in the state folder may do to it.
     pub in_state: InState,
     /// One or two sentences for the documentation, ending with a full stop.
@@ -16,7 +16,7 @@ pub struct Key {
 
 impl Key {
     /// `doc` is a doc comment: each of its lines begins with a space.
-    pub const fn new(name: &'static str, kind: Kind, in_state: InState, doc: &'static str) -> Self {
+    pub const fn new(name: &'static str, kind: SettingKind, in_state: InState, doc: &'static str) -> Self {
         Self { name, kind, in_state, doc: doc.trim_ascii() }
     }
 }

@@ -5,7 +5,7 @@ pub use super::{
     key::{InState, Key, SectionInfo},
     words::NAMESPACES,
 };
-use super::{kind::Kind, settings::Settings};
+use super::{kind::SettingKind, settings::Settings};
 
 /// The sections of the file, in the order of the documentation. The first is the top level.
 pub const SECTIONS: &[SectionInfo] = Settings::SECTIONS;
@@ -24,7 +24,7 @@ const fn count(sections: &[SectionInfo]) -> usize {
 
 /// The keys of all sections in one list; `COUNT` is [`count`] of them.
 const fn joined<const COUNT: usize>(sections: &[SectionInfo]) -> [Key; COUNT] {
-    let mut all = [Key::new("", Kind::Bool, InState::Never, ""); COUNT];
+    let mut all = [Key::new("", SettingKind::Bool, InState::Never, ""); COUNT];
     let (mut at, mut section) = (0, 0);
     while section < sections.len() {
         let keys = sections[section].keys;

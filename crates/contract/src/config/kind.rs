@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 /// The type and bounds of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     Bool,
     /// A whole number, both bounds included.
     Integer {
@@ -86,22 +86,22 @@ pub const MIB: i64 = 1024 * KIB;
 pub const GIB: i64 = 1024 * MIB;
 
 /// A whole number; both bounds are included.
-pub const fn count(min: i64, max: i64) -> Kind {
-    Kind::Integer { min, max, unit: Unit::Count }
+pub const fn count(min: i64, max: i64) -> SettingKind {
+    SettingKind::Integer { min, max, unit: Unit::Count }
 }
 
 /// A whole number of seconds; both bounds are included.
-pub const fn seconds(min: i64, max: i64) -> Kind {
-    Kind::Integer { min, max, unit: Unit::Seconds }
+pub const fn seconds(min: i64, max: i64) -> SettingKind {
+    SettingKind::Integer { min, max, unit: Unit::Seconds }
 }
 
 /// A whole number of bytes; both bounds are included.
-pub const fn bytes(min: i64, max: i64) -> Kind {
-    Kind::Integer { min, max, unit: Unit::Bytes }
+pub const fn bytes(min: i64, max: i64) -> SettingKind {
+    SettingKind::Integer { min, max, unit: Unit::Bytes }
 }
 
 /// Roles, weakest first.
-pub const ROLES: Kind = Kind::Choice(&["read_only", "ops_rw", "admin"]);
+pub const ROLES: SettingKind = SettingKind::Choice(&["read_only", "ops_rw", "admin"]);
 
 /// Maximum bytes of a unix socket's path: `sun_path` has 108 bytes, the last of them zero (unix(7)).
 const SOCKET_PATH_BYTES: usize = 107;
@@ -116,7 +116,7 @@ pub type Complaint = (Option<Position>, String);
 /// The tools of this build with their default modes.
 pub type KnownTools = [(&'static str, Mode)];
 
-impl Kind {
+impl SettingKind {
     /// "a whole number of seconds from 1 to 600".
     pub fn expected(self) -> String {
         match self {

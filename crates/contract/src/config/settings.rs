@@ -6,7 +6,7 @@
 use super::{
     declare::{choice, settings},
     key::InState,
-    kind::Kind,
+    kind::SettingKind,
     sections::*,
     token::TokenSetting,
     token_files::TokenFiles,
@@ -30,7 +30,7 @@ settings! {
         /// known to take dots. Calls take both.
         tool_names: ToolNames = ToolNames::Auto, ToolNames::KIND, InState::Free;
         /// Where this machine stands; some tools are confined to some of these.
-        environment: Environment = Environment::Prod, Kind::Choice(&["prod", "staging", "lab"]), InState::Never;
+        environment: Environment = Environment::Prod, SettingKind::Choice(&["prod", "staging", "lab"]), InState::Never;
     }
     [http] Http;
     [tls] Tls;

@@ -4,7 +4,7 @@ use super::{
     Sources,
     fault::{ConfigError, Faults, Origin},
     fragment,
-    kind::{Kind, KnownTools},
+    kind::{KnownTools, SettingKind},
     prepared::Prepared,
     token::TokenSetting,
     tokens::TOKENS,
@@ -75,7 +75,7 @@ impl TokenFiles {
             faults.extend(fragment.faults.into_iter().filter(|fault| !was_set_aside(&fault.origin)));
             let alone = fragment.assignments.len() == 1;
             for assignment in &fragment.assignments {
-                if assignment.key.kind != Kind::Tables(&TOKENS) || was_set_aside(&assignment.origin) {
+                if assignment.key.kind != SettingKind::Tables(&TOKENS) || was_set_aside(&assignment.origin) {
                     continue;
                 }
                 let Origin::File { path, .. } = &assignment.origin else { continue };

@@ -10,14 +10,14 @@ pub use detect::Conflict;
 pub use simulated::{Part, Simulated};
 
 use super::gpio::{Hardware, Twin};
-use super::model::{Kind, Profile, Revision, RevisionError};
+use super::model::{BoardKind, Profile, Revision, RevisionError};
 use base::os::Root;
 use std::sync::Arc;
 
 /// The board this server runs on.
 #[derive(Clone, Debug)]
 pub struct Board {
-    pub kind: Kind,
+    pub kind: BoardKind,
     /// Why this kind was chosen, for `system.get_capabilities`.
     pub reason: String,
     /// The board's name: `Raspberry Pi 4 Model B Rev 1.4`.

@@ -2,7 +2,7 @@
 
 use super::SimulatedGpio;
 use crate::{
-    model::{Kind, Profile},
+    model::{BoardKind, Profile},
     pwm::SimulatedPwm,
 };
 
@@ -10,7 +10,7 @@ use crate::{
 /// memory.
 #[derive(Clone, Debug)]
 pub struct Hardware {
-    pub kind: Kind,
+    pub kind: BoardKind,
     /// `None` for boards other than Raspberry Pis and for models newer than the table.
     pub profile: Option<&'static Profile>,
     /// The pins of a simulated board.

@@ -3,7 +3,7 @@
 
 use super::{cdev::Cdev, hardware::Hardware, pin_cache::PinCache, registers::Registers};
 use crate::line::{Function, Level, Line, LineError, Look, Port, Take};
-use crate::{devices::Devices, model::Kind};
+use crate::{devices::Devices, model::BoardKind};
 use base::os::Root;
 use contract::values::Pin;
 use std::{path::Path, sync::Arc};
@@ -23,7 +23,7 @@ pub fn open(
         return Ok(Arc::new(twin.gpio.clone()));
     }
     let chip = find(root, hardware, wanted)?;
-    if hardware.kind != Kind::RaspberryPi {
+    if hardware.kind != BoardKind::RaspberryPi {
         return Ok(Arc::new(chip));
     }
     let registers = Registers::open(hardware.profile)

@@ -2,7 +2,7 @@
 
 use super::{
     lease::{Back, Drive, Lease},
-    lines::{Lines, State},
+    lines::{Lines, LinesState},
 };
 use contract::values::Pin;
 use std::sync::{Arc, Weak};
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 impl Lines {
     /// Makes the keeper wake for this pin.
-    pub(super) fn schedule_expiry(self: &Arc<Self>, state: &mut State, pin: Pin) {
+    pub(super) fn schedule_expiry(self: &Arc<Self>, state: &mut LinesState, pin: Pin) {
         let Some(due) = state.leases.get(&pin).and_then(Lease::due) else { return };
         match state.keeper {
             // The keeper wakes earlier already, and then computes the next time.

@@ -60,7 +60,7 @@ pub enum Drive {
     },
     /// A wave: by software, with a reason, on a line that we hold; or by hardware, without a line.
     Pwm {
-        wave: Arc<pwm::Running>,
+        wave: Arc<pwm::RunningWave>,
         line: Option<Arc<dyn Line>>,
         without: Option<pwm::Without>,
     },

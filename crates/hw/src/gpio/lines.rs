@@ -44,13 +44,13 @@ pub struct Lines {
     root: Root,
     pub(super) hardware: Hardware,
     chip: String,
-    state: Mutex<State>,
+    state: Mutex<LinesState>,
     /// Pins that changed, other than by an edge of an input.
     altered: broadcast::Sender<Pin>,
     pub(super) earlier: Notify,
 }
 
-pub(super) struct State {
+pub(super) struct LinesState {
     /// Opened on first use: a chip may appear after the server started.
     port: Option<Arc<dyn Port>>,
     pub(super) leases: BTreeMap<Pin, Lease>,
@@ -93,7 +93,7 @@ impl Lines {
             root: root.clone(),
             hardware: hardware.clone(),
             chip: settings.chip.clone(),
-            state: Mutex::new(State {
+            state: Mutex::new(LinesState {
                 port: None,
                 leases: BTreeMap::new(),
                 resting: BTreeMap::new(),
@@ -120,7 +120,7 @@ impl Lines {
         self.port().map_or(true, |port| port.reads_registers())
     }
 
-    pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, LineError> {
+    pub(super) fn port_of(&self, state: &mut LinesState) -> Result<Arc<dyn Port>, LineError> {
         match &state.port {
             Some(port) => Ok(Arc::clone(port)),
             None => Ok(Arc::clone(state.port.insert(header::open(
@@ -193,7 +193,7 @@ impl Lines {
     /// known.
     pub(super) fn drive(
         &self,
-        state: &mut State,
+        state: &mut LinesState,
         owner: &Owner,
         pin: Pin,
         level: Level,
@@ -273,7 +273,7 @@ impl Lines {
         let _ = self.altered.send(pin);
     }
 
-    pub(super) fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
+    pub(super) fn check_owner(&self, state: &LinesState, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
         if owner.is_gone() || owner.pass.as_ref().is_some_and(Presence::is_gone) {
             return Err(Refusal::Gone);
         }
@@ -283,14 +283,14 @@ impl Lines {
         }
     }
 
-    pub(super) fn lend(&self, state: &mut State, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
+    pub(super) fn lend(&self, state: &mut LinesState, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
         let mut lease = Lease { owner: owner.clone(), drive, lasts, until: None, revert: None, repeat: None };
         lease.renew(None);
         state.leases.insert(pin, lease);
     }
 
     /// Requests the line again in another mode. An output stays driven throughout.
-    pub(super) fn redrive(&self, state: &mut State, pin: Pin, how: Take) -> Result<Drive, Refusal> {
+    pub(super) fn redrive(&self, state: &mut LinesState, pin: Pin, how: Take) -> Result<Drive, Refusal> {
         let port = self.port_of(state)?;
         self.end_wave(state, pin)?;
         if let Take::Output { level } = how {
@@ -343,7 +343,7 @@ impl Lines {
     }
 
     /// Every change is completed or not begun, so a poisoned lock is safe to use.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, LinesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::lines::Lines;
 use crate::line::{Function, Level};
-use crate::model::Kind;
+use crate::model::BoardKind;
 use base::error::ToolError;
 use contract::values::Pin;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ impl Lines {
     {
         // A hardware wave is leased without a line.
         let is_held = |pin| self.state().leases.get(&pin).is_some_and(|lease| lease.drive.has_line());
-        if self.hardware.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
+        if self.hardware.kind != BoardKind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
             return;
         }
         let looks = ask().await.unwrap_or_else(|error| {

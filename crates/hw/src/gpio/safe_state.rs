@@ -8,7 +8,7 @@
 
 use super::{
     lease::{Drive, Lease},
-    lines::{Lines, State},
+    lines::{Lines, LinesState},
     record::Left,
 };
 use crate::line::{Level, LineError, Take};
@@ -22,7 +22,7 @@ const LOG: &str = "raspi_mcp::hw::gpio::rest";
 
 impl Lines {
     /// Ends the lease of a pin, if it has one, and puts the pin into its safe state.
-    pub(super) fn settle(&self, state: &mut State, pin: Pin) -> Result<(), LineError> {
+    pub(super) fn settle(&self, state: &mut LinesState, pin: Pin) -> Result<(), LineError> {
         let Some(mut lease) = state.leases.remove(&pin) else { return Ok(()) };
         if let Drive::Pwm { wave, line, .. } = lease.drive {
             let stopped = self.stop_wave(state, pin, &wave);
@@ -49,12 +49,12 @@ impl Lines {
     }
 
     /// Drives an unused pin to its safe level, if it has one.
-    pub(super) fn enter_safe_state(&self, state: &mut State, pin: Pin) -> Result<(), LineError> {
+    pub(super) fn enter_safe_state(&self, state: &mut LinesState, pin: Pin) -> Result<(), LineError> {
         let Some(level) = self.rules.safe(pin).level() else { return Ok(()) };
         self.drive_at_rest(state, pin, level)
     }
 
-    fn drive_at_rest(&self, state: &mut State, pin: Pin, level: Level) -> Result<(), LineError> {
+    fn drive_at_rest(&self, state: &mut LinesState, pin: Pin, level: Level) -> Result<(), LineError> {
         let port = self.port_of(state)?;
         state.record.driven(pin)?;
         let line = port.take(pin, Take::Output { level }, CONSUMER)?;
@@ -63,7 +63,7 @@ impl Lines {
     }
 
     /// Makes an output an input: not every kernel does so on release.
-    fn undrive(&self, state: &mut State, pin: Pin) -> Result<(), LineError> {
+    fn undrive(&self, state: &mut LinesState, pin: Pin) -> Result<(), LineError> {
         self.port_of(state)?.take(pin, Take::Input { pull: None }, CONSUMER)?.close();
         state.record.let_go(pin);
         Ok(())
@@ -131,7 +131,7 @@ impl Lines {
         self.settle_those(self.state(), |lease| lease.owner.principal == principal);
     }
 
-    fn settle_those(&self, mut state: MutexGuard<'_, State>, those: impl Fn(&Lease) -> bool) {
+    fn settle_those(&self, mut state: MutexGuard<'_, LinesState>, those: impl Fn(&Lease) -> bool) {
         let pins: Vec<Pin> = state.leases.iter().filter(|(_, lease)| those(lease)).map(|(pin, _)| *pin).collect();
         self.settle_all(&mut state, &pins);
         drop(state);
@@ -152,7 +152,7 @@ impl Lines {
         }
     }
 
-    pub(super) fn settle_all(&self, state: &mut State, pins: &[Pin]) {
+    pub(super) fn settle_all(&self, state: &mut LinesState, pins: &[Pin]) {
         for pin in pins {
             match self.settle(state, *pin) {
                 Ok(()) => tracing::debug!(target: LOG, pin = pin.bcm(), "is in its safe state again"),

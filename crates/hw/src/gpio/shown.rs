@@ -26,7 +26,7 @@ pub struct ShownLease {
     pub yours: bool,
     pub pull: Option<Pull>,
     /// The wave, if it is one.
-    pub wave: Option<pwm::Report>,
+    pub wave: Option<pwm::PwmReport>,
     /// When it ends unless it is used.
     pub ends: Option<Instant>,
     pub held_by: HeldBy,

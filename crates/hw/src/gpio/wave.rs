@@ -5,11 +5,11 @@
 
 use super::{
     lease::{Drive, HeldBy, Lease, Owner},
-    lines::{Lines, State},
+    lines::{Lines, LinesState},
     refusal::Refusal,
 };
 use crate::line::{Function, Level, LineError, Take};
-use crate::pwm::{self, Report, Running, Slot, Wave, Without};
+use crate::pwm::{self, PwmReport, RunningWave, Slot, Wave, Without};
 use contract::values::Pin;
 use std::{
     io,
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 /// A wave that was started or changed.
 #[derive(Debug)]
 pub struct Waved {
-    pub report: Report,
+    pub report: PwmReport,
     /// Why it is a software wave.
     pub without: Option<Without>,
     /// When its lease ends unless it is used.
@@ -33,7 +33,7 @@ pub struct Waved {
 /// The next step, decided under the lock.
 enum Way {
     /// It runs: on this line, or it ran before.
-    Runs(Arc<Running>, Option<Without>),
+    Runs(Arc<RunningWave>, Option<Without>),
     Hardware(Slot),
 }
 
@@ -122,7 +122,7 @@ impl Lines {
     }
 
     /// The channel that drives the pin now, unless we hold its line.
-    fn channel(&self, state: &mut State, pin: Pin) -> Result<Slot, Without> {
+    fn channel(&self, state: &mut LinesState, pin: Pin) -> Result<Slot, Without> {
         let ours = state.leases.contains_key(&pin) || state.resting.contains_key(&pin);
         if ours && self.pwm.pins().contains(&pin) {
             let why = format!("GPIO {} is held as a plain GPIO here, which takes hardware PWM off the pin", pin.bcm());
@@ -137,7 +137,7 @@ impl Lines {
 
     /// The pin's function other than GPIO, if the registers report one and we have not requested it: it must not be
     /// overwritten.
-    fn other_function(&self, state: &mut State, pin: Pin) -> Option<String> {
+    fn other_function(&self, state: &mut LinesState, pin: Pin) -> Option<String> {
         match self.port_of(state).and_then(|port| port.look(pin)).ok()?.function {
             Function::Alt(function) => Some(function),
             _ => None,
@@ -151,7 +151,7 @@ impl Lines {
         slot: Slot,
         wave: Wave,
         lasts: Option<Duration>,
-    ) -> Result<Arc<Running>, Refusal> {
+    ) -> Result<Arc<RunningWave>, Refusal> {
         self.state().record.waves(pin, &slot).map_err(Refusal::Record)?;
         let recorded = Recorded { lines: Arc::downgrade(self), pin };
         let opened = self.pwm.by_hardware(pin, slot, wave).await;
@@ -179,7 +179,7 @@ impl Lines {
     /// Ends the wave of a pin. Returns whether it had one. After a software wave the pin stays its owner's output, low;
     /// after a hardware wave it is unused. Fails, with the wave still running, when another process holds the line of a
     /// hardware wave.
-    pub(super) fn end_wave(&self, state: &mut State, pin: Pin) -> Result<bool, LineError> {
+    pub(super) fn end_wave(&self, state: &mut LinesState, pin: Pin) -> Result<bool, LineError> {
         let Some(Lease { drive: Drive::Pwm { wave, line, .. }, .. }) = state.leases.get(&pin) else {
             return Ok(false);
         };
@@ -199,7 +199,7 @@ impl Lines {
     }
 
     /// Stops a wave, and records that its channel no longer runs.
-    pub(super) fn stop_wave(&self, state: &mut State, pin: Pin, wave: &Running) -> Result<(), LineError> {
+    pub(super) fn stop_wave(&self, state: &mut LinesState, pin: Pin, wave: &RunningWave) -> Result<(), LineError> {
         wave.stop().map_err(as_line)?;
         if wave.slot().is_some() {
             state.record.let_go(pin);
@@ -208,7 +208,7 @@ impl Lines {
     }
 
     /// Stops channels that a killed server left running. Returns the pins that were stopped.
-    pub(super) fn stop_left(&self, state: &mut State, left: &[(Pin, Slot)]) -> Vec<Pin> {
+    pub(super) fn stop_left(&self, state: &mut LinesState, left: &[(Pin, Slot)]) -> Vec<Pin> {
         let mut stopped = Vec::new();
         for (pin, slot) in left {
             match self.pwm.stop_left(slot) {

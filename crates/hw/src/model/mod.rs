@@ -14,7 +14,7 @@ pub use revision::{Revision, RevisionError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-pub enum Kind {
+pub enum BoardKind {
     /// A Raspberry Pi, with its firmware and its 40-pin header.
     RaspberryPi,
     /// Another board or a PC: the kernel's generic interfaces, no firmware of Raspberry Pi's.

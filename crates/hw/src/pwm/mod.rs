@@ -76,10 +76,10 @@ impl Pwm {
     ///
     /// # Errors
     /// [`PwmError::Shared`] when the channel runs for another pin; otherwise those of [`Port::open`].
-    pub async fn by_hardware(&self, pin: Pin, slot: Slot, wave: Wave) -> Result<Running, PwmError> {
+    pub async fn by_hardware(&self, pin: Pin, slot: Slot, wave: Wave) -> Result<RunningWave, PwmError> {
         let claim = Claim::of(&self.held, pin, slot)?;
         let channel = self.hardware.open(&claim.slot, wave).await?;
-        Ok(Running::Hardware { channel, claim })
+        Ok(RunningWave::Hardware { channel, claim })
     }
 
     /// Reserves a thread for a software wave, before the line is requested.
@@ -117,20 +117,20 @@ impl Permit {
     ///
     /// # Errors
     /// The kernel's, when no more threads can be started.
-    pub fn start(self, line: Arc<dyn Line>) -> Result<Running, PwmError> {
-        Generator::start(self.pin, line, self.wave, self.permit).map(Running::Software)
+    pub fn start(self, line: Arc<dyn Line>) -> Result<RunningWave, PwmError> {
+        Generator::start(self.pin, line, self.wave, self.permit).map(RunningWave::Software)
     }
 }
 
 /// A running wave. Dropping it stops it, with the pin low.
-pub enum Running {
+pub enum RunningWave {
     Hardware { channel: Box<dyn Channel>, claim: Claim },
     Software(Generator),
 }
 
 /// The state of a wave.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct PwmReport {
     /// The requested wave, in whole nanoseconds.
     pub wave: Wave,
     /// Measured, for software; otherwise as reported by the kernel.
@@ -152,7 +152,7 @@ pub struct Measured {
     pub latest_edge_us: f64,
 }
 
-impl Running {
+impl RunningWave {
     /// Changes the running wave, without a gap.
     ///
     /// # Errors
@@ -168,11 +168,11 @@ impl Running {
     ///
     /// # Errors
     /// Why it no longer runs.
-    pub fn glance(&self) -> Result<Report, PwmError> {
+    pub fn glance(&self) -> Result<PwmReport, PwmError> {
         match self {
             Self::Hardware { channel, claim } => {
                 let wave = channel.now()?;
-                Ok(Report {
+                Ok(PwmReport {
                     wave,
                     frequency_hz: wave.frequency_hz(),
                     duty_cycle_percent: wave.duty_cycle_percent(),
@@ -188,8 +188,8 @@ impl Running {
     /// The same, once ten periods or 100 ms of a software wave were measured since the last change.
     ///
     /// # Errors
-    /// As [`Running::glance`].
-    pub async fn report(&self) -> Result<Report, PwmError> {
+    /// As [`RunningWave::glance`].
+    pub async fn report(&self) -> Result<PwmReport, PwmError> {
         match self {
             Self::Hardware { .. } => self.glance(),
             Self::Software(generator) => generator.measured().await.map(of_software),
@@ -219,10 +219,10 @@ impl Running {
     }
 }
 
-fn of_software((wave, tally): (Wave, tally::Tally)) -> Report {
+fn of_software((wave, tally): (Wave, tally::Tally)) -> PwmReport {
     let (frequency_hz, duty_cycle_percent) = tally.achieved(wave);
     let measured = Measured { periods: tally.periods, latest_edge_us: tally.worst().as_nanos() as f64 / 1000.0 };
-    Report { wave, frequency_hz, duty_cycle_percent, jitter: tally.jitter(), slot: None, measured: Some(measured) }
+    PwmReport { wave, frequency_hz, duty_cycle_percent, jitter: tally.jitter(), slot: None, measured: Some(measured) }
 }
 
 /// A channel in use by us. Dropping it frees the channel.

@@ -1,7 +1,7 @@
 //! Fetches blocks with several parallel requests, and verifies each block before it is passed on.
 
 use super::{
-    FetchError, Source,
+    BundleSource, FetchError,
     body::Body,
     fault::Then,
     pieces::{BlockOrder, Pieces, Run, Want, runs, wants},
@@ -36,7 +36,7 @@ impl Blocks {
     }
 }
 
-impl Source {
+impl BundleSource {
     /// Fetches the blocks of `numbers`.
     pub fn blocks(
         self: &Arc<Self>,
@@ -66,7 +66,7 @@ impl Source {
 }
 
 struct Shared {
-    source: Arc<Source>,
+    source: Arc<BundleSource>,
     pieces: Arc<dyn Pieces>,
     wants: Vec<Want>,
     queue: Mutex<VecDeque<Run>>,
@@ -166,7 +166,7 @@ impl From<FetchError> for Ended {
 /// The bytes of `want` and their hash. `at` is the offset in the file of `rest`, which `body` continues. Bytes before
 /// the block are skipped.
 async fn fill(
-    source: &Source,
+    source: &BundleSource,
     body: &mut Body<'_>,
     rest: &mut Bytes,
     at: &mut u64,

@@ -1,6 +1,6 @@
 //! Downloads all missing blocks into the spool.
 
-use super::{BlockOrder, Source, Spool, pieces::Pieces};
+use super::{BlockOrder, BundleSource, Spool, pieces::Pieces};
 use base::{error::ToolError, os::blocking};
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ pub struct Progress {
 /// dropped, stay in the spool and are not fetched again.
 ///
 /// # Errors
-/// Those of [`Source::read`], [`Spool::room_for`] and [`Spool::put`].
+/// Those of [`BundleSource::read`], [`Spool::room_for`] and [`Spool::put`].
 pub async fn download(
-    source: &Arc<Source>,
+    source: &Arc<BundleSource>,
     pieces: &Arc<dyn Pieces>,
     spool: Spool,
     numbers: Vec<u32>,

@@ -2,7 +2,7 @@
 
 use super::{HttpClient, small, try_small};
 use base::error::ToolError;
-use update::channel::{Accepted, Wanted, accept};
+use update::channel::{Accepted, IndexCriteria, accept};
 use update::{
     Place,
     channel::{INDEX, ROOTS},
@@ -26,7 +26,12 @@ pub struct Look {
 ///
 /// # Errors
 /// Those of [`accept`], from the last base that answered; `unavailable` when none does.
-pub async fn look(http: &HttpClient, bases: &[String], held: Roots, wanted: &Wanted<'_>) -> Result<Look, ToolError> {
+pub async fn look(
+    http: &HttpClient,
+    bases: &[String],
+    held: Roots,
+    wanted: &IndexCriteria<'_>,
+) -> Result<Look, ToolError> {
     let places = |path: &str| bases.iter().map(|base| Place::join(base, path)).collect::<Result<Vec<_>, _>>();
     let (mut roots, mut newer) = (held, Vec::new());
     while newer.len() < MOST_ROOTS {

@@ -1,6 +1,6 @@
 //! Fetches the blocks of a bundle, from servers or from a stick, without deciding whether to trust it.
 //!
-//! An [`HttpClient`] sends requests within limits, a [`Source`] is one file at several [`update::Place`]s, [`Blocks`]
+//! An [`HttpClient`] sends requests within limits, a [`BundleSource`] is one file at several [`update::Place`]s, [`Blocks`]
 //! are its blocks as they arrive, and a [`Spool`] stores them. [`download`] does all of that. Every wait is bounded,
 //! every block is verified by its hash in the signed index, and fetched blocks are kept after any failure.
 
@@ -33,5 +33,5 @@ pub use opened::Front;
 pub use pieces::{BlockOrder, Piece, Pieces};
 pub use room::free;
 pub use small::{small, try_small};
-pub use source::Source;
+pub use source::BundleSource;
 pub use spool::{Spool, sweep};

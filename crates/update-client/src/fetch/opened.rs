@@ -1,6 +1,6 @@
 //! The front of a bundle: its head, verified per place, and its index.
 
-use super::{FetchError, Source, source::Haste};
+use super::{BundleSource, FetchError, source::Haste};
 use base::error::{ErrorCode, ToolError};
 use update::bundle::{Envelope, Head};
 
@@ -15,12 +15,12 @@ pub struct Front {
     pub envelope: Envelope,
 }
 
-impl Source {
+impl BundleSource {
     /// Reads the head, and has `judge` verify the signatures and that it is the wanted release. A place whose bundle is
     /// refused is not used again; the next one is tried.
     ///
     /// # Errors
-    /// The error of `judge` for the last place, or those of [`Source::read`].
+    /// The error of `judge` for the last place, or those of [`BundleSource::read`].
     pub async fn open<T>(&self, judge: impl Fn(&Front) -> Result<T, ToolError>) -> Result<(Front, T), ToolError> {
         loop {
             let (bytes, turn) = self.head_at(FIRST).await?;
@@ -66,7 +66,7 @@ impl Source {
     /// blocks are.
     ///
     /// # Errors
-    /// The last error of `judge`, or those of [`Source::read`].
+    /// The last error of `judge`, or those of [`BundleSource::read`].
     pub async fn index<T>(
         &self,
         envelope: &Envelope,

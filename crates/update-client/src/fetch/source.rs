@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 use update::Place;
 use update::bundle::Digest;
 
-/// Maximum bytes of one [`Source::read`]: the largest index, and a head.
+/// Maximum bytes of one [`BundleSource::read`]: the largest index, and a head.
 const MOST: u64 = (16 << 20) + (256 << 10);
 
 /// Whether a caller waits for the answer.
@@ -46,7 +46,7 @@ const SOON: u32 = 2;
 
 /// A bundle at its places. The deadline starts when this is created.
 #[derive(Debug)]
-pub struct Source {
+pub struct BundleSource {
     pub(super) http: Arc<HttpClient>,
     route: Mutex<Route>,
     /// The length of the file's beginning and its SHA-256, to recognise it when its tag has changed.
@@ -55,7 +55,7 @@ pub struct Source {
     fetched: AtomicU64,
 }
 
-impl Source {
+impl BundleSource {
     /// `places` are tried in this order.
     pub fn new(http: Arc<HttpClient>, places: Vec<Place>) -> Arc<Self> {
         let deadline = Instant::now() + http.limits.deadline;
@@ -215,7 +215,7 @@ impl Source {
 }
 
 impl Next {
-    async fn wait(self, source: &Source, turn: &Turn, haste: Haste) -> Result<(), ToolError> {
+    async fn wait(self, source: &BundleSource, turn: &Turn, haste: Haste) -> Result<(), ToolError> {
         let mut next = self;
         loop {
             match next {

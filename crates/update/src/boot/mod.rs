@@ -14,7 +14,7 @@ pub mod tryboot;
 pub mod uboot;
 mod witness;
 
-pub use choose::{Wanted, of_machine};
+pub use choose::{FlowSetting, of_machine};
 pub use custom::Custom;
 pub use erase::erase;
 pub use evidence::{Evidence, ResetCause, Tries};

@@ -7,8 +7,8 @@ use super::{
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// The source of an image.
-pub trait Source: Read + Seek {}
-impl<T: Read + Seek> Source for T {}
+pub trait ImageSource: Read + Seek {}
+impl<T: Read + Seek> ImageSource for T {}
 
 /// The content of a bundle: the manifest's fields, except for those that follow from the images.
 #[derive(Clone, Debug)]
@@ -55,13 +55,13 @@ pub struct Built {
 /// and errors of reading and writing. `out` is then not a bundle.
 pub fn build<'s, S: Read + Write + Seek>(
     plan: &Plan,
-    root: &'s mut dyn Source,
-    boot: &'s mut dyn Source,
+    root: &'s mut dyn ImageSource,
+    boot: &'s mut dyn ImageSource,
     spool: &mut S,
     out: &mut dyn Write,
 ) -> Result<Built, BundleError> {
     let mut manifest = plan.manifest();
-    for (image, source) in manifest.images.iter_mut().zip([&mut *root, &mut *boot] as [&mut dyn Source; 2]) {
+    for (image, source) in manifest.images.iter_mut().zip([&mut *root, &mut *boot] as [&mut dyn ImageSource; 2]) {
         image.size = source.seek(SeekFrom::End(0)).map_err(|error| BundleError::io(name(image.kind), &error))?;
     }
     let blocks: u64 = manifest.images.iter().map(Image::blocks).sum();
@@ -100,7 +100,7 @@ pub fn build<'s, S: Read + Write + Seek>(
 fn pack<S: Write>(
     image: &mut Image,
     level: i32,
-    source: &mut dyn Source,
+    source: &mut dyn ImageSource,
     spool: &mut S,
     index: &mut Vec<u8>,
 ) -> Result<(u64, u32), BundleError> {

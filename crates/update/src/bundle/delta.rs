@@ -1,7 +1,7 @@
 //! The part of a new image that a device with the old one must fetch.
 
 use super::{
-    Block, BundleError, Digest, ImageKind, Index, Source,
+    Block, BundleError, Digest, ImageKind, ImageSource, Index,
     frame::Packer,
     tree::{Hasher, Layout, SALT},
 };
@@ -45,8 +45,8 @@ impl Delta {
 /// # Errors
 /// [`BundleError::Io`].
 pub fn between_images(
-    old: &mut dyn Source,
-    new: &mut dyn Source,
+    old: &mut dyn ImageSource,
+    new: &mut dyn ImageSource,
     block_size: u32,
     level: i32,
 ) -> Result<Delta, BundleError> {
@@ -129,7 +129,7 @@ impl Tree {
 }
 
 fn each(
-    source: &mut dyn Source,
+    source: &mut dyn ImageSource,
     block_size: u32,
     name: &str,
     seen: &mut dyn FnMut(&[u8]) -> Result<(), BundleError>,

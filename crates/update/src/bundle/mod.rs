@@ -19,7 +19,7 @@ mod strict;
 pub mod tree;
 mod words;
 
-pub use build::{Built, Plan, Source, build};
+pub use build::{Built, ImageSource, Plan, build};
 pub use digest::Digest;
 pub use envelope::{Envelope, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, SIGNATURES_SIZE};
 pub use fault::BundleError;

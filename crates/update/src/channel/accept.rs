@@ -21,7 +21,7 @@ pub struct Accepted {
 
 /// What an index must match.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct IndexCriteria<'a> {
     pub product: &'a str,
     pub channel: &'a str,
     /// The newest index accepted so far; ignored if it is of another product or channel.
@@ -40,7 +40,7 @@ pub struct Wanted<'a> {
 /// `verification_failed` for a bad or missing signature, another product or channel, an index from the future, one
 /// older than what any current key has signed (a replay) or a different one with the same number; `failed_precondition`
 /// when it (a freeze) or the root of trust has expired.
-pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accepted, ToolError> {
+pub fn accept(bytes: &[u8], roots: &Roots, wanted: &IndexCriteria<'_>) -> Result<Accepted, ToolError> {
     let signed = Signed::parse(bytes, Purpose::Channel)?;
     let text = &signed.text;
     let signers = roots.verify_channel(text, &signed.signatures)?;

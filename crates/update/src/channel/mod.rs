@@ -13,7 +13,7 @@ mod publish;
 mod seen;
 mod tree;
 
-pub use accept::{Accepted, Wanted, accept};
+pub use accept::{Accepted, IndexCriteria, accept};
 pub use choose::{Choice, Why, choose};
 pub use contract::values::window;
 pub use device::{Device, DeviceId};

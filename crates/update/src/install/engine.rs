@@ -7,7 +7,7 @@
 
 use super::{
     finale::{Finale, head_bytes, zero_head},
-    frame::{Armed, Progress, Wanted},
+    frame::{Armed, NeededBlocks, Progress},
     hooks::{Point, Watch},
     plan::{Head, Plan, Sides, Way, fill_from, is},
     record::Record,
@@ -80,7 +80,7 @@ pub enum Finish {
     /// The slot is armed.
     Armed(Armed),
     /// These blocks are missing: send them, then finish again.
-    More(Wanted),
+    More(NeededBlocks),
 }
 
 impl Engine {
@@ -141,7 +141,7 @@ impl Engine {
     }
 
     /// The blocks that have to be sent.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> NeededBlocks {
         self.plan.wanted()
     }
 

@@ -15,7 +15,7 @@ mod writer;
 
 pub use engine::{Engine, Finish, Site};
 pub use finale::zero_head;
-pub use frame::{Armed, Progress, Wanted};
+pub use frame::{Armed, NeededBlocks, Progress};
 pub use judge::Machine;
 pub use judged::Judged;
 pub use record::Record;

@@ -1,7 +1,7 @@
 //! The source of each block, by comparing target, running slot and index. Writes nothing.
 
 use super::{
-    frame::{Progress, Wanted},
+    frame::{NeededBlocks, Progress},
     hooks::{Point, Watch},
     writer::{Target, card},
 };
@@ -228,8 +228,8 @@ impl Plan {
     }
 
     /// The blocks that have to be sent.
-    pub fn wanted(&self) -> Wanted {
-        let mut wanted = Wanted::none(self.ways.len() as u32);
+    pub fn wanted(&self) -> NeededBlocks {
+        let mut wanted = NeededBlocks::none(self.ways.len() as u32);
         for (n, way) in (0..).zip(&self.ways) {
             wanted.set(n, *way == Way::Send);
         }

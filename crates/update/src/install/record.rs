@@ -2,7 +2,7 @@
 
 use crate::{
     Slot,
-    slots::{self, Asked, Candidate, Ledger, Limits, State, Step},
+    slots::{self, Asked, Candidate, Ledger, Limits, StateRecord, Step},
     status::RestartPlan,
     trust::Release,
 };
@@ -33,7 +33,7 @@ impl Record {
     ///
     /// # Errors
     /// Those of the transition, and of the card.
-    pub fn step(&self, decide: impl FnOnce(&State) -> Result<Step, ToolError>) -> Result<(), ToolError> {
+    pub fn step(&self, decide: impl FnOnce(&StateRecord) -> Result<Step, ToolError>) -> Result<(), ToolError> {
         let mut ledger = self.ledger();
         let step = decide(ledger.state())?;
         ledger.perform(&step)
@@ -54,7 +54,7 @@ impl Record {
     }
 
     /// Whether it resumes an interrupted install.
-    pub fn resumes(&self, state: &State, release: &Release) -> bool {
+    pub fn resumes(&self, state: &StateRecord, release: &Release) -> bool {
         let writing = |stage| matches!(stage, slots::Stage::Writing | slots::Stage::Written | slots::Stage::Verified);
         state.update.as_ref().is_some_and(|update| update.manifest == Some(release.digest) && writing(update.stage))
     }

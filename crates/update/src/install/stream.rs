@@ -1,7 +1,7 @@
 //! The server's and the console's end of an install stream: sends head, index and blocks. The agent decides.
 
 use super::{
-    frame::{self, Armed, HEADER, Kind, MAX_INDEX_PIECE, Progress, Wanted, broken},
+    frame::{self, Armed, FrameKind, HEADER, MAX_INDEX_PIECE, NeededBlocks, Progress, broken},
     judged::Judged,
 };
 use base::error::{ErrorCode, ToolError, WireError};
@@ -33,7 +33,7 @@ pub struct Install {
 #[derive(Debug)]
 enum Answer {
     Judged(Judged),
-    Wanted(Wanted),
+    Wanted(NeededBlocks),
     Armed(Armed),
 }
 
@@ -43,7 +43,7 @@ pub enum Finished {
     /// Everything is written and read back; the slot is armed.
     Armed(Armed),
     /// These blocks have to be sent as well (a copy on the card had rotted); then finish again.
-    More(Wanted),
+    More(NeededBlocks),
 }
 
 impl Install {
@@ -58,7 +58,7 @@ impl Install {
         let (tell, progress) = watch::channel(None);
         let reader = base::task::spawn(listen(reader, say, tell)).abort_handle();
         let mut install = Self { writer, answers, early: None, progress, reader };
-        install.send(Kind::Head, &[head]).await?;
+        install.send(FrameKind::Head, &[head]).await?;
         match install.answer().await? {
             Answer::Judged(judged) => Ok((install, judged)),
             _ => Err(out_of_turn()),
@@ -76,13 +76,13 @@ impl Install {
     /// The agent's refusal; `unavailable` when it is gone. The same for all methods below.
     pub async fn index(&mut self, bytes: &[u8]) -> Result<(), ToolError> {
         for piece in bytes.chunks(MAX_INDEX_PIECE) {
-            self.send(Kind::Index, &[piece]).await?;
+            self.send(FrameKind::Index, &[piece]).await?;
         }
         Ok(())
     }
 
     /// Waits, after the whole index, for the blocks that the agent needs. It has written nothing yet.
-    pub async fn wanted(&mut self) -> Result<Wanted, ToolError> {
+    pub async fn wanted(&mut self) -> Result<NeededBlocks, ToolError> {
         match self.answer().await? {
             Answer::Wanted(wanted) => Ok(wanted),
             _ => Err(out_of_turn()),
@@ -91,12 +91,12 @@ impl Install {
 
     /// Sends block `n` as it is stored in the bundle. In any order; ascending is the fastest.
     pub async fn block(&mut self, n: u32, stored: &[u8]) -> Result<(), ToolError> {
-        self.send(Kind::Block, &[&n.to_le_bytes(), stored]).await
+        self.send(FrameKind::Block, &[&n.to_le_bytes(), stored]).await
     }
 
     /// Marks all wanted blocks as sent, and waits until they are written, read back and armed.
     pub async fn finish(&mut self) -> Result<Finished, ToolError> {
-        self.send(Kind::Finish, &[]).await?;
+        self.send(FrameKind::Finish, &[]).await?;
         match self.answer().await? {
             Answer::Armed(armed) => Ok(Finished::Armed(armed)),
             Answer::Wanted(wanted) => Ok(Finished::More(wanted)),
@@ -106,7 +106,7 @@ impl Install {
 
     /// Cancels, and waits until the agent has closed the target. What is written stays, to be resumed.
     pub async fn cancel(mut self) -> Result<(), ToolError> {
-        self.send(Kind::Cancel, &[]).await?;
+        self.send(FrameKind::Cancel, &[]).await?;
         // The agent closes the stream when all queued blocks are on the card.
         let ended = async { while let Some(Ok(_)) = self.answers.recv().await {} };
         tokio::time::timeout(SILENCE, ended).await.map_err(|_| {
@@ -115,7 +115,7 @@ impl Install {
         })
     }
 
-    async fn send(&mut self, kind: Kind, parts: &[&[u8]]) -> Result<(), ToolError> {
+    async fn send(&mut self, kind: FrameKind, parts: &[&[u8]]) -> Result<(), ToolError> {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
         // Reported here, as the caller's mistake, before the agent ends the stream for it.
         if length > kind.bound() {
@@ -216,10 +216,10 @@ async fn hear(
     from.read_exact(payload).await.map_err(|error| broken(&error))?;
     let garbled = |error: serde_json::Error| ToolError::internal(format!("a frame of the agent's: {error}"));
     match kind {
-        Kind::Wanted => Ok(Some(Answer::Wanted(Wanted::from_bytes(payload)))),
-        Kind::Judged => Ok(Some(Answer::Judged(serde_json::from_slice(payload).map_err(garbled)?))),
-        Kind::Armed => Ok(Some(Answer::Armed(serde_json::from_slice(payload).map_err(garbled)?))),
-        Kind::Failed => Err(serde_json::from_slice::<WireError>(payload).map_err(garbled)?.into()),
+        FrameKind::Wanted => Ok(Some(Answer::Wanted(NeededBlocks::from_bytes(payload)))),
+        FrameKind::Judged => Ok(Some(Answer::Judged(serde_json::from_slice(payload).map_err(garbled)?))),
+        FrameKind::Armed => Ok(Some(Answer::Armed(serde_json::from_slice(payload).map_err(garbled)?))),
+        FrameKind::Failed => Err(serde_json::from_slice::<WireError>(payload).map_err(garbled)?.into()),
         _ => {
             tell.send_replace(Some(serde_json::from_slice(payload).map_err(garbled)?));
             Ok(None)

@@ -1,6 +1,6 @@
 //! The effects of a healthy boot outside of a trial.
 
-use super::{Act, Standing, State, Step, effects::good, trial::finish};
+use super::{Act, Standing, StateRecord, Step, effects::good, trial::finish};
 use crate::{Slot, boot::Evidence, status::SlotState};
 use base::error::ToolError;
 
@@ -11,7 +11,7 @@ use base::error::ToolError;
 /// # Errors
 /// `failed_precondition` in a trial (see [`super::commit`]), and where no slot may be made the default.
 pub fn healthy(
-    state: &State,
+    state: &StateRecord,
     seen: &Evidence,
     standing: &Standing,
     by_person: bool,
@@ -39,7 +39,7 @@ pub fn healthy(
 }
 
 /// Makes the running slot the default, then records that.
-fn walked(state: &State, seen: &Evidence, running: Slot, now_ms: i64) -> Step {
+fn walked(state: &StateRecord, seen: &Evidence, running: Slot, now_ms: i64) -> Step {
     let ours = state.update.as_ref().is_some_and(|update| update.target == running);
     let step =
         if ours { finish(state, now_ms) } else { Step { after: vec![Act::ClearCount], ..Step::to(state.clone()) } };

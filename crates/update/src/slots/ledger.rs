@@ -1,6 +1,6 @@
 //! The record together with the card: performs steps, and caches the record.
 
-use super::{Case, Settled, Standing, State, Step, Store, counter, perform, settle};
+use super::{Case, Settled, Standing, StateRecord, Step, Store, counter, perform, settle};
 use crate::{
     boot::{BootFlow, Evidence},
     disk::Disk,
@@ -14,7 +14,7 @@ pub struct Ledger {
     disk: Arc<dyn Disk>,
     flow: Arc<dyn BootFlow>,
     store: Store,
-    state: State,
+    state: StateRecord,
     faults: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl Ledger {
     }
 
     /// The current record.
-    pub const fn state(&self) -> &State {
+    pub const fn state(&self) -> &StateRecord {
         &self.state
     }
     /// Problems found when the record was opened: torn copies, boots that were not found healthy.
@@ -65,7 +65,7 @@ impl Ledger {
     pub fn perform(&mut self, step: &Step) -> Result<(), ToolError> {
         let done = perform(&*self.disk, &*self.flow, &mut self.store, step);
         match (&done, &step.state) {
-            (Ok(()), Some(state)) => self.state = State { lost: false, ..state.clone() },
+            (Ok(()), Some(state)) => self.state = StateRecord { lost: false, ..state.clone() },
             (Ok(()), None) => {}
             (Err(_), _) => self.read_again(),
         }
@@ -76,7 +76,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of [`Store::save_again`]; the record is then read again.
-    pub fn save_again(&mut self, same: impl FnOnce(&State, &State) -> bool) -> Result<(), ToolError> {
+    pub fn save_again(&mut self, same: impl FnOnce(&StateRecord, &StateRecord) -> bool) -> Result<(), ToolError> {
         let saved = self.store.save_again(&*self.disk, &self.state, |other| same(&self.state, other));
         if saved.is_err() {
             self.read_again();

@@ -6,7 +6,7 @@
 //! and length as little-endian u64, the SHA-256 of those 16 bytes and the JSON, then the JSON, then zeros to the next
 //! 4096 bytes.
 
-use super::State;
+use super::StateRecord;
 use crate::disk::{Access, Area, Device, Disk};
 use base::error::ToolError;
 use std::io;
@@ -30,7 +30,7 @@ pub struct Store {
 #[derive(Debug)]
 pub struct Opened {
     pub store: Store,
-    pub state: State,
+    pub state: StateRecord,
     /// Problems for people: torn copies, fields of a newer version. None for an empty area, which is a card from the
     /// factory.
     pub faults: Vec<String>,
@@ -79,11 +79,11 @@ impl Store {
             }
             return Ok(Opened {
                 store: Self { sequence: 0, older: 0 },
-                state: State { lost, ..State::default() },
+                state: StateRecord { lost, ..StateRecord::default() },
                 faults,
             });
         };
-        let (state, told) = State::from_json(&json);
+        let (state, told) = StateRecord::from_json(&json);
         faults.extend(told);
         Ok(Opened { store: Self { sequence, older: 1 - copy }, state, faults })
     }
@@ -93,7 +93,7 @@ impl Store {
     /// # Errors
     /// `resource_exhausted` when it does not fit, `unavailable` when the card fails, `verification_failed` when it
     /// reads back something else. The newer copy is unchanged and still counts; the next write goes to the same place.
-    pub fn save(&mut self, disk: &dyn Disk, state: &State) -> Result<(), ToolError> {
+    pub fn save(&mut self, disk: &dyn Disk, state: &StateRecord) -> Result<(), ToolError> {
         let device = disk.open(Area::AgentState, Access::Shared)?;
         let quarter = device.size() / 4;
         let record = encode(self.sequence + 1, &state.to_json());
@@ -135,12 +135,12 @@ impl Store {
     pub fn save_again(
         &mut self,
         disk: &dyn Disk,
-        state: &State,
-        same: impl FnOnce(&State) -> bool,
+        state: &StateRecord,
+        same: impl FnOnce(&StateRecord) -> bool,
     ) -> Result<bool, ToolError> {
         let other = read(&*disk.open(Area::AgentState, Access::Read)?, self.older);
         if let Ok(Copy::Whole { json, .. }) = other
-            && same(&State::from_json(&json).0)
+            && same(&StateRecord::from_json(&json).0)
         {
             return Ok(false);
         }

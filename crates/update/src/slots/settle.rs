@@ -2,7 +2,7 @@
 //! standing.
 
 use super::{
-    Act, MOST_ARMINGS, Stage, State, Step, Trial, Verdict,
+    Act, MOST_ARMINGS, Stage, StateRecord, Step, Trial, Verdict,
     effects::{arm_again, cause, give_up, good, remember_trial},
     last_words::{hear, of_trial},
     table::{self, Case, View},
@@ -61,7 +61,7 @@ pub struct Settled {
 
 /// Decides by the table of docs/update.md. Call it once at each start of the agent, before anything else. Performing
 /// the step and calling it again gives the same standing.
-pub fn settle(state: &State, seen: &Evidence, here: &Here) -> Settled {
+pub fn settle(state: &StateRecord, seen: &Evidence, here: &Here) -> Settled {
     let view = View::of(state, seen);
     let case = table::row(view).map_or(Case::Elsewhere, |row| row.case);
     let mut next = state.clone();
@@ -76,7 +76,7 @@ pub fn settle(state: &State, seen: &Evidence, here: &Here) -> Settled {
     Settled { case, step, standing }
 }
 
-fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+fn decide(case: Case, mut next: StateRecord, seen: &Evidence, here: &Here) -> (Step, Standing) {
     let target = next.update.as_ref().map_or(Slot::A, |update| update.target);
     let old = target.other();
     let back = |seen: &Evidence| if seen.default == Some(old) { vec![] } else { vec![Act::Default(old)] };
@@ -155,12 +155,12 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
 }
 
 /// How often the target was started.
-fn times(state: &State) -> u8 {
+fn times(state: &StateRecord) -> u8 {
     state.update.as_ref().map_or(0, |update| u8::try_from(update.trials.len()).unwrap_or(u8::MAX))
 }
 
 /// Begins a trial that may be committed.
-fn begins(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+fn begins(mut next: StateRecord, seen: &Evidence, here: &Here) -> (Step, Standing) {
     let known = next.update.as_ref().is_some_and(|update| update.trials.last() == seen.boot_id.as_ref());
     if !known && times(&next) >= MOST_ARMINGS {
         return condemned(next, seen, &format!("it was started {MOST_ARMINGS} times already"));
@@ -181,7 +181,7 @@ fn begins(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
 }
 
 /// The trial runs, unless it was marked as failed.
-fn trial(next: State, seen: &Evidence) -> (Step, Standing) {
+fn trial(next: StateRecord, seen: &Evidence) -> (Step, Standing) {
     let Some(update) = &next.update else { return (Step::default(), Standing::Normal) };
     let standing = match &update.verdict {
         Some(verdict) => Standing::Restart(verdict.reason.clone()),
@@ -190,7 +190,7 @@ fn trial(next: State, seen: &Evidence) -> (Step, Standing) {
     (Step::to(next), standing)
 }
 
-fn condemned(mut next: State, seen: &Evidence, reason: &str) -> (Step, Standing) {
+fn condemned(mut next: StateRecord, seen: &Evidence, reason: &str) -> (Step, Standing) {
     remember_trial(&mut next, seen);
     if let Some(update) = &mut next.update {
         update.stage = Stage::Trial;
@@ -200,7 +200,7 @@ fn condemned(mut next: State, seen: &Evidence, reason: &str) -> (Step, Standing)
     (Step::to(next), Standing::Restart(reason.into()))
 }
 
-fn rolled_back(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+fn rolled_back(mut next: StateRecord, seen: &Evidence, here: &Here) -> (Step, Standing) {
     let (reset, why) = cause(&next, seen);
     let words = of_trial(next.update.as_ref(), seen);
     let Some(update) = &mut next.update else { return (Step::default(), Standing::Normal) };
@@ -223,7 +223,7 @@ fn standing_of(step: Step) -> (Step, Standing) {
     (step, if armed { Standing::Armed } else { Standing::Normal })
 }
 
-fn tell(state: &mut State, reset: &str, log_tail: Option<String>) {
+fn tell(state: &mut StateRecord, reset: &str, log_tail: Option<String>) {
     if let Some(attempt) = &mut state.last_attempt {
         attempt.reset_cause = Some(bounded(reset));
         attempt.log_tail = log_tail.or_else(|| attempt.log_tail.take());
@@ -231,7 +231,7 @@ fn tell(state: &mut State, reset: &str, log_tail: Option<String>) {
 }
 
 /// The running image states its own version; a different recorded one was of another image.
-fn learn(state: &mut State, running: Slot, here: &Here) {
+fn learn(state: &mut StateRecord, running: Slot, here: &Here) {
     let record = state.slots.of_mut(running);
     if here.version.is_some() && record.version != here.version {
         record.version.clone_from(&here.version);
@@ -242,7 +242,7 @@ fn learn(state: &mut State, running: Slot, here: &Here) {
 
 /// A slot that must not be started, but was left bootable by a power cut: its head is zeroed now, provided that the
 /// default is another slot.
-fn bar(step: &mut Step, state: &State, seen: &Evidence, standing: &Standing) {
+fn bar(step: &mut Step, state: &StateRecord, seen: &Evidence, standing: &Standing) {
     let Some(running) = seen.running() else { return };
     let other = running.other();
     let settled = step.state.as_ref().unwrap_or(state);

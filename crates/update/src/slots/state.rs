@@ -1,4 +1,4 @@
-//! The record. Every struct keeps fields that it does not know ([`State::more`] and similar), so that a newer version
+//! The record. Every struct keeps fields that it does not know ([`StateRecord::more`] and similar), so that a newer version
 //! finds its own again.
 
 use crate::{
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// All state that must survive the loss of the data partition. Written as a whole, by [`super::Store`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
+pub struct StateRecord {
     pub slots: Slots,
     /// The update that is neither committed nor given up.
     pub update: Option<Pending>,
@@ -25,7 +25,7 @@ pub struct State {
     pub committed_time: u64,
     /// Raised by earlier versions when an install began, so it may lie in the future. Written for them, never read.
     pub time_floor: u64,
-    /// Versions that are not installed again automatically; the newest last, at most [`State::MOST_BLOCKED`].
+    /// Versions that are not installed again automatically; the newest last, at most [`StateRecord::MOST_BLOCKED`].
     pub blocked: Vec<Blocked>,
     /// The boot that ended, or is about to end, with a requested restart.
     pub orderly: Option<Orderly>,
@@ -47,7 +47,7 @@ pub struct State {
     pub attempt_more: Map<String, Value>,
 }
 
-impl State {
+impl StateRecord {
     /// Limit of remembered blocked versions.
     pub const MOST_BLOCKED: usize = 32;
 
@@ -150,7 +150,7 @@ pub enum Stage {
 /// Why a slot is on trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum TrialKind {
     #[default]
     Install,
     /// A rollback to the other slot's version, which was good before.
@@ -161,7 +161,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: TrialKind,
     /// `None` for a rollback to a factory image.
     pub manifest: Option<Digest>,
     pub version: String,

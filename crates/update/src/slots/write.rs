@@ -1,6 +1,6 @@
 //! Steps 3 to 6: while blocks are written. Each transition is one write.
 
-use super::{Act, Asked, Candidate, Kind, Limits, Pending, Stage, State, Step, admit::admit, limits};
+use super::{Act, Asked, Candidate, Limits, Pending, Stage, StateRecord, Step, TrialKind, admit::admit, limits};
 use crate::{
     Slot,
     status::{Attempt, Phase, RestartPlan, SlotState},
@@ -17,7 +17,7 @@ const LONGEST_REASON: usize = 1024;
 ///
 /// # Errors
 /// Those of [`admit`].
-pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
+pub fn begin_writing(state: &StateRecord, asked: &Asked) -> Result<Step, ToolError> {
     let &Asked { candidate, limits, now_ms, .. } = asked;
     let resumed = resumes(state, candidate);
     // Resuming does not count as another install.
@@ -54,7 +54,7 @@ pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
     let armings =
         state.update.as_ref().filter(|update| update.manifest == Some(candidate.manifest)).map_or(0, |was| was.armings);
     next.update = Some(Pending {
-        kind: Kind::Install,
+        kind: TrialKind::Install,
         manifest: Some(candidate.manifest),
         version: candidate.version.clone(),
         counter: candidate.counter,
@@ -78,7 +78,7 @@ pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
 }
 
 /// Whether it resumes the interrupted update.
-fn resumes(state: &State, candidate: &Candidate) -> bool {
+fn resumes(state: &StateRecord, candidate: &Candidate) -> bool {
     let writing = |stage| matches!(stage, Stage::Writing | Stage::Written | Stage::Verified);
     state.update.as_ref().is_some_and(|update| update.manifest == Some(candidate.manifest) && writing(update.stage))
 }
@@ -87,7 +87,7 @@ fn resumes(state: &State, candidate: &Candidate) -> bool {
 ///
 /// # Errors
 /// `failed_precondition` unless blocks are being written.
-pub fn checkpoint(state: &State, done: u64) -> Result<Step, ToolError> {
+pub fn checkpoint(state: &StateRecord, done: u64) -> Result<Step, ToolError> {
     stage(state, &[Stage::Writing], |update| update.done = done)
 }
 
@@ -95,7 +95,7 @@ pub fn checkpoint(state: &State, done: u64) -> Result<Step, ToolError> {
 ///
 /// # Errors
 /// `failed_precondition` unless blocks were being written.
-pub fn written(state: &State) -> Result<Step, ToolError> {
+pub fn written(state: &StateRecord) -> Result<Step, ToolError> {
     let mut next = stage(state, &[Stage::Writing, Stage::Written], |update| update.stage = Stage::Written)?;
     next.state.iter_mut().for_each(|state| set_phase(state, Phase::Verifying));
     Ok(next)
@@ -105,7 +105,7 @@ pub fn written(state: &State) -> Result<Step, ToolError> {
 ///
 /// # Errors
 /// `failed_precondition` unless everything was written.
-pub fn verified(state: &State) -> Result<Step, ToolError> {
+pub fn verified(state: &StateRecord) -> Result<Step, ToolError> {
     stage(state, &[Stage::Written, Stage::Verified], |update| update.stage = Stage::Verified)
 }
 
@@ -114,7 +114,7 @@ pub fn verified(state: &State) -> Result<Step, ToolError> {
 ///
 /// # Errors
 /// `failed_precondition` once the update was armed.
-pub fn failed(state: &State, target: Slot, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
+pub fn failed(state: &StateRecord, target: Slot, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
     at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?;
     let mut next = state.clone();
     next.update = None;
@@ -127,7 +127,7 @@ pub fn failed(state: &State, target: Slot, reason: &str, now_ms: i64) -> Result<
 }
 
 /// The pending update, if it is in one of the stages `from`.
-pub(super) fn at<'a>(state: &'a State, from: &[Stage]) -> Result<&'a Pending, ToolError> {
+pub(super) fn at<'a>(state: &'a StateRecord, from: &[Stage]) -> Result<&'a Pending, ToolError> {
     let what = match &state.update {
         Some(update) if from.contains(&update.stage) => return Ok(update),
         Some(update) => format!("version {} is at another step ({:?})", update.version, update.stage),
@@ -137,20 +137,20 @@ pub(super) fn at<'a>(state: &'a State, from: &[Stage]) -> Result<&'a Pending, To
 }
 
 /// Changes the pending update, if it is in one of the stages `from`.
-pub(super) fn stage(state: &State, from: &[Stage], change: impl FnOnce(&mut Pending)) -> Result<Step, ToolError> {
+pub(super) fn stage(state: &StateRecord, from: &[Stage], change: impl FnOnce(&mut Pending)) -> Result<Step, ToolError> {
     let mut update = at(state, from)?.clone();
     change(&mut update);
-    Ok(Step::to(State { update: Some(update), ..state.clone() }))
+    Ok(Step::to(StateRecord { update: Some(update), ..state.clone() }))
 }
 
-pub(super) fn set_phase(state: &mut State, phase: Phase) {
+pub(super) fn set_phase(state: &mut StateRecord, phase: Phase) {
     if let Some(attempt) = &mut state.last_attempt {
         attempt.phase = phase;
     }
 }
 
 /// Ends the attempt with this reason (empty on success).
-pub(super) fn end_attempt(state: &mut State, phase: Phase, reason: &str, now_ms: i64) {
+pub(super) fn end_attempt(state: &mut StateRecord, phase: Phase, reason: &str, now_ms: i64) {
     if let Some(attempt) = &mut state.last_attempt {
         attempt.phase = phase;
         attempt.reason = bounded(reason);

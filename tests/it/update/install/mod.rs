@@ -17,7 +17,7 @@ use ::update::{
         judge,
     },
     simulated::{self, Board, Chain, Simulated},
-    slots::{self, Here, Ledger, Limits, Settled, Standing, State, clock::floor},
+    slots::{self, Here, Ledger, Limits, Settled, Standing, StateRecord, clock::floor},
 };
 use base::error::ToolError;
 use std::{
@@ -108,7 +108,7 @@ impl Pi {
         }
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> StateRecord {
         self.ledger.lock().unwrap().state().clone()
     }
 

@@ -2,7 +2,7 @@
 //! was cut short.
 
 use super::*;
-use ::update::{bundle::ImageKind, disk::Event, install::Wanted};
+use ::update::{bundle::ImageKind, disk::Event, install::NeededBlocks};
 
 /// Root images that differ in some blocks only.
 fn two_roots() -> (Vec<u8>, Vec<u8>) {
@@ -149,6 +149,6 @@ fn a_server_that_never_sends_what_is_missing_is_given_up() {
     assert!(error.message.contains("missing"), "{error}");
     assert_eq!(pi.start(ResetCause::PowerOn).standing, Standing::Interrupted);
     assert_eq!(pi.running(), Some(Slot::A));
-    let none: Wanted = Wanted::none(3);
+    let none: NeededBlocks = NeededBlocks::none(3);
     assert!(none.is_empty());
 }

@@ -12,7 +12,7 @@ use ::update::{
     disk::{Access, Area, Disk},
     firmware::Outcome,
     simulated::Chain,
-    slots::{self, Here, Ledger, MOST_ARMINGS, Stage, Standing, State as Record},
+    slots::{self, Here, Ledger, MOST_ARMINGS, Stage, Standing, StateRecord},
     status::{Attempt, Phase, SlotState},
 };
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -176,7 +176,7 @@ impl Judge {
 }
 
 /// The record and what happened do not contradict each other.
-fn explained(state: &Record, running: Slot, standing: &Standing, bounds: &Bounds) -> Result<(), String> {
+fn explained(state: &StateRecord, running: Slot, standing: &Standing, bounds: &Bounds) -> Result<(), String> {
     let say = |why: &str| Err(format!("{why}: {state:?}"));
     if !(bounds.floors.0..=bounds.floors.1).contains(&state.counter_floor) {
         return say(&format!("the floor is not within {:?}", bounds.floors));

@@ -12,7 +12,7 @@ use ::update::{
     firmware::Outcome,
     install::{Engine, Finish, Record, Site, hooks::Unwatched},
     simulated::{Chain, areas, boot_image, factory},
-    slots::{self, Here, Ledger, Limits, Settled, Standing, State, Step},
+    slots::{self, Here, Ledger, Limits, Settled, Standing, StateRecord, Step},
     status::Attempt,
 };
 use base::error::ToolError;
@@ -109,7 +109,7 @@ impl Life {
         });
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> StateRecord {
         self.ledger.lock().unwrap().state().clone()
     }
 
@@ -117,7 +117,7 @@ impl Life {
         self.flow.evidence().running().expect("a slot runs")
     }
 
-    fn does(&mut self, what: &str, decide: impl FnOnce(&State, &Settled) -> Result<Step, ToolError>) {
+    fn does(&mut self, what: &str, decide: impl FnOnce(&StateRecord, &Settled) -> Result<Step, ToolError>) {
         let step = decide(&self.state(), &self.settled).unwrap();
         self.ledger.lock().unwrap().perform(&step).unwrap();
         self.mark(what);

@@ -9,7 +9,7 @@ mod overlay;
 
 use ::update::{
     Slot,
-    boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::State},
+    boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::UbootState},
     bundle::Digest,
     disk::{self, Access, Area, Disk, Layout, MemoryDisk},
     firmware::Generation,
@@ -325,7 +325,7 @@ fn one_that_arms_before_it_writes_is_found_out() {
     for quarter in 1..3 {
         early.write(place(Area::AgentState) + quarter * 16 * KIB, &[7; 512]).flush();
     }
-    let armed = State { seq: 3, first: Slot::B, left: Tries { a: 3, b: 1 } };
+    let armed = UbootState { seq: 3, first: Slot::B, left: Tries { a: 3, b: 1 } };
     early.write(place(Area::UbootCopy(0)), &armed.encode()).flush();
     early.write(place(Area::Root(Slot::B)), &[2; 4096]).flush();
     let counts = bench.cut(early.bytes(), Chain::Uboot, false);

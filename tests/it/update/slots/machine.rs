@@ -7,7 +7,7 @@ use ::update::{
     bundle::Digest,
     disk::{Access, Area, Disk, MemoryDisk},
     simulated::{Board, Chain, Simulated, boot_image},
-    slots::{self, Asked, Candidate, Case, Here, Ledger, Limits, Settled, Standing, State, Step},
+    slots::{self, Asked, Candidate, Case, Here, Ledger, Limits, Settled, Standing, StateRecord, Step},
 };
 use base::error::ToolError;
 use std::sync::{
@@ -62,7 +62,7 @@ impl Machine {
         machine
     }
 
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &StateRecord {
         self.ledger.state()
     }
     pub fn seen(&self) -> Evidence {

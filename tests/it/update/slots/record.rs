@@ -4,7 +4,7 @@ use super::machine::NOW;
 use ::update::{
     Slot,
     disk::{Access, Area, Disk, Event, MemoryDisk},
-    slots::{State, Store},
+    slots::{StateRecord, Store},
     status::{Attempt, Phase, SlotState},
 };
 use base::error::ErrorCode;
@@ -18,8 +18,8 @@ fn card() -> MemoryDisk {
     MemoryDisk::new([(Area::AgentState, SIZE)])
 }
 
-fn with_floor(floor: u64) -> State {
-    State { counter_floor: floor, ..State::default() }
+fn with_floor(floor: u64) -> StateRecord {
+    StateRecord { counter_floor: floor, ..StateRecord::default() }
 }
 
 fn saved(disk: &MemoryDisk, floors: &[u64]) -> Store {

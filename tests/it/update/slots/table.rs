@@ -5,7 +5,7 @@ use ::update::{
     boot::{Evidence, ResetCause, Tries},
     bundle::Digest,
     slots::{
-        Kind, Orderly, Pending, Stage, State,
+        Orderly, Pending, Stage, StateRecord, TrialKind,
         table::{ANY, Case, Row, Set, TABLE, View, flag, place, recorded, row, since},
     },
     status::SlotState,
@@ -89,14 +89,14 @@ fn evidence_and_record_are_seen_in_the_words_of_the_table() {
 }
 
 /// A record and evidence that show this view, with that slot as `T`.
-pub fn staged(view: View, target: Slot) -> (State, Evidence) {
+pub fn staged(view: View, target: Slot) -> (StateRecord, Evidence) {
     let slot = |place: Set| match place {
         place::T => Some(target),
         place::O => Some(target.other()),
         _ => None,
     };
     let boot = "this".to_owned();
-    let mut state = State::default();
+    let mut state = StateRecord::default();
     let stage = match view.recorded {
         recorded::WRITING => Some(Stage::Writing),
         recorded::ARMED => Some(Stage::Armed),
@@ -136,7 +136,7 @@ pub fn staged(view: View, target: Slot) -> (State, Evidence) {
 pub fn pending(stage: Stage, target: Slot, boot: &str) -> Pending {
     let trials = if matches!(stage, Stage::Writing | Stage::Armed) { vec![] } else { vec![boot.to_owned()] };
     let json = serde_json::json!({
-        "kind": Kind::Install, "manifest": Digest([7; 32]), "version": "2.0.0", "counter": 2, "target": target,
+        "kind": TrialKind::Install, "manifest": Digest([7; 32]), "version": "2.0.0", "counter": 2, "target": target,
         "stage": stage, "armings": 1, "armed_in": boot, "trials": trials,
     });
     serde_json::from_value(json).unwrap()
@@ -154,12 +154,12 @@ fn since_is_read_from_the_marker_the_reset_and_the_chains_own_count() {
         since: since::UNTRIED,
     };
     let (state, seen) = staged(view, Slot::B);
-    let asked = State {
+    let asked = StateRecord {
         orderly: Some(Orderly { boot_id: Some("earlier".into()), trial: true, reason: String::new() }),
         ..state.clone()
     };
     let elsewise =
-        State { orderly: asked.orderly.clone().map(|asked| Orderly { trial: false, ..asked }), ..state.clone() };
+        StateRecord { orderly: asked.orderly.clone().map(|asked| Orderly { trial: false, ..asked }), ..state.clone() };
     let reset = |reset| Evidence { reset, ..seen.clone() };
     let counts = |armed, b| Evidence { armed, tries: Some(Tries { a: 3, b }), reset: None, ..seen.clone() };
     let watchdog = Some(ResetCause::Watchdog);

@@ -5,7 +5,7 @@ use crate::{
     authorization::Authorization,
     context::Context,
     exec::{
-        Ending, Plan, Running, Started,
+        Ending, Plan, RunningCommand, Started,
         output::{Kept, Output, Stream},
     },
     log::OpLog,
@@ -13,7 +13,7 @@ use crate::{
     peer::Peer,
 };
 use base::{base64url, error::ToolError, redact};
-use contract::access::commands::{Wanted, judge};
+use contract::access::commands::{RequestedCommand, judge};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, io, time::Duration};
@@ -128,7 +128,7 @@ impl Operation for RunCommand {
     }
 }
 
-fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(Running<'a>, Plan), ToolError> {
+fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(RunningCommand<'a>, Plan), ToolError> {
     cx.policy().check(TOOL)?;
     let stdin = request.stdin.as_deref().map(|text| {
         base64url::decode(text).ok_or_else(|| ToolError::invalid("stdin is no base64url").with("parameter", "stdin"))
@@ -136,7 +136,7 @@ fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(Runnin
     let stdin = stdin.transpose()?;
     let allowed = judge(
         &cx.settings.exec,
-        &Wanted {
+        &RequestedCommand {
             command: &request.command,
             args: &request.args,
             cwd: request.cwd.as_deref(),
@@ -152,7 +152,7 @@ fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(Runnin
     Ok((seat, plan))
 }
 
-async fn attend(cx: &Context<'_>, plan: &Plan, seat: &Running<'_>) -> Result<CommandEnd, ToolError> {
+async fn attend(cx: &Context<'_>, plan: &Plan, seat: &RunningCommand<'_>) -> Result<CommandEnd, ToolError> {
     let (limit, began) = (cx.settings.exec.max_output_bytes, Instant::now());
     let Started { mut stdout, mut stderr, mut process } = cx.runner.start(plan).await?;
     let (mut out, mut err) = (Kept::new(limit), Kept::new(limit));

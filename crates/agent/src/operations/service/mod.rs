@@ -3,7 +3,7 @@
 mod control;
 mod enable;
 
-pub use control::{ControlRequest, ControlUnit, Controlled, State, WAIT};
+pub use control::{ControlRequest, ControlUnit, Controlled, ServiceState, WAIT};
 pub use enable::{EnableRequest, EnableUnit, Enabled};
 
 use crate::{

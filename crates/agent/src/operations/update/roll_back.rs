@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use update::{
     Slot,
-    slots::{self, Act, Stage, Standing, State, Step},
+    slots::{self, Act, Stage, Standing, StateRecord, Step},
     status::{Phase, SlotState},
 };
 
@@ -184,10 +184,10 @@ fn perform(
 }
 
 /// Forgets what is armed or half written. The running slot remains the default.
-fn forget(state: &State, reason: &str, now_ms: i64, by_itself: bool) -> Result<Step, ToolError> {
+fn forget(state: &StateRecord, reason: &str, now_ms: i64, by_itself: bool) -> Result<Step, ToolError> {
     let Some(update) = &state.update else { return Ok(Step::default()) };
     let mut next = state.clone();
-    if !by_itself && update.kind == slots::Kind::Install {
+    if !by_itself && update.kind == slots::TrialKind::Install {
         next.taken_back(update, reason);
     }
     if update.stage != Stage::Armed {
@@ -196,7 +196,7 @@ fn forget(state: &State, reason: &str, now_ms: i64, by_itself: bool) -> Result<S
     let (target, kind) = (update.target, update.kind);
     next.update = None;
     let record = next.slots.of_mut(target);
-    let back = kind == slots::Kind::Rollback;
+    let back = kind == slots::TrialKind::Rollback;
     // A slot armed for a rollback is as good as it was before.
     record.state = if back { SlotState::Good } else { SlotState::Bad };
     record.barred = !back;

@@ -8,7 +8,7 @@ use super::files::is_grantable;
 use crate::{
     config::{
         found::{Found, Written},
-        kind::{Complaint, Kind, KnownTools, meant},
+        kind::{Complaint, KnownTools, SettingKind, meant},
         table_setting::TableSetting,
         words::full_path,
     },
@@ -125,9 +125,9 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
                 "callers as the audit names them: \"token:NAME\", \"loopback\", \"stdio\", \"uid:1000\", \"jwt:NAME\"";
             texts(found, "tools.allow.for", hint, is_caller)
         }
-        ("pins", _) => Kind::Pins.check_field("tools.allow.pins", found, tools),
-        ("units", _) => Kind::Services.check_field("tools.allow.units", found, tools),
-        ("cameras", _) => Kind::Cameras.check_field("tools.allow.cameras", found, tools),
+        ("pins", _) => SettingKind::Pins.check_field("tools.allow.pins", found, tools),
+        ("units", _) => SettingKind::Services.check_field("tools.allow.units", found, tools),
+        ("cameras", _) => SettingKind::Cameras.check_field("tools.allow.cameras", found, tools),
         ("devices", _) => {
             let hint = "I2C devices as \"1:0x48\" or \"1:0x50-0x57\"";
             texts(found, "tools.allow.devices", hint, |text| device(text).is_some())

@@ -4,7 +4,7 @@ use crate::{
     config::{
         declare::section,
         key::InState,
-        kind::{Kind, count, seconds},
+        kind::{SettingKind, count, seconds},
     },
     values::{Level, Pin},
 };
@@ -19,13 +19,13 @@ section! {
         expire_seconds: u64 = 300, seconds(30, 3600), InState::Lower;
         /// Clients, by the name they give themselves, whose own dialogue counts as the person's answer. Some clients
         /// answer it by themselves, hence none.
-        elicitation_clients: Vec<String> = Vec::new(), Kind::Clients, InState::Never;
+        elicitation_clients: Vec<String> = Vec::new(), SettingKind::Clients, InState::Never;
         /// A button that approves the one call that waits when it is held for two seconds: its GPIO, or 0 for none. The
         /// agent alone has it, and no tool. Whoever can reach the button can approve, without a name in the record.
         button_pin: u8 = 0, count(0, 27), InState::Never;
         /// The level while it is pressed. `low`: a button to ground, with the pull-up inside the chip; `high`: one to
         /// 3.3 V.
-        button_active: Level = Level::Low, Kind::Choice(&["low", "high"]), InState::Never;
+        button_active: Level = Level::Low, SettingKind::Choice(&["low", "high"]), InState::Never;
         /// An LED beside the button: its GPIO, or 0 for none. Slow blinking: one call waits; on: the hold is counted;
         /// fast blinking: the button cannot answer, `raspi-mcp approve` can.
         led_pin: u8 = 0, count(0, 27), InState::Never;

@@ -4,7 +4,7 @@ use crate::config::{
     declare::section,
     found::{Found, Written, quoted},
     key::InState,
-    kind::{Complaint, KIB, Kind, KnownTools, bytes, count, seconds},
+    kind::{Complaint, KIB, KnownTools, SettingKind, bytes, count, seconds},
     settings::Settings,
     table_setting::TableSetting,
     words::{full_path, is_name},
@@ -21,11 +21,11 @@ section! {
     /// The commands of `exec.run`. Without one, it runs nothing.
     [exec] pub struct Exec {
         /// The account commands run under: one of its own, never root's or the server's.
-        user: String = EXEC_USER.into(), Kind::Account, InState::Never;
+        user: String = EXEC_USER.into(), SettingKind::Account, InState::Never;
         /// Folders that commands may run and write in; they begin in the first, or in `/` without any.
-        cwd_roots: Vec<PathBuf> = Vec::new(), Kind::Folders, InState::Never;
+        cwd_roots: Vec<PathBuf> = Vec::new(), SettingKind::Folders, InState::Never;
         /// Whether `shell: true` may hand a whole line to `/bin/sh`. Then the list of commands bounds nothing.
-        shell: bool = false, Kind::Bool, InState::Never;
+        shell: bool = false, SettingKind::Bool, InState::Never;
         /// Kept of a command's output, and as much of its errors: the first half and the last. What lay between is
         /// counted.
         max_output_bytes: usize = 64 * 1024, bytes(KIB, 256 * KIB), InState::Lower;
@@ -33,7 +33,7 @@ section! {
         max_running: usize = 4, count(1, 16), InState::Lower;
         /// What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments:
         /// `args` the first, second, …; `more_args` all further ones; `options` those that begin with `-`.
-        commands: Vec<CommandSetting> = Vec::new(), Kind::Tables(&COMMANDS), InState::Never;
+        commands: Vec<CommandSetting> = Vec::new(), SettingKind::Tables(&COMMANDS), InState::Never;
     }
 }
 
@@ -95,7 +95,7 @@ const PATTERN_BYTES: usize = 256;
 /// Maximum bytes of a compiled pattern. Patterns are compiled for each use; one that needs more is a mistake.
 const PATTERN_MEMORY: usize = 256 * 1024;
 /// Ten minutes at most (docs/contract/exec.md).
-const TIMEOUT: Kind = seconds(1, 600);
+const TIMEOUT: SettingKind = seconds(1, 600);
 
 /// `exec.commands`.
 pub const COMMANDS: TableSetting = TableSetting {
@@ -129,10 +129,10 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
         ("more_args", _) => refuse("a regular expression"),
         ("args" | "options", _) => list(&name, found, "regular expressions", pattern),
         ("env", _) => list(&name, found, "names of variables", variable),
-        ("cwd_roots", _) => Kind::Folders.check_field(&name, found, tools),
+        ("cwd_roots", _) => SettingKind::Folders.check_field(&name, found, tools),
         ("user", Written::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
         ("user", _) => refuse("the name of an account"),
-        ("stdin" | "network", _) => Kind::Bool.check_field(&name, found, tools),
+        ("stdin" | "network", _) => SettingKind::Bool.check_field(&name, found, tools),
         ("timeout_seconds", _) => TIMEOUT.check_field(&name, found, tools),
         _ => return None,
     })

@@ -3,7 +3,7 @@
 use crate::config::{
     declare::{choice, section},
     key::InState,
-    kind::Kind,
+    kind::SettingKind,
 };
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ section! {
     [gpio] pub struct GpioSettings {
         /// Pins that may be used. None unless named; on a simulated board 2 to 27. 0 and 1 are never: add-on boards
         /// identify themselves there.
-        allow: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Fewer;
+        allow: BTreeSet<u8> = BTreeSet::new(), SettingKind::Pins, InState::Fewer;
         /// The GPIO chip whose line numbers are those of the pins: its label or device file. Empty: the header's on a
         /// Raspberry Pi, elsewhere the first one.
-        chip: String = String::new(), Kind::Text, InState::Never;
+        chip: String = String::new(), SettingKind::Text, InState::Never;
         /// Pins that are driven low whenever nobody uses them, from the server's start to its end. All others are
         /// inputs then.
-        safe_low: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Never;
+        safe_low: BTreeSet<u8> = BTreeSet::new(), SettingKind::Pins, InState::Never;
         /// The same, driven high.
-        safe_high: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Never;
+        safe_high: BTreeSet<u8> = BTreeSet::new(), SettingKind::Pins, InState::Never;
         /// What follows a level that was written with a duration: the one before it, or its opposite.
         revert: Revert = Revert::Previous, Revert::KIND, InState::Never;
         /// Hardware PWM that is routed to a pin, where that is not known by itself: on other boards than Raspberry Pis,
         /// and where the registers of the pins cannot be read. The device of `/sys/class/pwm/pwmchipN`, and the
         /// channel.
         // Each is a [`PwmPin`].
-        pwm: Vec<String> = Vec::new(), Kind::PwmPins, InState::Never;
+        pwm: Vec<String> = Vec::new(), SettingKind::PwmPins, InState::Never;
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::config::{
     declare::section,
     key::InState,
-    kind::{Kind, count, seconds},
+    kind::{SettingKind, count, seconds},
 };
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -11,15 +11,15 @@ section! {
     /// Streamable HTTP, plain JSON-RPC and WebSocket on one port.
     [http] pub struct Http {
         /// Whether to listen on HTTP at all.
-        enabled: bool = true, Kind::Bool, InState::Off;
+        enabled: bool = true, SettingKind::Bool, InState::Off;
         /// Address and port. Beyond loopback it needs `tls.enabled` and a way to know callers: a token, or `[jwt]`.
         // Never in a state fragment: the server must not expose itself to a network.
-        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)), Kind::Address, InState::Never;
+        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)), SettingKind::Address, InState::Never;
         /// Names accepted in the `Host` header beside the loopback ones, and with TLS the machine's own, those in the
         /// certificate and the address a request came to. Guards against DNS rebinding.
-        allowed_hosts: Vec<String> = Vec::new(), Kind::Hosts, InState::Never;
+        allowed_hosts: Vec<String> = Vec::new(), SettingKind::Hosts, InState::Never;
         /// Web pages that may call, as `Origin` gives them, beside those on loopback.
-        allowed_origins: Vec<String> = Vec::new(), Kind::Origins, InState::Never;
+        allowed_origins: Vec<String> = Vec::new(), SettingKind::Origins, InState::Never;
         /// Sessions at once, half of them for one caller; one more takes the place of one unused for 30 seconds, or is
         /// refused.
         session_limit: usize = 64, count(1, 1024), InState::Lower;
@@ -30,6 +30,6 @@ section! {
         /// TCP connections at once, half of them for one caller. One address beyond loopback gets a quarter of them.
         max_connections: usize = 64, count(1, 1024), InState::Lower;
         /// Whether `/metrics` answers, in Prometheus' text format, to whoever may call tools.
-        metrics: bool = true, Kind::Bool, InState::Off;
+        metrics: bool = true, SettingKind::Bool, InState::Off;
     }
 }

@@ -5,7 +5,7 @@ use crate::{
         declare::section,
         found::{Found, Written},
         key::InState,
-        kind::{Complaint, Kind, KnownTools, count},
+        kind::{Complaint, KnownTools, SettingKind, count},
         table_setting::TableSetting,
     },
     values::Addresses,
@@ -20,7 +20,7 @@ section! {
         /// that byte: list a part without registers (a port expander, a multiplexer) only where any byte may be sent to
         /// it.
         // Empty: no device on a real board, every device on a simulated one.
-        buses: Vec<BusSetting> = Vec::new(), Kind::Tables(&BUSES), InState::Never;
+        buses: Vec<BusSetting> = Vec::new(), SettingKind::Tables(&BUSES), InState::Never;
     }
 }
 
@@ -38,7 +38,7 @@ pub struct BusSetting {
 
 /// The highest minor number of i2c-dev (MINORMASK).
 pub const HIGHEST_BUS: u32 = 0xf_ffff;
-const BUS: Kind = count(0, HIGHEST_BUS as i64);
+const BUS: SettingKind = count(0, HIGHEST_BUS as i64);
 /// Maximum number of entries, more than a board can have.
 const MOST: usize = 64;
 
@@ -63,7 +63,7 @@ pub const BUSES: TableSetting = TableSetting {
 fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     Some(match field {
         "bus" => BUS.check_field("i2c.buses.bus", found, tools),
-        "writable" => Kind::Bool.check_field("i2c.buses.writable", found, tools),
+        "writable" => SettingKind::Bool.check_field("i2c.buses.writable", found, tools),
         "addresses" => addresses(found),
         _ => return None,
     })

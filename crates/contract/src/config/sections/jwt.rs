@@ -3,7 +3,7 @@
 use crate::config::{
     declare::section,
     key::InState,
-    kind::{Kind, seconds},
+    kind::{SettingKind, seconds},
 };
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ section! {
     /// Tokens made by somebody else: JSON Web Tokens, signed with EdDSA, ES256 or RS256.
     [jwt] pub struct Jwt given places {
         /// The `iss` that is believed. Empty: no JWT is.
-        issuer: String = String::new(), Kind::Text, InState::Never;
+        issuer: String = String::new(), SettingKind::Text, InState::Never;
         /// What `aud` must hold: the address clients know this server by, like "https://pi.local:8765/mcp".
-        audience: String = String::new(), Kind::Text, InState::Never;
+        audience: String = String::new(), SettingKind::Text, InState::Never;
         /// The issuer's public keys, a JWK set: Ed25519, P-256, or RSA of 2048 to 8192 bits. Read again when it
         /// changes; never fetched.
-        keys_file: PathBuf = places.site_dir.join("jwks.json"), Kind::File, InState::Never;
+        keys_file: PathBuf = places.site_dir.join("jwks.json"), SettingKind::File, InState::Never;
         /// The claim that holds the role: `read_only`, `ops_rw` or `admin`, alone or in a list, or in a `scope` with
         /// spaces between. The highest counts.
-        role_claim: String = "role".into(), Kind::Text, InState::Never;
+        role_claim: String = "role".into(), SettingKind::Text, InState::Never;
         /// How far the issuer's clock and this one may be apart.
         clock_skew_seconds: u32 = 60, seconds(0, 300), InState::Lower;
     }

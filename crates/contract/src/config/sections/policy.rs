@@ -4,7 +4,7 @@ use crate::{
     config::{
         Places,
         key::{InState, Key, Section},
-        kind::Kind,
+        kind::SettingKind,
     },
     meta::Mode,
 };
@@ -17,7 +17,7 @@ impl Section for Policy {
     const ABOUT: &'static str = "What happens when a tool is called by somebody who may call it: one line a tool.";
     const KEYS: &'static [Key] = &[Key::new(
         "policy",
-        Kind::Mode,
+        SettingKind::Mode,
         InState::Stricter,
         "Of a tool or an action (`camera:capture`): `allow` runs it, `ask` runs it once a person has approved this \
          very call, `deny` refuses it. The name of a tool stands for what it is there for, so the word holds for \

@@ -1,6 +1,6 @@
 //! `[service]`: the services that tools may change.
 
-use crate::config::{declare::section, key::InState, kind::Kind};
+use crate::config::{declare::section, key::InState, kind::SettingKind};
 
 section! {
     /// Which services `service.*` may touch.
@@ -9,7 +9,7 @@ section! {
         /// machine all of its own. What the device cannot do without (this server, its agent, D-Bus, systemd, logins,
         /// its network) is protected whatever stands here.
         // Reading a service needs no entry here.
-        allow: Vec<String> = Vec::new(), Kind::Services, InState::Fewer;
+        allow: Vec<String> = Vec::new(), SettingKind::Services, InState::Fewer;
     }
 }
 

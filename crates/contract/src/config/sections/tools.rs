@@ -3,7 +3,7 @@
 use crate::config::{
     declare::{choice, section},
     key::InState,
-    kind::Kind,
+    kind::SettingKind,
     sections::allow::{GRANTS, Grant},
 };
 use std::collections::BTreeSet;
@@ -15,13 +15,13 @@ section! {
         /// `tools.search` finds them, and `tools.run_read` and `tools.run` call them. `all` gives every tool.
         profile: Profile = Profile::Default, Profile::KIND, InState::Free;
         /// Namespaces whose writing tools are on. Everything else only reads.
-        enable: BTreeSet<String> = BTreeSet::new(), Kind::Namespaces, InState::Fewer;
+        enable: BTreeSet<String> = BTreeSet::new(), SettingKind::Namespaces, InState::Fewer;
         /// Tools and whole namespaces that are off: what they are there for is denied, whichever tool does it.
-        disable: BTreeSet<String> = BTreeSet::new(), Kind::ToolsOrNamespaces, InState::More;
+        disable: BTreeSet<String> = BTreeSet::new(), SettingKind::ToolsOrNamespaces, InState::More;
         /// Tools opened one at a time, by `raspi-mcp allow` (docs/allow.md). An entry opens its tool's namespace and
         /// the entries of its lists for that tool alone; `for` lets callers have it whatever their role.
         /// `tools.disable` and `policy` stay above it.
-        allow: Vec<Grant> = Vec::new(), Kind::Tables(&GRANTS), InState::Never;
+        allow: Vec<Grant> = Vec::new(), SettingKind::Tables(&GRANTS), InState::Never;
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     config::{
         declare::{choice, section},
         key::InState,
-        kind::{GIB, Kind, MIB, bytes, count, seconds},
+        kind::{GIB, MIB, SettingKind, bytes, count, seconds},
         settings::Settings,
         words::is_name,
     },
@@ -21,42 +21,42 @@ section! {
     /// privileged half reads its own configuration for what it decides by.
     [update] pub struct UpdateSettings given places {
         /// What this machine's images are of. Bundles of another product are refused.
-        product: String = "raspi-mcp".into(), Kind::Text, InState::Never;
+        product: String = "raspi-mcp".into(), SettingKind::Text, InState::Never;
         /// Which partition is what: the one list of their identities.
-        layout: PathBuf = "/usr/share/raspi-mcp/layout.toml".into(), Kind::File, InState::Never;
+        layout: PathBuf = "/usr/share/raspi-mcp/layout.toml".into(), SettingKind::File, InState::Never;
         /// How the board is told which slot to start. `auto` finds out; `custom` runs `update.flow_command`.
         flow: Flow = Flow::Auto, Flow::KIND, InState::Never;
         /// The program of the flow `custom`: its full path. docs/boot.md says what it is called with. Else empty.
-        flow_command: String = String::new(), Kind::Text, InState::Never;
+        flow_command: String = String::new(), SettingKind::Text, InState::Never;
         /// The root of trust that came with the image: whose signatures count. Later ones are accepted by its rules.
-        trust: PathBuf = "/usr/share/raspi-mcp/trust/root.json".into(), Kind::File, InState::Never;
+        trust: PathBuf = "/usr/share/raspi-mcp/trust/root.json".into(), SettingKind::File, InState::Never;
         /// Where the channels' files are, like "https://updates.example.org/pi": any web space. Empty: nothing is ever
         /// asked.
-        url: String = String::new(), Kind::Text, InState::Never;
+        url: String = String::new(), SettingKind::Text, InState::Never;
         /// Other places with the same files. Each is tried when those before it fail.
-        mirrors: Vec<String> = Vec::new(), Kind::Urls, InState::Never;
+        mirrors: Vec<String> = Vec::new(), SettingKind::Urls, InState::Never;
         /// The channel releases are taken from: `stable`, `beta` or another that is published there.
-        channel: String = "stable".into(), Kind::Text, InState::Never;
+        channel: String = "stable".into(), SettingKind::Text, InState::Never;
         /// The ring this device is in, for releases that go out ring by ring. Empty: none.
-        ring: String = String::new(), Kind::Text, InState::Never;
+        ring: String = String::new(), SettingKind::Text, InState::Never;
         /// The one version that is wanted, like "1.4.2". Empty: the newest.
-        pin: String = String::new(), Kind::Text, InState::Never;
+        pin: String = String::new(), SettingKind::Text, InState::Never;
         /// How often the channel is asked; 0: only when somebody asks.
         check_interval_hours: u32 = 0, count(0, 720), InState::Never;
         /// Whether what a check finds is installed without being asked for.
-        automatic: bool = false, Kind::Bool, InState::Off;
+        automatic: bool = false, SettingKind::Bool, InState::Off;
         /// When an automatic update may begin and restart the machine, in local time. None: at any time.
-        window: Windows = Windows::default(), Kind::Windows, InState::Never;
+        window: Windows = Windows::default(), SettingKind::Windows, InState::Never;
         /// When updates may be fetched, in local time, for lines that cost by the hour. None: at any time.
-        download_window: Windows = Windows::default(), Kind::Windows, InState::Never;
+        download_window: Windows = Windows::default(), SettingKind::Windows, InState::Never;
         /// The most KiB a second that a download takes; 0: no limit.
         bandwidth_kib: u32 = 0, count(0, 1_000_000), InState::Never;
         /// Proxy for updates, like "http://proxy.lan:3128"; variables of the environment are not looked at. Empty:
         /// none.
-        proxy: String = String::new(), Kind::Text, InState::Never;
+        proxy: String = String::new(), SettingKind::Text, InState::Never;
         /// Certificates (PEM) of the authorities that vouch for the servers of updates, in place of the system's.
         /// Empty: the system's.
-        ca_file: String = String::new(), Kind::Text, InState::Never;
+        ca_file: String = String::new(), SettingKind::Text, InState::Never;
         /// A connection that brings less than `stall_bytes` in so long is given up, and another one tried.
         // 2G delivers ten times as much to each of several connections.
         stall_seconds: u64 = 60, seconds(5, 3600), InState::Never;
@@ -66,17 +66,17 @@ section! {
         deadline_hours: u32 = 24, count(1, 720), InState::Lower;
         /// Where blocks wait until all are here; by default `update` in `places.state_dir`. As a service, a folder
         /// elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
-        spool_dir: PathBuf = places.state_dir.join("update"), Kind::Folder, InState::Never;
+        spool_dir: PathBuf = places.state_dir.join("update"), SettingKind::Folder, InState::Never;
         /// What the blocks there leave free of their file system.
         spool_reserve_bytes: u64 = 64 * 1024 * 1024, bytes(0, 1024 * GIB), InState::Never;
         /// How long a new system has to prove itself; then the old one starts again.
         health_deadline_seconds: u64 = 300, seconds(30, 900), InState::Never;
         /// Services that must be active in a new system, beside those that were in the old one.
-        health_units: Vec<String> = Vec::new(), Kind::Services, InState::Never;
+        health_units: Vec<String> = Vec::new(), SettingKind::Services, InState::Never;
         /// Programs that must end with 0 in a new system, run as `exec.user`, without arguments.
-        health_commands: Vec<PathBuf> = Vec::new(), Kind::Programs, InState::Never;
+        health_commands: Vec<PathBuf> = Vec::new(), SettingKind::Programs, InState::Never;
         /// Addresses that must answer with success (2xx) in a new system.
-        health_urls: Vec<String> = Vec::new(), Kind::Probes, InState::Never;
+        health_urls: Vec<String> = Vec::new(), SettingKind::Probes, InState::Never;
         /// When no verified word came from the channel for so long after an update, the system before it is started
         /// again, once. 0: never.
         dead_man_hours: u32 = 0, count(0, 8760), InState::Never;

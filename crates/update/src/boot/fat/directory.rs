@@ -1,6 +1,6 @@
 //! The root directory: short names, long names, and the start of a file.
 
-use super::{Fat, Kind, Root, bad};
+use super::{Fat, FatType, Root, bad};
 use crate::disk::Device;
 use std::io;
 
@@ -32,7 +32,7 @@ impl Entry {
 }
 
 pub(super) fn find(fat: &Fat, device: &dyn Device, name: &str) -> io::Result<Option<Entry>> {
-    let mut search = Search { name, wide: fat.kind == Kind::Fat32, seen: 0, long: LongName::default() };
+    let mut search = Search { name, wide: fat.kind == FatType::Fat32, seen: 0, long: LongName::default() };
     let mut buffer = vec![0; usize::try_from(fat.cluster.min(fat.sector * 8)).map_err(|_| bad("clusters too large"))?];
     match fat.root {
         Root::Fixed { at, entries } => {

@@ -1,6 +1,6 @@
 //! Makes a small FAT file system in memory, for the factory disk of the simulated machine and for tests.
 
-use super::Kind;
+use super::FatType;
 
 const SECTOR: usize = 512;
 const ENTRIES: usize = 512;
@@ -21,11 +21,11 @@ pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, Full> {
     let sectors = if (4096..4200).contains(&all) { 4095 } else { all };
     let (kind, per_cluster) = match sectors {
         ..64 => return Err(Full(format!("{size} bytes are too few for a file system"))),
-        64..4096 => (Kind::Fat12, 1),
+        64..4096 => (FatType::Fat12, 1),
         // Of the 16-bit numbers some are reserved for ends of chains.
-        _ => (Kind::Fat16, (sectors / 65_000 + 1).next_power_of_two()),
+        _ => (FatType::Fat16, (sectors / 65_000 + 1).next_power_of_two()),
     };
-    let bits = if kind == Kind::Fat12 { 12 } else { 16 };
+    let bits = if kind == FatType::Fat12 { 12 } else { 16 };
     let fat = ((sectors / per_cluster + 2) * bits).div_ceil(8 * SECTOR);
     let root_at = (RESERVED + 2 * fat) * SECTOR;
     let data_at = root_at + ENTRIES * 32;
@@ -53,7 +53,7 @@ pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, Full> {
     Ok(image)
 }
 
-fn first_sector(image: &mut [u8], sectors: usize, per_cluster: usize, fat: usize, kind: Kind) {
+fn first_sector(image: &mut [u8], sectors: usize, per_cluster: usize, fat: usize, kind: FatType) {
     let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
     let half = |value: usize| u16::try_from(value).unwrap_or(0).to_le_bytes();
     put(0, &[0xeb, 0x3c, 0x90]);
@@ -76,12 +76,12 @@ fn first_sector(image: &mut [u8], sectors: usize, per_cluster: usize, fat: usize
     put(36, &[0x80]);
     put(38, &[0x29]);
     put(43, b"NO NAME    ");
-    put(54, if kind == Kind::Fat12 { b"FAT12   " } else { b"FAT16   " });
+    put(54, if kind == FatType::Fat12 { b"FAT12   " } else { b"FAT16   " });
     put(510, &[0x55, 0xaa]);
 }
 
-fn packed(table: &[u16], kind: Kind) -> Vec<u8> {
-    if kind == Kind::Fat16 {
+fn packed(table: &[u16], kind: FatType) -> Vec<u8> {
+    if kind == FatType::Fat16 {
         return table.iter().flat_map(|value| value.to_le_bytes()).collect();
     }
     let pair = |pair: &[u16]| {

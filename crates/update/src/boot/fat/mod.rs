@@ -23,7 +23,7 @@ pub const FIRST: usize = 512;
 
 /// The FAT type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FatType {
     Fat12,
     Fat16,
     Fat32,
@@ -32,7 +32,7 @@ pub enum Kind {
 /// Offsets of a FAT file system's parts, in bytes from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fat {
-    pub kind: Kind,
+    pub kind: FatType,
     sector: u64,
     cluster: u64,
     fat_at: u64,
@@ -104,25 +104,25 @@ impl Fat {
         let clusters = (sectors - data) / per_cluster;
         // Linux and U-Boot recognize FAT32 by this field, and the other two by the number of clusters.
         let kind = match clusters {
-            _ if half(22) == 0 => Kind::Fat32,
-            0..4085 => Kind::Fat12,
-            _ => Kind::Fat16,
+            _ if half(22) == 0 => FatType::Fat32,
+            0..4085 => FatType::Fat12,
+            _ => FatType::Fat16,
         };
         let (bits, most) = match kind {
-            Kind::Fat12 => (12, 4084),
-            Kind::Fat16 => (16, 65524),
-            Kind::Fat32 => (32, 0x0fff_fff4),
+            FatType::Fat12 => (12, 4084),
+            FatType::Fat16 => (16, 65524),
+            FatType::Fat32 => (32, 0x0fff_fff4),
         };
         if clusters == 0 || clusters > most || ((clusters + 2) * bits).div_ceil(8) > fat_sectors * sector {
             return Err(bad(format!("{clusters} clusters do not fit into its FAT of {fat_sectors} sectors")));
         }
         let root = match kind {
-            Kind::Fat32 => Root::Chain(u32::try_from(word(44)).unwrap_or(u32::MAX)),
+            FatType::Fat32 => Root::Chain(u32::try_from(word(44)).unwrap_or(u32::MAX)),
             _ if entries == 0 => return Err(bad("no root directory")),
             _ => Root::Fixed { at: head * sector, entries: u32::try_from(entries).unwrap_or(u32::MAX) },
         };
         // FAT32 may keep only one of its FATs up to date; this field says which.
-        let active = if kind == Kind::Fat32 && half(40) & 0x80 != 0 { half(40) & 0xf } else { 0 };
+        let active = if kind == FatType::Fat32 && half(40) & 0x80 != 0 { half(40) & 0xf } else { 0 };
         if active >= fats {
             return Err(bad(format!("FAT {active} is the valid one of {fats}")));
         }
@@ -232,9 +232,9 @@ impl Fat {
         self.place(cluster)?;
         let n = u64::from(cluster);
         let (at, length) = match self.kind {
-            Kind::Fat12 => (n + n / 2, 2),
-            Kind::Fat16 => (n * 2, 2),
-            Kind::Fat32 => (n * 4, 4),
+            FatType::Fat12 => (n + n / 2, 2),
+            FatType::Fat16 => (n * 2, 2),
+            FatType::Fat32 => (n * 4, 4),
         };
         if at + length > self.fat_size {
             return Err(bad("the FAT is too short for its clusters"));
@@ -246,10 +246,10 @@ impl Fat {
     fn linked(&self, cluster: u32, word: [u8; 4]) -> Option<u32> {
         let word = u32::from_le_bytes(word);
         let value = match self.kind {
-            Kind::Fat12 if cluster % 2 == 1 => word >> 4,
-            Kind::Fat12 => word & 0xfff,
-            Kind::Fat16 => word,
-            Kind::Fat32 => word & 0x0fff_ffff,
+            FatType::Fat12 if cluster % 2 == 1 => word >> 4,
+            FatType::Fat12 => word & 0xfff,
+            FatType::Fat16 => word,
+            FatType::Fat32 => word & 0x0fff_ffff,
         };
         Some(value).filter(|value| self.place(*value).is_ok())
     }

@@ -17,7 +17,7 @@ use update::{
     bundle::{Index, MAX_HEAD},
     install::{
         Armed, Engine, Finish, Judged,
-        frame::{self, HEADER, Kind, Progress},
+        frame::{self, FrameKind, HEADER, Progress},
         hooks::{Point, Watch},
     },
     slots::Standing,
@@ -68,10 +68,10 @@ impl Session {
         // Released before the last frame: its reader may begin the next install at once.
         drop(guard);
         let (kind, json) = match ended {
-            Ok(End::Judged(judged)) => (Kind::Judged, json_of(&judged)),
-            Ok(End::Armed(armed)) => (Kind::Armed, json_of(&armed)),
+            Ok(End::Judged(judged)) => (FrameKind::Judged, json_of(&judged)),
+            Ok(End::Armed(armed)) => (FrameKind::Armed, json_of(&armed)),
             Ok(End::Left) => return,
-            Err(error) => (Kind::Failed, json_of(&WireError::from(error))),
+            Err(error) => (FrameKind::Failed, json_of(&WireError::from(error))),
         };
         // A peer that is gone does not need it.
         if let Ok(json) = json {
@@ -81,7 +81,7 @@ impl Session {
 
     fn serve(&self, line: &Arc<Line>) -> Result<End, ToolError> {
         let mut payload = Vec::new();
-        let Some(Kind::Head) = line.hear(&mut payload)? else { return Err(expected("the head")) };
+        let Some(FrameKind::Head) = line.hear(&mut payload)? else { return Err(expected("the head")) };
         let (release, judged) = self.system.judge(&payload)?;
         self.guard.is_of(&judged.version);
         if self.request.authorization.is_some() {
@@ -91,7 +91,7 @@ impl Session {
         if self.request.authorization.is_none() {
             return Ok(End::Judged(judged));
         }
-        line.say(Kind::Judged, &json_of(&judged)?)?;
+        line.say(FrameKind::Judged, &json_of(&judged)?)?;
         let Some(index) = self.index(line, &release, &mut payload)? else { return Ok(End::Left) };
         self.install(line, release, index, &judged, payload)
     }
@@ -103,9 +103,9 @@ impl Session {
         bytes.reserve_exact(size);
         while bytes.len() < size {
             match line.hear(payload)? {
-                Some(Kind::Index) if bytes.len() + payload.len() <= size => bytes.extend_from_slice(payload),
-                Some(Kind::Index) => return Err(ToolError::invalid("the index is longer than the manifest says")),
-                None | Some(Kind::Cancel) => return Ok(None),
+                Some(FrameKind::Index) if bytes.len() + payload.len() <= size => bytes.extend_from_slice(payload),
+                Some(FrameKind::Index) => return Err(ToolError::invalid("the index is longer than the manifest says")),
+                None | Some(FrameKind::Cancel) => return Ok(None),
                 Some(_) => return Err(expected("the index")),
             }
         }
@@ -122,22 +122,22 @@ impl Session {
     ) -> Result<End, ToolError> {
         let site = self.system.site(Arc::clone(line) as _, self.request.restart);
         let mut engine = Engine::prepare(site, release, index, judged.target)?;
-        line.say(Kind::Wanted, engine.wanted().bytes())?;
+        line.say(FrameKind::Wanted, engine.wanted().bytes())?;
         loop {
             match line.hear(&mut payload) {
-                Ok(Some(Kind::Block)) => {
+                Ok(Some(FrameKind::Block)) => {
                     let Some((n, stored)) = payload.split_first_chunk::<4>() else { return Err(expected("a block")) };
                     engine.block(u32::from_le_bytes(*n), stored)?;
                 }
-                Ok(Some(Kind::Finish)) => match engine.finish()? {
-                    Finish::More(wanted) => line.say(Kind::Wanted, wanted.bytes())?,
+                Ok(Some(FrameKind::Finish)) => match engine.finish()? {
+                    Finish::More(wanted) => line.say(FrameKind::Wanted, wanted.bytes())?,
                     Finish::Armed(armed) => {
                         *self.system.standing() = Standing::Armed;
                         self.agent.installer.plan_changed(false);
                         return Ok(End::Armed(armed));
                     }
                 },
-                Ok(None | Some(Kind::Cancel)) => return engine.pause().map(|()| End::Left),
+                Ok(None | Some(FrameKind::Cancel)) => return engine.pause().map(|()| End::Left),
                 Ok(Some(_)) => return engine.pause().and(Err(expected("a block"))),
                 Err(error) => return engine.pause().and(Err(error)),
             }
@@ -155,7 +155,7 @@ struct Line {
 
 impl Line {
     /// Reads the next frame; `None` at the end.
-    fn hear(&self, payload: &mut Vec<u8>) -> Result<Option<Kind>, ToolError> {
+    fn hear(&self, payload: &mut Vec<u8>) -> Result<Option<FrameKind>, ToolError> {
         let wait = |limit| self.stream.set_read_timeout(limit).map_err(|error| frame::broken(&error));
         wait(None)?;
         let mut first = [0];
@@ -167,7 +167,7 @@ impl Line {
         frame::read(&mut &self.stream, payload)
     }
 
-    fn say(&self, kind: Kind, payload: &[u8]) -> Result<(), ToolError> {
+    fn say(&self, kind: FrameKind, payload: &[u8]) -> Result<(), ToolError> {
         let _turn = self.write.lock().unwrap_or_else(PoisonError::into_inner);
         frame::write(&mut &self.stream, kind, payload)
     }
@@ -194,7 +194,7 @@ impl Watch for Line {
         self.outer.progress(progress);
         if let Ok(json) = serde_json::to_vec(progress) {
             // An error is ignored: `stopped` notices a server that is gone.
-            let _ = self.say(Kind::Progress, &json);
+            let _ = self.say(FrameKind::Progress, &json);
         }
     }
 
@@ -203,7 +203,7 @@ impl Watch for Line {
         let mut header = [0; HEADER];
         match self.peek(&mut header, true) {
             Ok(0) => true,
-            Ok(HEADER) => matches!(frame::parse(header, true), Ok((Kind::Cancel, _))),
+            Ok(HEADER) => matches!(frame::parse(header, true), Ok((FrameKind::Cancel, _))),
             _ => self.outer.stopped(),
         }
     }
