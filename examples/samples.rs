@@ -13,7 +13,7 @@ use base::{
     os::{Root, own},
 };
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     config::{Places, Settings},
     meta::Role,
 };
@@ -163,7 +163,7 @@ async fn run(services: &Arc<Services>, tool: &str, args: Value) -> Outcome<Strin
     let cx = Context {
         services: Arc::clone(services),
         registry: Arc::clone(&registry),
-        caller: Arc::new(Caller::new("bench", Role::Admin, Door::Stdio)),
+        caller: Arc::new(Caller::new("bench", Role::Admin, Transport::Stdio)),
         cancel: Default::default(),
         progress: Default::default(),
         approval: None,

@@ -2,7 +2,7 @@
 
 use base::{canonical::Whole, error::ToolError};
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     audit::{Approval, changed::Changed},
     meta::Role,
 };
@@ -16,7 +16,7 @@ pub struct AuditEntry<'a> {
     /// The owner of that credential, if configured.
     pub owner: Option<&'a str>,
     pub role: Role,
-    pub door: Door,
+    pub transport: Transport,
     pub tool: &'a str,
     /// The tool changes something: the record must be stored before the answer is sent.
     pub write: bool,

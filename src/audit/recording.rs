@@ -37,7 +37,7 @@ impl Ledger for Audit {
             principal: intent.caller.principal.as_str().into(),
             owner: intent.caller.owner.as_deref().map(Into::into),
             role: Some(intent.caller.role),
-            door: intent.caller.door.name(),
+            door: intent.caller.transport.name(),
             tool: intent.tool.into(),
             args_sha256: intent.args_sha256.into(),
             args: intent.args,
@@ -55,7 +55,7 @@ impl Ledger for Audit {
     }
 
     fn gathers(&self, caller: &Caller, tool: &str, error: &ToolError, _: Duration) -> bool {
-        let who = Who { principal: &caller.principal, role: caller.role, door: caller.door.name() };
+        let who = Who { principal: &caller.principal, role: caller.role, door: caller.transport.name() };
         self.gather(who, tool, error.code.symbol())
     }
 
@@ -65,7 +65,7 @@ impl Ledger for Audit {
         let soon = entry.volatile && !refused && entry.approval.is_none();
         let kept = entry.write || refused;
         let outcome = entry.error.map_or("ok", |error| error.code.symbol());
-        let who = Who { principal: entry.principal, role: entry.role, door: entry.door.name() };
+        let who = Who { principal: entry.principal, role: entry.role, door: entry.transport.name() };
         if !kept && self.counted(who, entry.tool, outcome) {
             return Box::pin(futures::future::ready(Ok(())));
         }
@@ -80,7 +80,7 @@ impl Ledger for Audit {
             principal: entry.principal.into(),
             owner: entry.owner.map(Into::into),
             role: Some(entry.role),
-            door: entry.door.name(),
+            door: entry.transport.name(),
             tool: entry.tool.into(),
             args_sha256: entry.args_sha256.into(),
             args: entry.args,

@@ -26,7 +26,7 @@ impl Admission {
     /// `resource_exhausted` with `details.retry_after_ms`, `permission_denied`.
     pub(super) fn admit(&self, services: &Services, limits: &Limits, call: &Call) -> Result<Taken, ToolError> {
         let (entry, caller) = (&call.entry, &call.caller);
-        // The doors refuse before; a door that forgot it ends here.
+        // The transports refuse before; this is the check for one that does not.
         services.ownership.check()?;
         let now = Instant::now();
         let bytes = canonical::weight(&call.args);

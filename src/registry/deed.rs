@@ -163,7 +163,7 @@ impl Later {
             principal: &self.caller.principal,
             owner: self.caller.owner.as_deref(),
             role: self.caller.role,
-            door: self.caller.door,
+            transport: self.caller.transport,
             tool,
             write: true,
             volatile: self.entry.meta().volatile,

@@ -2,8 +2,9 @@
 //!
 //! budget and rate → role → schema → types → permission → approval → concurrency → intent → handler → result → audit.
 //!
-//! Every door enters here. Refusals, timeouts, cancellations and panics are audited like answers. Nothing looks at the arguments
-//! of a call before its caller has paid for it, and no write is done before its intent is in the audit.
+//! The calls of every transport come here. Refusals, timeouts, cancellations and panics are audited like answers. Nothing
+//! looks at the arguments of a call before its caller has paid for it, and no write is done before its intent is in the
+//! audit.
 
 use super::{
     Registry,
@@ -45,7 +46,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Call {
     pub entry: Arc<Entry>,
     pub caller: Arc<Caller>,
-    /// Always a JSON object; anything else was refused at the door.
+    /// Always a JSON object; anything else was refused before.
     pub args: Value,
     /// The JSON-RPC id, canonical form.
     pub request_id: String,
@@ -218,7 +219,7 @@ impl Pipeline {
                     principal: &caller.principal,
                     owner: caller.owner.as_deref(),
                     role: caller.role,
-                    door: caller.door,
+                    transport: caller.transport,
                     tool: entry.name(),
                     write: entry.meta().effect.is_write(),
                     volatile: entry.meta().volatile,

@@ -166,7 +166,7 @@ impl Drop for Turn {
 mod tests {
     use super::*;
     use crate::registry::listing::Limits;
-    use contract::{access::caller::Door, meta::Role};
+    use contract::{access::caller::Transport, meta::Role};
     use futures::{FutureExt, future::BoxFuture};
 
     fn places(concurrent: usize, waiting: usize) -> Places {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn who(name: &str, role: Role) -> Arc<Caller> {
-        Arc::new(Caller::new(name, role, Door::Http))
+        Arc::new(Caller::new(name, role, Transport::Http))
     }
 
     fn enters<'a>(places: &'a Places, caller: &'a Arc<Caller>) -> BoxFuture<'a, Result<Place, ToolError>> {

@@ -271,7 +271,7 @@ fn service(address: &Address) -> Option<String> {
 mod tests {
     use super::*;
     use crate::log::Since;
-    use contract::{access::caller::Door, meta::Role};
+    use contract::{access::caller::Transport, meta::Role};
     use futures::future::{BoxFuture, ready};
 
     struct Deaf;
@@ -289,7 +289,7 @@ mod tests {
         let (subscriptions, log) = (Subscriptions::default(), Ring::new(1));
         // The limit that refused, after so many.
         let fill = |name: &str, role| {
-            let caller = Arc::new(Caller::new(name, role, Door::Ws));
+            let caller = Arc::new(Caller::new(name, role, Transport::Ws));
             for n in 0.. {
                 let (uri, number) = (format!("raspi://audit?limit={}", n % 16 + 1), subscriptions.conversation() / 16);
                 let conversation = 1000 * (subscriptions.count() as u64 + 1) + number;

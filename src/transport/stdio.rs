@@ -6,7 +6,7 @@
 use super::lines;
 use crate::rpc::router::Server;
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use rustix::fs::{FileType, fstat};
@@ -30,7 +30,7 @@ pub type Writer = Box<dyn AsyncWrite + Unpin + Send>;
 /// If the descriptors cannot be used.
 pub async fn serve(server: Arc<Server>, role: Role, owner: Option<&str>) -> io::Result<()> {
     let (reader, writer) = ends()?;
-    lines::serve(server, Caller::new("stdio", role, Door::Stdio).of_owner(owner), reader, writer).await;
+    lines::serve(server, Caller::new("stdio", role, Transport::Stdio).of_owner(owner), reader, writer).await;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use crate::rpc::{reply, router::Server};
 use base::os::{Root, groups};
 use contract::{
     access::{
-        caller::{Caller, Door},
+        caller::{Caller, Transport},
         presence::Presence,
         seats::{Seat, Seats},
         shares::{Full, is_admin},
@@ -147,5 +147,5 @@ fn identify(stream: &UnixStream, options: &Options) -> io::Result<Caller> {
         .owners
         .of(&principal)
         .or_else(|| options.owners.of(&format!("user:{}", groups::user_name(&Root::system(), peer.uid())?)));
-    Ok(Caller::new(principal, role, Door::Unix).of_owner(owner))
+    Ok(Caller::new(principal, role, Transport::Unix).of_owner(owner))
 }

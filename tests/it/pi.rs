@@ -6,7 +6,7 @@ use agent::{AgentLink, Client};
 use base::{clock::Wall, error::ToolError, os::bus::Bus};
 use contract::{
     access::{
-        caller::{Caller, Door},
+        caller::{Caller, Transport},
         presence::Presence,
     },
     audit::changed::Changed,
@@ -107,14 +107,14 @@ impl Pi {
     }
 
     /// Somebody else's calls to the same server; on a connection, but for HTTP, which has none that lasts.
-    pub fn caller(&self, principal: &str, role: Role, door: Door) -> Self {
-        let presence = (door != Door::Http).then(Presence::default);
+    pub fn caller(&self, principal: &str, role: Role, transport: Transport) -> Self {
+        let presence = (transport != Transport::Http).then(Presence::default);
         Self {
             services: Arc::clone(&self.services),
             registry: Arc::clone(&self.registry),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
-            caller: Arc::new(Caller { presence, ..Caller::new(principal, role, door) }),
+            caller: Arc::new(Caller { presence, ..Caller::new(principal, role, transport) }),
             promises: Arc::clone(&self.promises),
             _home: None,
         }
@@ -145,7 +145,7 @@ impl Pi {
             registry: Arc::new(Registry::new(raspi_mcp::tools::NAMESPACES)),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
-            caller: Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio)),
+            caller: Arc::new(Caller::new("test", Role::ReadOnly, Transport::Stdio)),
             promises: Arc::default(),
             _home: None,
         }

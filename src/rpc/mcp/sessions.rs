@@ -229,10 +229,10 @@ impl SessionManager for Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{access::caller::Door, meta::Role};
+    use contract::{access::caller::Transport, meta::Role};
 
     fn client(name: &str, role: Role) -> Caller {
-        Caller::new(name, role, Door::Http)
+        Caller::new(name, role, Transport::Http)
     }
 
     async fn opened(sessions: &Sessions) -> String {

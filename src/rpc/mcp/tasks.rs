@@ -106,12 +106,12 @@ fn internal(why: String) -> TaskExit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{access::caller::Door, meta::Role};
+    use contract::{access::caller::Transport, meta::Role};
 
     #[tokio::test]
     async fn a_task_is_its_caller_s_and_one_caller_leaves_tasks_for_others() {
         let tasks = Tasks::default();
-        let who = |name: &str| Arc::new(Caller::new(name, Role::OpsRw, Door::Http));
+        let who = |name: &str| Arc::new(Caller::new(name, Role::OpsRw, Transport::Http));
         let start = |caller: &Arc<Caller>| tasks.start(caller, Box::new(|_task| Box::pin(std::future::pending())));
         let (mine, yours) = (who("token:mine"), who("token:yours"));
         let id = start(&mine).unwrap()["taskId"].as_str().unwrap().to_owned();

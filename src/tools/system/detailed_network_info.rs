@@ -113,7 +113,7 @@ struct RouteEntry {
 
 #[derive(Serialize, JsonSchema)]
 struct Connection {
-    protocol: Transport,
+    protocol: SocketProtocol,
     local_address: String,
     local_port: u16,
     remote_address: String,
@@ -129,7 +129,7 @@ struct Connection {
 
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Transport {
+enum SocketProtocol {
     Tcp,
     Udp,
     Tcp6,
@@ -204,10 +204,10 @@ fn connections(root: &Root, args: &Args) -> std::io::Result<(Vec<Connection>, Pa
     let owners = if inodes.is_empty() { Default::default() } else { socket::owners(root, &inodes) };
     let shown = |socket: Socket| Connection {
         protocol: match socket.protocol {
-            Protocol::Tcp => Transport::Tcp,
-            Protocol::Udp => Transport::Udp,
-            Protocol::Tcp6 => Transport::Tcp6,
-            Protocol::Udp6 => Transport::Udp6,
+            Protocol::Tcp => SocketProtocol::Tcp,
+            Protocol::Udp => SocketProtocol::Udp,
+            Protocol::Tcp6 => SocketProtocol::Tcp6,
+            Protocol::Udp6 => SocketProtocol::Udp6,
         },
         local_address: socket.local.ip().to_string(),
         local_port: socket.local.port(),

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, header};
 use base::error::{ErrorCode, ToolError};
 use contract::{
     access::{
-        caller::{Caller, Door},
+        caller::{Caller, Transport},
         token,
     },
     config::{Owners, Settings, TokenSetting, is_loopback},
@@ -126,14 +126,15 @@ impl Authenticator {
         };
         match (judged, &self.jwt) {
             (Ok((token, pass)), _) => {
-                let caller = Caller::new(principal(&token), token.role, Door::Http).of_owner(token.owner.as_deref());
+                let caller =
+                    Caller::new(principal(&token), token.role, Transport::Http).of_owner(token.owner.as_deref());
                 Ok(Known { caller: Caller { pass, ..caller }, until: token.expires })
             }
             (Err(token::TokenError::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
                 let bearer = jwt.judge(presented, now).map_err(Unknown::Jwt)?;
                 let principal = format!("jwt:{}", bearer.subject);
                 let owner = self.owners.of(&principal).map(str::to_owned);
-                let caller = Caller::new(principal, bearer.role, Door::Http).of_owner(owner.as_deref());
+                let caller = Caller::new(principal, bearer.role, Transport::Http).of_owner(owner.as_deref());
                 Ok(Known { caller, until: Some(bearer.until) })
             }
             (Err(fault), _) => Err(Unknown::Token(fault)),

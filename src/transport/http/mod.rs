@@ -42,7 +42,7 @@ use axum::{
 use base::error::ToolError;
 use contract::{
     access::{
-        caller::{Caller, Door},
+        caller::{Caller, Transport},
         presence::Presence,
         seats::Seat,
         shares::is_admin,
@@ -260,7 +260,7 @@ async fn ws(app: &App, request: Request) -> Response<Body> {
     let Some(seat) = parts.extensions.get::<Arc<Seat>>().cloned() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let caller = Caller { door: Door::Ws, presence: Some(Presence::seated(&seat)), ..(**caller).clone() };
+    let caller = Caller { transport: Transport::Ws, presence: Some(Presence::seated(&seat)), ..(**caller).clone() };
     let remaining = parts.extensions.get::<Remaining>().map(|remaining| remaining.0);
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, seat, remaining, upgrade),

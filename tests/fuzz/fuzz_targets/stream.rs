@@ -10,7 +10,7 @@
 mod oracle;
 
 use libfuzzer_sys::fuzz_target;
-use contract::{access::caller::{Caller, Door}, config::{AgentChoice, BoardChoice, Places, Settings}, meta::Role};
+use contract::{access::caller::{Caller, Transport}, config::{AgentChoice, BoardChoice, Places, Settings}, meta::Role};
 use raspi_mcp::{daemon::{self, RunningServer, Serve}, log::Ring, registry::Registry, rpc::mcp::provider::ToolsOnly, transport::lines};
 use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
@@ -55,7 +55,7 @@ fn target() -> Target {
 async fn converse(running: &RunningServer, stream: &[u8], piece: usize) -> String {
     let (ours, theirs) = tokio::io::duplex(512);
     let (reader, writer) = tokio::io::split(theirs);
-    let caller = Caller::new("fuzz", Role::ReadOnly, Door::Stdio);
+    let caller = Caller::new("fuzz", Role::ReadOnly, Transport::Stdio);
     let serving = lines::serve(Arc::clone(&running.server), caller, reader, writer);
     let (mut reader, mut writer) = tokio::io::split(ours);
     let writing = async {

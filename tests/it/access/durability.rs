@@ -4,7 +4,7 @@ use super::call;
 use crate::served::{Door, Pi, Wire, process::command, soon};
 use base::error::{ErrorCode, ToolError};
 use contract::{
-    access::caller::Door as In,
+    access::caller::Transport,
     audit::{Approval, Record, changed::Changed},
     meta::Role,
 };
@@ -124,7 +124,7 @@ fn entry<'a>(
         principal: "stdio",
         owner: None,
         role: Role::Admin,
-        door: In::Stdio,
+        transport: Transport::Stdio,
         tool: "test.tool",
         write,
         volatile,

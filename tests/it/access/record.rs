@@ -3,7 +3,7 @@
 use super::call;
 use crate::served::{Door, Pi, calls, process::Process, soon, token};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     audit::Record,
     meta::Role,
 };
@@ -155,7 +155,7 @@ async fn refusals_cost_their_caller_and_not_its_good_calls_nor_others() {
     }
     assert!(refused >= 60, "{refused}");
     // Long arguments cost more: they are not even looked at after a few.
-    let other = pi.stdio(Caller::new("token:other", Role::ReadOnly, In::Stdio));
+    let other = pi.stdio(Caller::new("token:other", Role::ReadOnly, Transport::Stdio));
     let mut other = other;
     other.call("test.echo", json!({})).await.ok();
     let long = "x".repeat(500_000);

@@ -6,7 +6,7 @@ use ::hw::{
     machine::Machine,
 };
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     config::{Places, Settings},
     meta::{Mode, Role},
 };
@@ -67,7 +67,7 @@ impl Server {
         let registry = &self.pipeline.registry;
         let call = Call {
             entry: registry.entries().find(|entry| entry.name() == tool).unwrap(),
-            caller: Arc::new(Caller::new(caller.0, caller.1, Door::Stdio)),
+            caller: Arc::new(Caller::new(caller.0, caller.1, Transport::Stdio)),
             args,
             request_id: "n:1".into(),
             correlation_id: None,

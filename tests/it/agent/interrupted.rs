@@ -10,7 +10,7 @@ use ::agent::{
     units::{Action, Install, JobEnd, JobMode, Unit},
 };
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Mode,
 };
 use futures::future::BoxFuture;
@@ -48,7 +48,7 @@ impl Server {
         let cancel = CancellationToken::new();
         let call = Call {
             entry: self.pipeline.registry.entries().find(|entry| entry.name() == tool).unwrap(),
-            caller: Arc::new(Caller::new(ADMIN.0, ADMIN.1, Door::Stdio)),
+            caller: Arc::new(Caller::new(ADMIN.0, ADMIN.1, Transport::Stdio)),
             args,
             request_id: "n:7".into(),
             correlation_id: None,

@@ -281,7 +281,7 @@ async fn before_the_claim_every_door_serves_nobody() {
         let caller = contract::access::caller::Caller::new(
             "stdio",
             contract::meta::Role::Admin,
-            contract::access::caller::Door::Stdio,
+            contract::access::caller::Transport::Stdio,
         );
         server.tasks.clone().spawn(raspi_mcp::transport::lines::serve(server, caller, reader, writer));
         let (reader, writer) = tokio::io::split(ours);

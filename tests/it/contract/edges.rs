@@ -7,7 +7,7 @@ use super::{
 use crate::served::Pi;
 use base::error::{ErrorCode, ToolError};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use raspi_mcp::registry::{Registry, entry::Entry, pipeline::Call, row::Row};
@@ -53,7 +53,7 @@ fn edges(name: &str, property: &Value) -> (Vec<Value>, Vec<Value>) {
 async fn judged(pi: &Pi, entry: &'static Row, args: Value) -> Result<(), ToolError> {
     let call = Call {
         entry: Arc::new(Entry::from(entry)),
-        caller: Arc::new(Caller::new("edges", Role::Admin, In::Stdio)),
+        caller: Arc::new(Caller::new("edges", Role::Admin, Transport::Stdio)),
         args,
         request_id: "1".into(),
         correlation_id: None,

@@ -2,7 +2,7 @@
 
 use crate::{pi::Pi, trees::Copied};
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use futures::future::BoxFuture;
@@ -47,7 +47,7 @@ impl Scene {
     }
 
     fn subscribe(&self, conversation: u64, uri: &str) -> Option<JoinHandle<()>> {
-        let caller = Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio));
+        let caller = Arc::new(Caller::new("test", Role::ReadOnly, Transport::Stdio));
         let (address, log) = (Address::parse(uri).unwrap(), &self.pi.services.log);
         let start = self
             .subscriptions

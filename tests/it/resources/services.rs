@@ -7,7 +7,7 @@ use crate::{
     trees::{machine, tree},
 };
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use futures::future::BoxFuture;
@@ -55,7 +55,7 @@ impl Scene {
 
     /// Returns once systemd has been asked for news.
     async fn subscribe(&self, conversation: u64, uri: &str) {
-        let caller = Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio));
+        let caller = Arc::new(Caller::new("test", Role::ReadOnly, Transport::Stdio));
         let (address, log) = (Address::parse(uri).unwrap(), &self.pi.services.log);
         self.systemd.calls();
         if self.subscriptions.subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.ear) as _).unwrap() {

@@ -3,7 +3,7 @@
 use super::oracle::{self, Answers};
 use crate::served::{Pi, soon};
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use proptest::prelude::*;
@@ -80,7 +80,7 @@ async fn answers(pi: &Pi, stream: Vec<u8>, cuts: Vec<usize>) -> Answers {
     let (ours, theirs) = tokio::io::duplex(512);
     let (reader, writer) = tokio::io::split(theirs);
     // A principal of its own for each case: rate limits are another test's business.
-    let caller = Caller::new("any", Role::ReadOnly, Door::Stdio);
+    let caller = Caller::new("any", Role::ReadOnly, Transport::Stdio);
     let serving = tokio::spawn(raspi_mcp::transport::lines::serve(pi.server(), caller, reader, writer));
     let (mut reader, mut writer) = tokio::io::split(ours);
     let writing = tokio::spawn(async move {

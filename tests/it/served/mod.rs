@@ -151,7 +151,9 @@ impl Pi {
     /// A new conversation through `door`.
     pub async fn on(&self, door: Door) -> Wire {
         match door {
-            Door::Stdio => self.stdio(Caller::new("stdio", self.stdio_role(), contract::access::caller::Door::Stdio)),
+            Door::Stdio => {
+                self.stdio(Caller::new("stdio", self.stdio_role(), contract::access::caller::Transport::Stdio))
+            }
             Door::Unix => {
                 let path = &self.running.server.pipeline.services.settings.socket.path;
                 let (reader, writer) = tokio::net::UnixStream::connect(path).await.unwrap().into_split();

@@ -194,10 +194,10 @@ impl Drop for Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::caller::Door;
+    use crate::access::caller::Transport;
 
     fn who(name: &str, role: Role) -> Arc<Caller> {
-        Arc::new(Caller::new(name, role, Door::Http))
+        Arc::new(Caller::new(name, role, Transport::Http))
     }
 
     #[test]

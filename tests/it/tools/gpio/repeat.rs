@@ -7,7 +7,7 @@ use super::{
 use crate::served::{Door, Pi};
 use contract::{
     access::{
-        caller::{Caller, Door as In},
+        caller::{Caller, Transport},
         presence::Presence,
     },
     config::{Owners, TokenSetting},
@@ -266,7 +266,7 @@ async fn what_a_repetition_cannot_be_is_refused_before_anything_changes() {
 }
 
 fn of_ann(pi: &Pi, principal: &str, owner: Option<&str>) -> crate::served::Wire {
-    pi.stdio(Caller::new(principal, Role::Admin, In::Stdio).of_owner(owner))
+    pi.stdio(Caller::new(principal, Role::Admin, Transport::Stdio).of_owner(owner))
 }
 
 #[tokio::test]
