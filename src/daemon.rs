@@ -23,7 +23,7 @@ use crate::{
 };
 use agent::AgentLink;
 use base::{
-    os::{clock, notify::Manager},
+    os::{clock, notify::ServiceManager},
     reload_on_change::ReloadOnChange,
 };
 use contract::{
@@ -53,7 +53,7 @@ pub struct Serve {
 ///
 /// # Errors
 /// A sentence for the person who started it.
-pub async fn serve(serve: Serve, manager: Manager) -> Result<(), String> {
+pub async fn serve(serve: Serve, manager: ServiceManager) -> Result<(), String> {
     let told = told_to_stop();
     if serve.stdio {
         return serve_stdio(serve, told).await;

@@ -7,7 +7,7 @@ use crate::{
     metrics::Metrics,
     resources::subscriptions::Subscriptions,
 };
-use base::{canonical::Whole, error::ToolError};
+use base::{canonical::ArgsDigest, error::ToolError};
 use contract::access::caller::Caller;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub struct Observed<L> {
 }
 
 impl<L: Ledger> Ledger for Observed<L> {
-    fn redact(&self, args: &Value, whole: &Whole) -> Value {
+    fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value {
         self.ledger.redact(args, whole)
     }
 

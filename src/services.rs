@@ -5,7 +5,7 @@ use crate::{
     store::Store,
 };
 use agent::AgentLink;
-use base::{clock::Wall, os::roots::Roots, reload_on_change::ReloadOnChange};
+use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
 use contract::{
     access::policy::Policy,
     config::{FileRoot, Settings},
@@ -33,7 +33,7 @@ pub struct Services {
     /// The I2C buses.
     pub i2c: I2c,
     /// The folders that `files.*` may reach.
-    pub files: Roots,
+    pub files: FolderRoots,
     /// The pins of the header, and their leases.
     pub gpio: Arc<Lines>,
     /// Cameras and their photos.
@@ -83,7 +83,7 @@ impl Services {
             updates: UpdateClient::of(&settings, &machine, agent.clone(), Wall::system()),
             agent,
             machine,
-            files: Roots::of(settings.files.roots.iter().map(FileRoot::folder)),
+            files: FolderRoots::of(settings.files.roots.iter().map(FileRoot::folder)),
             ownership: Ownership::of(&settings),
             site: None,
             tokens: Tokens::of(&settings),

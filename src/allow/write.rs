@@ -5,7 +5,7 @@ use base::{
     error::ToolError,
     os::{
         beneath::Beneath,
-        replace::{Draft, Over, sync_folder},
+        replace::{Over, ReplacementFile, sync_folder},
     },
 };
 use contract::{
@@ -148,7 +148,7 @@ fn is_open(change: &Change, ask: bool, meta: &Declaration<'_>, policy: &Policy) 
 }
 
 fn put(folder: &Beneath, name: &OsString, text: &str) -> Result<(), Errno> {
-    let mut draft = Draft::new(folder)?;
+    let mut draft = ReplacementFile::new(folder)?;
     draft.fill(text.as_bytes())?;
     // Contains no secrets, and the server's user must read it.
     draft.set_mode(0o644)?;

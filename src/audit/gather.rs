@@ -6,7 +6,7 @@
 use base::canonical;
 use contract::audit::{
     limit::cut,
-    record::{MAX_NAME, Prepared, Record, now_ms, rfc3339},
+    record::{AuditRecord, MAX_NAME, PreparedRecord, now_ms, rfc3339},
 };
 use contract::{audit::changed::Changed, meta::Role};
 use serde_json::json;
@@ -158,10 +158,10 @@ impl Tally {
     }
 
     /// The record of this tally.
-    pub(super) fn prepare(&self) -> Prepared {
+    pub(super) fn prepare(&self) -> PreparedRecord {
         let args = json!({});
         let (count, since) = (self.count, rfc3339(self.since_ms));
-        Record {
+        AuditRecord {
             ts_ms: now_ms(),
             intent: None,
             principal: self.kind.principal.as_str().into(),

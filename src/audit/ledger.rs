@@ -1,6 +1,6 @@
 //! The pipeline's interface for recording calls. The audit implements it.
 
-use base::{canonical::Whole, error::ToolError};
+use base::{canonical::ArgsDigest, error::ToolError};
 use contract::{
     access::caller::{Caller, Transport},
     audit::{Approval, changed::Changed},
@@ -58,7 +58,7 @@ pub struct Intent<'a> {
 /// Records every call.
 pub trait Ledger: Send + Sync {
     /// Arguments as they may be recorded: redacted and bounded. `whole` describes the arguments as received.
-    fn redact(&self, args: &Value, whole: &Whole) -> Value;
+    fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value;
     /// Whether a write could be recorded, as far as is known without trying.
     ///
     /// # Errors

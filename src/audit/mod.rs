@@ -33,8 +33,8 @@ use agent::{AgentLink, operations::audit::ListHeads};
 use base::error::ToolError;
 use batch::Batch;
 use contract::audit::{
-    Head,
-    record::{Prepared, now_ms},
+    AuditHead,
+    record::{PreparedRecord, now_ms},
 };
 use gather::{Gathered, Tally};
 use shares::Shares;
@@ -118,14 +118,14 @@ impl Lost {
 /// What to commit besides the waiting reads.
 #[derive(Default)]
 struct Work {
-    record: Option<Prepared>,
+    record: Option<PreparedRecord>,
     tallies: Vec<Tally>,
 }
 
 struct Unsynced {
     /// The newest of them. The agent is informed only once it is on the card. Otherwise a power cut could lose the
     /// records but not their head, which would look like a truncated chain.
-    head: Head,
+    head: AuditHead,
     /// Why the last sync failed, until one succeeds.
     failed: Option<ToolError>,
 }
@@ -289,8 +289,8 @@ impl Audit {
             (mem::take(&mut waiting.reads), mem::take(&mut waiting.lost), waiting.broken.clone())
         };
         let why = broken.as_ref().map_or("", |error| error.message.as_str());
-        let gap = (lost.count > 0).then(|| Prepared::gap(lost.count, lost.since_ms, why));
-        let rows: Vec<Prepared> =
+        let gap = (lost.count > 0).then(|| PreparedRecord::gap(lost.count, lost.since_ms, why));
+        let rows: Vec<PreparedRecord> =
             reads.rows().chain(gap).chain(tallies.iter().map(Tally::prepare)).chain(record).collect();
         if rows.is_empty() {
             return self.sync().await.map(|()| 0);
@@ -302,7 +302,7 @@ impl Audit {
             Ok((head, number, rows)) => {
                 (waiting.broken, waiting.failed) = (None, None);
                 let now = Instant::now();
-                for (principal, bytes) in rows.iter().flat_map(Prepared::shares) {
+                for (principal, bytes) in rows.iter().flat_map(PreparedRecord::shares) {
                     waiting.shares.charge(principal, bytes, now);
                 }
                 if durability == Durability::Committed {

@@ -4,7 +4,7 @@
 //! read one by one and kept only as far as the answer has room, so memory does not grow with the query.
 
 use super::reads::{NormalizedFilter, Reads};
-use base::canonical::Whole;
+use base::canonical::ArgsDigest;
 use contract::audit::limit;
 use rusqlite::{Connection, OpenFlags, named_params};
 use serde_json::{Map, Value};
@@ -225,7 +225,7 @@ fn told(kind: &str, body: &str) -> String {
     }
     if long && let Some(args) = record.get("args").map(Value::to_string) {
         let sha256 = record.get("args_sha256").and_then(Value::as_str).unwrap_or_default().to_owned();
-        record.insert("args".into(), limit::left_out(&Whole { sha256, bytes: args.len() }, Some(&args)));
+        record.insert("args".into(), limit::left_out(&ArgsDigest { sha256, bytes: args.len() }, Some(&args)));
     }
     Value::Object(record).to_string()
 }

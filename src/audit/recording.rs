@@ -6,13 +6,13 @@ use crate::{
     store::Durability,
 };
 use base::{
-    canonical::Whole,
+    canonical::ArgsDigest,
     error::{ErrorCode, ToolError},
     redact,
 };
 use contract::audit::{
     limit,
-    record::{Record, now_ms},
+    record::{AuditRecord, now_ms},
 };
 use contract::{access::caller::Caller, audit::changed::Changed};
 use futures::{FutureExt, future::BoxFuture};
@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 impl Ledger for Audit {
-    fn redact(&self, args: &Value, whole: &Whole) -> Value {
+    fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value {
         limit::fit(redact::redact(args), whole)
     }
 
@@ -31,7 +31,7 @@ impl Ledger for Audit {
     fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>> {
         // An approval is never lost, whatever it was for.
         let soon = intent.volatile && intent.approval.is_none();
-        let record = Record {
+        let record = AuditRecord {
             ts_ms: now_ms(),
             intent: None,
             principal: intent.caller.principal.as_str().into(),
@@ -74,7 +74,7 @@ impl Ledger for Audit {
             self.waiting().lost.add(1);
             return Box::pin(futures::future::ready(Err(error)));
         }
-        let record = Record {
+        let record = AuditRecord {
             ts_ms: now_ms(),
             intent: entry.intent,
             principal: entry.principal.into(),

@@ -5,7 +5,7 @@
 use super::{query::open_to_read, walk::Walk};
 use crate::audit::chain::{Hash, MAX_BODY, link};
 use contract::audit::{
-    head::Head,
+    head::AuditHead,
     known::{KnownChain, KnownHeads},
 };
 use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
@@ -34,7 +34,7 @@ pub struct AuditReport {
     pub gaps: Vec<Gap>,
     /// Chains of other stores that the agent knows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub other_chains: Vec<Head>,
+    pub other_chains: Vec<AuditHead>,
 }
 
 /// Records that the agent has seen and that are missing.

@@ -4,8 +4,8 @@ use super::verify::{AuditReport, Gap, Record, same_store};
 use crate::audit::chain::{Hash, parse_hash};
 use base::canonical::hex;
 use contract::audit::{
-    head::Head,
-    known::{Checkpoint, KnownChain, KnownHeads},
+    head::AuditHead,
+    known::{AuditCheckpoint, KnownChain, KnownHeads},
     rfc3339,
 };
 use rusqlite::{Connection, OptionalExtension};
@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
             known.heads.iter().filter(|head| head.chain == chain).map(|head| (head.seq, head.hash.as_str())).collect();
         let mut report = AuditReport { chain, ..AuditReport::default() };
         // Heads of a chain that is otherwise unknown come from an agent of the previous version.
-        let mut newest: BTreeMap<&str, (&Head, Option<&KnownChain>)> = BTreeMap::new();
+        let mut newest: BTreeMap<&str, (&AuditHead, Option<&KnownChain>)> = BTreeMap::new();
         for head in known.heads.iter().filter(|head| head.chain != report.chain) {
             newest.insert(&head.chain, (head, known.chains.iter().find(|other| other.chain == head.chain)));
         }
@@ -143,7 +143,7 @@ impl<'a> Walk<'a> {
     /// checked.
     fn signed(&mut self, cut: &Cut) -> Result<(), String> {
         let Some(chain) = self.chain.filter(|chain| chain.proven) else { return Ok(()) };
-        let fits = |kept: &&Checkpoint| {
+        let fits = |kept: &&AuditCheckpoint| {
             kept.through_seq == cut.through_seq
                 && kept.through_hash == cut.through_hash
                 && (kept.signature.is_empty() || kept.signature == cut.signature)

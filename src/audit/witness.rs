@@ -4,7 +4,7 @@
 //! This happens after the call is answered, in one task that exists only while there is work. What could not be sent to
 //! the agent is sent later, from the store; nothing waits in memory for it.
 
-use super::{Audit, Prepared};
+use super::{Audit, PreparedRecord};
 use crate::audit::chain::{self, Appended, Limit};
 use crate::store::Durability;
 use agent::operations::audit::{ExtendAudit, FindPosition, MakeRoom};
@@ -13,7 +13,7 @@ use base::{
     error::ToolError,
 };
 use contract::audit::changed::Changed;
-use contract::audit::{AcceptedGap, Beginning, Head, Position, Record, RoomRequest, record::now_ms};
+use contract::audit::{AcceptedGap, AuditHead, AuditRecord, Beginning, RoomRequest, VerifiedPosition, record::now_ms};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
@@ -30,12 +30,12 @@ const ROOM: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct Witness {
     /// The newest head that is on the card and was not sent.
-    head: Option<Head>,
+    head: Option<AuditHead>,
     /// The store exceeds its limit.
     over: bool,
     telling: bool,
     /// The agent's last reported position.
-    at: Option<(String, Position)>,
+    at: Option<(String, VerifiedPosition)>,
     /// Signatures of gaps that were recorded, until the agent has seen the record.
     recorded: BTreeSet<String>,
     /// Why the last message to the agent failed.
@@ -47,10 +47,10 @@ impl Audit {
     /// failed, so this one waits less for a lock. Returns the new head, the number of the last row, and the rows.
     pub(super) async fn append(
         &self,
-        rows: Vec<Prepared>,
+        rows: Vec<PreparedRecord>,
         durability: Durability,
         again: bool,
-    ) -> Result<(Head, i64, Arc<Vec<Prepared>>), ToolError> {
+    ) -> Result<(AuditHead, i64, Arc<Vec<PreparedRecord>>), ToolError> {
         let limit = Limit { max_bytes: self.0.max_bytes, witnessed: self.0.agent.is_some() };
         let (rows, began) = (Arc::new(rows), Instant::now());
         loop {
@@ -87,7 +87,7 @@ impl Audit {
     }
 
     /// Sends `head`, which is on the card, to the agent.
-    pub(super) fn announce(&self, head: Head) {
+    pub(super) fn announce(&self, head: AuditHead) {
         self.waiting().witness.head = Some(head);
         self.tell();
     }
@@ -170,7 +170,7 @@ impl Audit {
     }
 
     /// Sends all records through `head`.
-    async fn prove(&self, head: &Head) -> Result<(), ToolError> {
+    async fn prove(&self, head: &AuditHead) -> Result<(), ToolError> {
         let Some(agent) = &self.0.agent else { return Ok(()) };
         let known = self.waiting().witness.at.take().filter(|(chain, _)| *chain == head.chain);
         let mut at = match known {
@@ -198,7 +198,7 @@ impl Audit {
     }
 
     /// Whether the store has the record that the agent saw last.
-    async fn agrees(&self, at: &Position) -> Result<(), ToolError> {
+    async fn agrees(&self, at: &VerifiedPosition) -> Result<(), ToolError> {
         let seq = at.seq;
         let here = self.0.store.look(move |connection| chain::hash_of(connection, seq)).await?;
         if here.is_none_or(|here| hex(&here) == at.hash) {
@@ -219,7 +219,7 @@ impl Audit {
                 "chain": gap.last.chain, "seq": gap.last.seq, "hash": gap.last.hash,
                 "ts_ms": gap.ts_ms, "signature": gap.signature,
             });
-            let record = Record {
+            let record = AuditRecord {
                 ts_ms: now_ms(),
                 intent: None,
                 principal: gap.by.as_str().into(),

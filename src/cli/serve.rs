@@ -10,9 +10,9 @@ use crate::{
     registry::Registry,
     rpc::mcp::{appliance::Appliance, provider::Provider},
 };
-use base::os::{ioctl, notify::Manager};
+use base::os::{ioctl, notify::ServiceManager};
 use contract::{
-    config::{self, Flag, Reload, Settings},
+    config::{self, CliFlag, Reload, Settings},
     meta::Role,
 };
 use std::{sync::Arc, time::Duration};
@@ -70,7 +70,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 pub fn serve(args: Args, sources: &sources::Args, offer: Offer) -> Result<(), Failure> {
     ioctl::give_large_buffers_back();
     let Offer { registry, provider, check } = offer;
-    let flags = args.http.iter().map(|address| Flag {
+    let flags = args.http.iter().map(|address| CliFlag {
         key: "http.listen".into(),
         value: address.clone(),
         flag: "--http".into(),
@@ -87,7 +87,7 @@ pub fn serve(args: Args, sources: &sources::Args, offer: Offer) -> Result<(), Fa
     let serve =
         Serve { settings, registry, stdio: args.stdio, log: ring, reload: Reload::of(sources, config::load), provider };
     let runtime = super::runtime()?;
-    let ended = runtime.block_on(daemon::serve(serve, Manager::of_process()));
+    let ended = runtime.block_on(daemon::serve(serve, ServiceManager::of_process()));
     // Otherwise a thread that hangs in a driver would keep the process alive.
     runtime.shutdown_timeout(STUCK);
     ended.map_err(|why| Failure::new(Exit::Failed, why))

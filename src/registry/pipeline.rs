@@ -27,7 +27,7 @@ use crate::{
     services::Services,
 };
 use base::{
-    canonical::Whole,
+    canonical::ArgsDigest,
     error::{ErrorCode, ToolError},
 };
 use contract::audit::changed::Changed;
@@ -266,8 +266,8 @@ impl Pipeline {
     }
 
     /// Arguments as they go into the audit, and what they are as a whole.
-    fn told(&self, entry: &Entry, args: &Value) -> (Value, Whole) {
-        let whole = Whole::of(args);
+    fn told(&self, entry: &Entry, args: &Value) -> (Value, ArgsDigest) {
+        let whole = ArgsDigest::of(args);
         let told = match entry.shown(args) {
             Some(shown) => self.ledger.redact(&shown, &whole),
             None => self.ledger.redact(args, &whole),

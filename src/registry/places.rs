@@ -7,7 +7,7 @@ use super::bounds::{Bounds, Load};
 use base::error::ToolError;
 use contract::access::{
     caller::Caller,
-    shares::{APPROVALS, Full, Held, Pool, Rule, Taken},
+    shares::{APPROVALS, Occupancy, Pool, PoolFull, PoolPlace, Rule},
 };
 use std::{
     collections::VecDeque,
@@ -27,7 +27,7 @@ pub struct Places {
 /// A place; free again when dropped.
 pub enum Place {
     Running(Permit),
-    Apart(Held),
+    Apart(PoolPlace),
 }
 
 struct Running {
@@ -37,7 +37,7 @@ struct Running {
 
 #[derive(Default)]
 struct State {
-    taken: Taken,
+    taken: Occupancy,
     /// Everybody in it may not run now: who may is let in at once.
     queue: VecDeque<Waiter>,
     numbers: u64,
@@ -84,7 +84,7 @@ impl Places {
         };
         let _waiting = self.waiting.take(caller).map_err(|queue| match (full, queue) {
             // It could have waited, if it had not sent so many.
-            (_, Full::Share(share)) => Full::Share(share).error("waiting calls"),
+            (_, PoolFull::Share(share)) => PoolFull::Share(share).error("waiting calls"),
             (running, _) => running.error("running calls"),
         })?;
         let (_turn, receiver) = self.running.queue(caller);
@@ -109,7 +109,7 @@ impl Places {
 }
 
 impl Running {
-    fn take(self: &Arc<Self>, caller: &Arc<Caller>) -> Result<Permit, Full> {
+    fn take(self: &Arc<Self>, caller: &Arc<Caller>) -> Result<Permit, PoolFull> {
         let mut state = self.lock();
         state.taken.admits(&self.rule, caller)?;
         state.taken.add(caller);

@@ -2,7 +2,7 @@
 
 use super::{context::Notes, deed::WriteFuture, entry::Entry, tool::Output};
 use base::{
-    canonical::Whole,
+    canonical::ArgsDigest,
     error::{ErrorCode, ToolError},
     os::panics::{self, Panic},
 };
@@ -17,7 +17,7 @@ pub(super) struct Trail {
     pub(super) notes: Arc<Notes>,
     pub(super) approval: Option<Approval>,
     /// The arguments as they go into the audit.
-    pub(super) told: Option<(Value, Whole)>,
+    pub(super) told: Option<(Value, ArgsDigest)>,
     /// A person was asked.
     pub(super) asked: bool,
     /// The record that was written before anything was done.

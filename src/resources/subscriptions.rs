@@ -12,7 +12,7 @@ use base::{error::ToolError, os::systemd::ServiceName};
 use contract::{
     access::{
         caller::Caller,
-        shares::{Full, Rule, is_admin},
+        shares::{PoolFull, Rule, is_admin},
     },
     values::Pin,
 };
@@ -120,8 +120,8 @@ impl Subscriptions {
         let admitted = RULE.admits(is_admin(&entry.caller), own, weak, inner.entries.len());
         let refused = match admitted {
             _ if here >= PER_CONVERSATION => Some((PER_CONVERSATION, "this conversation")),
-            Err(Full::Share(share)) => Some((share, "this caller")),
-            Err(Full::Whole(whole)) => Some((whole, "the server")),
+            Err(PoolFull::Share(share)) => Some((share, "this caller")),
+            Err(PoolFull::Whole(whole)) => Some((whole, "the server")),
             Ok(()) => None,
         };
         if let Some((limit, whose)) = refused {

@@ -1,6 +1,6 @@
 //! Open requests by id, so that a cancellation finds its request and no id is used twice.
 
-use contract::access::seats::{InUse, Seat};
+use contract::access::seats::{ConnectionUse, Seat};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -33,7 +33,7 @@ pub struct Entered {
     key: String,
     number: u64,
     pub cancel: CancellationToken,
-    _in_use: Option<InUse>,
+    _in_use: Option<ConnectionUse>,
 }
 
 impl OpenRequests {

@@ -7,7 +7,7 @@ use super::{
     metric::{Sample, Set},
     store::{Block, Kept, Tally},
 };
-use base::os::activity::Reading;
+use base::os::activity::ActivityReading;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -71,7 +71,7 @@ pub(super) struct Job {
     /// When its next sample is due.
     pub next: Instant,
     /// The reading from which its rates are computed.
-    pub previous: Option<Arc<Reading>>,
+    pub previous: Option<Arc<ActivityReading>>,
 }
 
 impl Job {

@@ -12,7 +12,7 @@ use super::{
     metric::{Sample, Set},
     store::{self, Block},
 };
-use base::os::activity::{Interval, Reading};
+use base::os::activity::{ActivityReading, Interval};
 use hw::machine::Machine;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
@@ -69,7 +69,7 @@ impl Sampling {
             let (sample, word) = looker.look(machine, wanted, self.now_ms()).await;
             drop(looker);
             // If processor time cannot be read, there are no rates.
-            let reading = if moving { Reading::take(&machine.root).ok().map(Arc::new) } else { None };
+            let reading = if moving { ActivityReading::take(&machine.root).ok().map(Arc::new) } else { None };
             self.hand_out(now, sample, reading, fresh);
             if let Some(word) = word {
                 self.0.power.seen(word, &machine.root, self.now_ms()).await;
@@ -92,7 +92,7 @@ impl Sampling {
     }
 
     /// Adds the sample to each job that was due at `now`, and sets its next due time.
-    fn hand_out(&self, now: Instant, sample: Sample, reading: Option<Arc<Reading>>, fresh: Option<Interval>) {
+    fn hand_out(&self, now: Instant, sample: Sample, reading: Option<Arc<ActivityReading>>, fresh: Option<Interval>) {
         let mut state = self.state();
         let epoch = *state.epoch.get_or_insert(now);
         let after = Instant::now();

@@ -8,7 +8,7 @@ use contract::{
         caller::{Caller, Transport},
         presence::Presence,
         seats::{Seat, Seats},
-        shares::{Full, is_admin},
+        shares::{PoolFull, is_admin},
     },
     config::{Owners, Settings},
     meta::Role,
@@ -109,7 +109,7 @@ impl Listener {
 
 /// A place for a local user: at most a share, closing its own idle connections if needed. Root and admins may use all
 /// places.
-fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, Full> {
+fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, PoolFull> {
     let is_admin = is_admin(caller);
     let most = if is_admin { usize::MAX } else { seats.rule().share };
     let party = caller.party();
@@ -119,7 +119,7 @@ fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, Full> {
 }
 
 /// Sends the reason without waiting; the buffer of a new socket has room for it.
-fn turn_away(stream: &UnixStream, full: Full) {
+fn turn_away(stream: &UnixStream, full: PoolFull) {
     tracing::debug!(?full, "closed a connection: there is no place for it");
     let error = full.error("connections in use");
     let mut line = reply::error(None, error.code.rpc(), &error.message, Some(&error.data()));

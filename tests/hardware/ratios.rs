@@ -4,7 +4,7 @@
 //! limits are 1.5 times. Both programs must be on the path. Printed, not asserted: a shared machine makes times lie.
 
 use crate::contract::hardware::boards::Setup;
-use base::os::{Root, blocking::Stop};
+use base::os::{Root, blocking::StopSignal};
 use contract::values::Pin;
 use hw::{
     board::{Board, Choice},
@@ -87,7 +87,7 @@ fn frames(id: &str, (width, height): (u32, u32)) {
 /// Milliseconds from a closed camera to the last frame, which becomes a picture or not.
 fn ten_frames(id: &str, size: Size, picture: bool) -> f64 {
     let port = V4l { root: Root::system() };
-    let until = Until { deadline: Instant::now() + Duration::from_secs(60), stop: Stop::of("ratios") };
+    let until = Until { deadline: Instant::now() + Duration::from_secs(60), stop: StopSignal::of("ratios") };
     let camera = port.list(&until).expect("cameras").into_iter().find(|camera| camera.id == id).expect("that camera");
     let wish = Wish { size, format: Format::Jpeg, quality: 85, warmup: FRAMES - 1, max_bytes: 16 << 20 };
     let began = Instant::now();

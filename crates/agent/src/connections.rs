@@ -4,7 +4,7 @@
 use super::{
     clock::Clock,
     files,
-    network::{Checkpoint, Network, Profile},
+    network::{Network, NetworkCheckpoint, Profile},
 };
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pending {
-    pub(super) checkpoint: Checkpoint,
+    pub(super) checkpoint: NetworkCheckpoint,
     pub profile: Profile,
     /// What was active before, and is restored on a revert.
     pub before: Vec<Profile>,

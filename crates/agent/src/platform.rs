@@ -11,7 +11,7 @@ use super::{
     settings::AgentSettings,
     units::{RealUnits, SimulatedUnits, Units},
 };
-use base::os::{Root, bus::Bus};
+use base::os::{Root, bus::DBus};
 use hw::{
     board::Board,
     gpio::header,
@@ -50,12 +50,12 @@ impl Platform {
         let units: Arc<dyn Units> = if machine.is_simulated() {
             Arc::new(SimulatedUnits::default())
         } else {
-            Arc::new(RealUnits::new(Bus::system(), Root::system()))
+            Arc::new(RealUnits::new(DBus::system(), Root::system()))
         };
         let network: Arc<dyn Network> = if machine.is_simulated() {
             Arc::new(SimulatedNetwork::default())
         } else {
-            Arc::new(RealNetwork { bus: Bus::system() })
+            Arc::new(RealNetwork { bus: DBus::system() })
         };
         Self {
             clock,
@@ -76,7 +76,7 @@ impl Platform {
         let machine: Arc<dyn Machine> = if settings.simulated {
             Arc::new(SimulatedMachine::on(&settings.root))
         } else {
-            Arc::new(RealMachine { root: settings.root.clone(), bus: Bus::system() })
+            Arc::new(RealMachine { root: settings.root.clone(), bus: DBus::system() })
         };
         // Without a configured button no device is opened.
         let button = settings.approval.button();

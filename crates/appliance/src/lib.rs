@@ -25,5 +25,5 @@ mod words;
 
 pub use claim::{Claim, Refusal};
 pub use code::{Code, Typo};
-pub use derived::{FOLDER, Folder, Standing};
+pub use derived::{ApplianceState, FOLDER, Folder};
 pub use identity::{Channel, Identity, Wifi};

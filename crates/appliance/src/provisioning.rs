@@ -4,7 +4,10 @@
 
 use super::{Identity, Wifi, words};
 use contract::{
-    config::{ConfigError, Entry, Found, Origin, Position, TokenSetting, Written, document, keys, meant, quoted},
+    config::{
+        ConfigEntry, ConfigError, LocatedValue, Origin, TextPosition, TokenSetting, UncheckedValue, document, keys,
+        meant, quoted,
+    },
     meta::Role,
 };
 use serde_json::Value;
@@ -39,7 +42,7 @@ pub struct Provisioning(Identity);
 struct Reading<'a> {
     product: &'a str,
     says: Identity,
-    wifi: Option<Option<Position>>,
+    wifi: Option<Option<TextPosition>>,
     ssid: Option<String>,
     passphrase: Option<String>,
     psk: Option<String>,
@@ -87,22 +90,22 @@ impl Provisioning {
 }
 
 impl Reading<'_> {
-    fn fault(&mut self, at: Option<Position>, message: impl Into<String>) {
+    fn fault(&mut self, at: Option<TextPosition>, message: impl Into<String>) {
         self.faults.push(ConfigError::new(Origin::file(FILE).at(at), message));
     }
 
-    fn table(&mut self, section: &str, entries: &[Entry]) {
-        for Entry { key, key_at, found } in entries {
+    fn table(&mut self, section: &str, entries: &[ConfigEntry]) {
+        for ConfigEntry { key, key_at, found } in entries {
             let name = if section.is_empty() { key.clone() } else { format!("{section}.{key}") };
             match &found.value {
-                Written::Table(inner) if SECTIONS.contains(&&*name) => {
+                UncheckedValue::Table(inner) if SECTIONS.contains(&&*name) => {
                     if name == "wifi" {
                         self.wifi = Some(*key_at);
                     }
                     self.table(&name, inner);
                 }
                 // A misspelt section: the hint for a key is better than one for the section.
-                Written::Table(inner) if section.is_empty() && !KEYS.contains(&&*name) && !inner.is_empty() => {
+                UncheckedValue::Table(inner) if section.is_empty() && !KEYS.contains(&&*name) && !inner.is_empty() => {
                     self.table(&name, inner);
                 }
                 _ if SECTIONS.contains(&&*name) => {
@@ -113,7 +116,7 @@ impl Reading<'_> {
         }
     }
 
-    fn value(&mut self, name: &str, key_at: Option<Position>, found: &Found) {
+    fn value(&mut self, name: &str, key_at: Option<TextPosition>, found: &LocatedValue) {
         let at = found.at.or(key_at);
         match name {
             "name" => self.says.name = self.text(name, at, found, words::host, words::HOST),
@@ -125,7 +128,7 @@ impl Reading<'_> {
                 self.wifi_of().country = country.unwrap_or_default();
             }
             "wifi.hidden" => match found.value {
-                Written::Boolean(hidden) => self.wifi_of().hidden = hidden,
+                UncheckedValue::Boolean(hidden) => self.wifi_of().hidden = hidden,
                 _ => self.fault(at, format!("wifi.hidden must be true or false, not {}", found.shown())),
             },
             "access.tokens" => {
@@ -173,8 +176,8 @@ impl Reading<'_> {
     fn text(
         &mut self,
         name: &str,
-        at: Option<Position>,
-        found: &Found,
+        at: Option<TextPosition>,
+        found: &LocatedValue,
         good: impl Fn(&str) -> bool,
         expected: &str,
     ) -> Option<String> {
@@ -190,7 +193,7 @@ impl Reading<'_> {
     }
 
     /// A key that is also in the configuration, with the same check.
-    fn configured(&mut self, name: &str, found: &Found) -> Option<Value> {
+    fn configured(&mut self, name: &str, found: &LocatedValue) -> Option<Value> {
         let mut wrong = Vec::new();
         let value = keys::find(name)?.kind.check(name, found, &[], &mut wrong);
         wrong.into_iter().for_each(|(at, message)| self.fault(at, message));
@@ -198,7 +201,7 @@ impl Reading<'_> {
     }
 
     /// One token must have the admin role and no expiry, because otherwise the owner could not administer the machine.
-    fn tokens(&mut self, tokens: Vec<TokenSetting>, at: Option<Position>) {
+    fn tokens(&mut self, tokens: Vec<TokenSetting>, at: Option<TextPosition>) {
         if tokens.len() > 16 {
             return self.fault(at, "there are more than 16 tokens");
         }
@@ -215,8 +218,8 @@ impl Reading<'_> {
 
     /// The text of a signed root of trust. The signature covers its exact bytes, so Windows line endings are converted,
     /// and the text is also tried without trailing newlines.
-    fn trust(&mut self, at: Option<Position>, found: &Found) {
-        let Written::Text(text) = &found.value else {
+    fn trust(&mut self, at: Option<TextPosition>, found: &LocatedValue) {
+        let UncheckedValue::Text(text) = &found.value else {
             return self.fault(at, format!("update.trust must be the text of a signed root, not {}", found.kind()));
         };
         let plain = text.replace("\r\n", "\n");

@@ -69,12 +69,12 @@ impl UpdateClient {
             let why = listed.err().or(files.err()).map(|error| error.message).unwrap_or_default();
             return wanted.iter().map(|name| (name.clone(), Err(why.clone()))).collect();
         };
-        let counts = |unit: &&list::Listed| {
+        let counts = |unit: &&list::ListedService| {
             wanted.contains(&unit.name)
                 || files.state(&unit.name).is_some_and(|state| state == "enabled") && unit.sub_status != "exited"
         };
-        let of = |unit: &list::Listed| match unit.status {
-            list::Status::Active | list::Status::Reloading => Ok(()),
+        let of = |unit: &list::ListedService| match unit.status {
+            list::ActiveState::Active | list::ActiveState::Reloading => Ok(()),
             other => Err(format!("it is {} ({})", other.word(), unit.sub_status)),
         };
         listed.iter().filter(counts).map(|unit| (unit.name.clone(), of(unit))).collect()
@@ -121,11 +121,11 @@ fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
         found.into_iter().filter(|found| matches!(found.kind, InterfaceKind::Ethernet | InterfaceKind::Wifi));
     // An address family that cannot be read has no addresses; the other one is then used.
     let (v4, v6) = (address::v4(root).unwrap_or_default(), address::v6(root).unwrap_or_default());
-    let has_address = |found: &interface::Interface| {
+    let has_address = |found: &interface::NetInterface| {
         v4.iter().any(|address| address.index == found.index)
             || v6.iter().any(|address| address.interface == found.name && address.scope == address::Scope::Global)
     };
-    let of = |found: &interface::Interface| match found.state {
+    let of = |found: &interface::NetInterface| match found.state {
         OperState::Down => Err("it is down".to_owned()),
         _ if has_address(found) => Ok(()),
         _ => Err("it has no address".to_owned()),

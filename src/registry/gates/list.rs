@@ -13,7 +13,7 @@ use base::{
 use contract::{
     access::{caller::Caller, policy::Policy},
     config::Grant,
-    values::{Address, Pin},
+    values::{I2cAddress, Pin},
 };
 use hw::i2c::Want;
 use serde_json::Value;
@@ -47,7 +47,7 @@ pub(super) fn list(
                 let closed = (!open).then(|| (format!("I2C bus {bus} is not in i2c.buses"), Opener::Allow));
                 return Some(Gate { name: "list", by: "i2c.buses".into(), closed });
             }
-            let address = Address::new(u8::try_from(number("address")?).ok()?)?;
+            let address = I2cAddress::new(u8::try_from(number("address")?).ok()?)?;
             let want = if entry.meta().effect.is_write() { Want::Write } else { Want::Read };
             let open = services.i2c.allow().check(bus, address, want).is_ok()
                 || grants.any(|grant| grant.has_device(bus, address));

@@ -4,7 +4,7 @@ use crate::registry::context::Change;
 use base::error::ToolError;
 use contract::access::{
     caller::Caller,
-    shares::{Held, LISTENS, Pool, Rule},
+    shares::{LISTENS, Pool, PoolPlace, Rule},
 };
 use futures::future::{join, join_all};
 use rmcp::{
@@ -50,7 +50,7 @@ impl Listeners {
     ///
     /// # Errors
     /// `resource_exhausted`
-    pub fn place(&self, caller: &Arc<Caller>) -> Result<Held, ToolError> {
+    pub fn place(&self, caller: &Arc<Caller>) -> Result<PoolPlace, ToolError> {
         self.places.take(caller).map_err(|full| full.error("open subscriptions/listen requests"))
     }
 

@@ -5,7 +5,7 @@ use crate::registry::context::{Task, TaskEnd, Work};
 use base::error::ToolError;
 use contract::access::{
     caller::Caller,
-    shares::{Held, Pool, Rule, TASKS},
+    shares::{Pool, PoolPlace, Rule, TASKS},
 };
 use futures::future::BoxFuture;
 use rmcp::{
@@ -29,7 +29,7 @@ pub struct Tasks {
 struct Owner {
     principal: String,
     /// Held until the task's state is dropped.
-    _place: Held,
+    _place: PoolPlace,
 }
 
 impl Default for Tasks {

@@ -89,7 +89,7 @@ async fn who_holds(cx: &Context, device: &str) -> Vec<Holder> {
         Err(error) => tracing::debug!(target: "camera", %error, "the agent does not say who holds it"),
     }
     let (root, device) = (cx.services.machine.root.clone(), device.to_owned());
-    let look = move |_: &blocking::Stop| {
+    let look = move |_: &blocking::StopSignal| {
         let number = DeviceNumber::of_video(&root, &device).ok();
         Ok(number.and_then(|number| holders::of(&root, number, "video").ok()).unwrap_or_default())
     };

@@ -20,7 +20,7 @@ use base::{
     error::ToolError,
     os::{
         beneath::Beneath,
-        blocking::{self, Stop},
+        blocking::{self, StopSignal},
         glob::{self, Glob},
     },
 };
@@ -150,7 +150,7 @@ impl Args {
         Place::of(cx, &self.path, self.root.as_deref(), Want::List)
     }
 
-    fn list(&self, place: &Place, roots: Vec<RootOut>, stop: &Stop) -> Result<Out, ToolError> {
+    fn list(&self, place: &Place, roots: Vec<RootOut>, stop: &StopSignal) -> Result<Out, ToolError> {
         let glob = self.pattern.as_deref().map(Glob::of_paths).transpose();
         let glob = glob.map_err(|why| ToolError::invalid(format!("the pattern {why}")).with("parameter", "pattern"))?;
         let folder = place.open()?.directory(&place.relative).map_err(|fault| match fault {
@@ -191,7 +191,7 @@ impl Args {
         glob: Option<&Glob>,
         after: Option<&[u8]>,
         most: usize,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> Result<(Vec<Vec<u8>>, Seen), ToolError> {
         let (mut kept, mut seen) = (BinaryHeap::with_capacity(most.min(1024)), Seen::default());
         let mut visit = |step: Step<'_>| {

@@ -15,8 +15,8 @@ use crate::{
 use base::{
     error::{ErrorCode, ToolError},
     os::{
-        beneath::Found,
-        blocking::{self, Stop},
+        beneath::OpenedFile,
+        blocking::{self, StopSignal},
     },
 };
 use contract::meta::Meta;
@@ -127,12 +127,12 @@ impl Tool for Read {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
         let (file, about) = match place.open()?.regular(&place.relative).map_err(|fault| place.fault(fault))? {
-            (Found::File(file), about) => (file, about),
-            (Found::Other(kind), _) => return Err(no_file(&place, kind)),
+            (OpenedFile::File(file), about) => (file, about),
+            (OpenedFile::Other(kind), _) => return Err(no_file(&place, kind)),
         };
         whole::fits(&place, size(&about))?;
         if size(&about) <= SMALL {
-            return args.read(&place, &file, &about, &Stop::of("files"));
+            return args.read(&place, &file, &about, &StopSignal::of("files"));
         }
         blocking::run("files", move |stop| args.read(&place, &file, &about, stop)).await
     }
@@ -143,7 +143,7 @@ impl Args {
         Place::of(cx, &self.path, self.root.as_deref(), Want::Read)
     }
 
-    fn read(self, place: &Place, file: &File, about: &Stat, stop: &Stop) -> Result<Out, ToolError> {
+    fn read(self, place: &Place, file: &File, about: &Stat, stop: &StopSignal) -> Result<Out, ToolError> {
         let from = u64::from(self.offset);
         let unless_told = if self.length.is_some() { LARGEST } else { DEFAULT_MAX };
         let bound = self.max_bytes.map_or(unless_told, |most| u64::from(most.get())).min(LARGEST);

@@ -10,8 +10,8 @@ use super::{
 use base::{
     error::{ErrorCode, ToolError},
     os::{
-        beneath::{Beneath, Found, named},
-        blocking::Stop,
+        beneath::{Beneath, OpenedFile, named},
+        blocking::StopSignal,
         replace::{hidden, sync_folder},
     },
 };
@@ -57,7 +57,7 @@ pub fn remove(
     recursive: bool,
     etag: Option<&str>,
     dry_run: bool,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> Result<Removed, ToolError> {
     let fault = |fault| place.fault(fault);
     let (Some(name), parent) = (place.relative.file_name(), place.relative.parent().unwrap_or(Path::new(""))) else {
@@ -126,10 +126,10 @@ fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Resul
             .hint("read it again before you delete it");
         etag.map_or_else(|| error.clone(), |etag| error.clone().with("etag", etag))
     };
-    let (Found::File(file), about) = folder.regular_here(name).map_err(|fault| place.fault(fault))? else {
+    let (OpenedFile::File(file), about) = folder.regular_here(name).map_err(|fault| place.fault(fault))? else {
         return Err(conflict(None));
     };
-    let etag = whole::read(place, &file, size(&about), 0, 0, &Stop::of("files"))?.etag();
+    let etag = whole::read(place, &file, size(&about), 0, 0, &StopSignal::of("files"))?.etag();
     if etag == wanted { Ok(()) } else { Err(conflict(Some(etag))) }
 }
 
@@ -149,7 +149,7 @@ fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> R
 }
 
 /// Counts the contents of a folder, after checking that all of it can be reached.
-fn counted(place: &Place, folder: &Beneath, stop: &Stop) -> Result<Gone, ToolError> {
+fn counted(place: &Place, folder: &Beneath, stop: &StopSignal) -> Result<Gone, ToolError> {
     let (mut gone, shown) = (Gone::default(), place.shown());
     let mut visit = |step: Step<'_>| {
         let (folder, name, kind) = match step {
@@ -187,7 +187,7 @@ fn counted(place: &Place, folder: &Beneath, stop: &Stop) -> Result<Gone, ToolErr
 }
 
 /// Empties a folder. Links are removed and never followed: each folder is opened by name from its parent.
-fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop: &Stop) -> Result<(), ToolError> {
+fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop: &StopSignal) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
     // It was checked before, so others are moving folders into it.
     if depth > DEEPEST {
@@ -231,7 +231,7 @@ fn folder_gone(place: &Place, folder: &Beneath, name: &OsStr, gone: &mut Gone, d
             }
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 let child = folder.child(name).map_err(|fault| place.fault(fault))?;
-                emptied(place, &child, gone, depth, &Stop::of("files"))?;
+                emptied(place, &child, gone, depth, &StopSignal::of("files"))?;
             }
             // Already gone, or replaced by a link or file, which was not requested.
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),

@@ -4,7 +4,7 @@ use base::{
     error::ToolError,
     os::{
         beneath::{Beneath, named},
-        blocking::Stop,
+        blocking::StopSignal,
     },
 };
 use rustix::{
@@ -36,7 +36,7 @@ pub type Visit<'a> = dyn FnMut(Step<'_>) -> Result<bool, ToolError> + 'a;
 ///
 /// # Errors
 /// Those of `visit`; `cancelled` if the call was cancelled.
-pub fn walk(folder: &Beneath, path: &mut Vec<u8>, stop: &Stop, visit: &mut Visit<'_>) -> Result<(), ToolError> {
+pub fn walk(folder: &Beneath, path: &mut Vec<u8>, stop: &StopSignal, visit: &mut Visit<'_>) -> Result<(), ToolError> {
     level(folder, path, 1, stop, visit)
 }
 
@@ -44,7 +44,7 @@ fn level(
     folder: &Beneath,
     path: &mut Vec<u8>,
     depth: usize,
-    stop: &Stop,
+    stop: &StopSignal,
     visit: &mut Visit<'_>,
 ) -> Result<(), ToolError> {
     stop.check()?;

@@ -3,7 +3,7 @@
 use super::{content::tag, place::Place};
 use base::{
     error::{ErrorCode, ToolError},
-    os::blocking::Stop,
+    os::blocking::StopSignal,
 };
 use ring::digest::{Context, SHA256};
 use rustix::io::Errno;
@@ -40,7 +40,7 @@ pub fn read(
     expected: u64,
     from: u64,
     to: u64,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> Result<Whole, ToolError> {
     let most = place.root.max_bytes;
     fits(place, expected)?;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
-use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::Address};
+use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::I2cAddress};
 use hw::i2c::Want;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct Args {
     /// Without the direction bit: a data sheet's 0x90 is 72.
     #[schemars(with = "u8", range(min = LOWEST, max = HIGHEST))]
     #[serde(deserialize_with = "args::address")]
-    address: Address,
+    address: I2cAddress,
     /// Begin here; sent first.
     register: Option<u8>,
     /// Bytes to read.

@@ -3,7 +3,7 @@
 use super::{args, granted, mark};
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
-use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::Address};
+use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::I2cAddress};
 use hw::i2c::{Addresses, Holder, I2cError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ struct Unclear {
     addresses: Vec<String>,
 }
 
-fn unclear(faults: Vec<(Address, I2cError)>) -> Vec<Unclear> {
+fn unclear(faults: Vec<(I2cAddress, I2cError)>) -> Vec<Unclear> {
     let mut by_fault: BTreeMap<&str, Addresses> = BTreeMap::new();
     for (address, fault) in &faults {
         let one: Addresses = [*address].into_iter().collect();
@@ -129,7 +129,7 @@ impl Tool for ScanBus {
                 )
             }),
             bus: args.bus,
-            addresses: scan.found.iter().map(Address::number).collect(),
+            addresses: scan.found.iter().map(I2cAddress::number).collect(),
             in_use: scan.held.into_iter().map(InUse::from).collect(),
             skipped: skipped
                 .into_iter()

@@ -1,7 +1,7 @@
 //! A page of journal lines in an answer: secrets masked, long messages cut, total size limited.
 
 use super::journal_args::Priority;
-use base::{clock, os::journal::Line, redact::redact_text};
+use base::{clock, os::journal::JournalLine, redact::redact_text};
 use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -53,7 +53,7 @@ impl Shown {
         format!("{} {who}: {}", self.timestamp, self.message)
     }
 
-    fn of(line: Line) -> Self {
+    fn of(line: JournalLine) -> Self {
         let nanos = i128::from(line.micros) * 1000;
         let (message, cut) = safe(&line.message);
         Self {
@@ -92,7 +92,7 @@ impl Page {
         Self { entries: Vec::new(), limit, bytes: 0, last: None }
     }
 
-    pub fn add(&mut self, mut line: Line) -> &Shown {
+    pub fn add(&mut self, mut line: JournalLine) -> &Shown {
         self.last = Some(std::mem::take(&mut line.cursor));
         let shown = Shown::of(line);
         self.bytes += shown.message.len();

@@ -12,7 +12,7 @@ use crate::{
 use base::{
     clock,
     error::ToolError,
-    os::journal::{Ended, Query, Reading},
+    os::journal::{JournalReader, Query, QueryEnd},
 };
 use contract::meta::Meta;
 use schemars::JsonSchema;
@@ -268,7 +268,7 @@ impl Args {
     }
 
     /// Interprets how journalctl ended.
-    fn judged(&self, ended: &Ended, nothing_came: bool) -> Result<Verdict, ToolError> {
+    fn judged(&self, ended: &QueryEnd, nothing_came: bool) -> Result<Verdict, ToolError> {
         let said = ended.said.as_str();
         let has = |words: &str| said.contains(words);
         if nothing_came
@@ -364,8 +364,8 @@ enum Verdict {
 
 const NO_PROGRAM: &str = "there is no journalctl on this machine";
 
-fn start(cx: &Context, query: Query) -> Result<Option<Reading>, ToolError> {
-    Reading::start(&cx.services.machine.root, query)
+fn start(cx: &Context, query: Query) -> Result<Option<JournalReader>, ToolError> {
+    JournalReader::start(&cx.services.machine.root, query)
         .map_err(|fault| ToolError::unavailable(format!("journalctl cannot be started: {fault}")))
 }
 

@@ -107,8 +107,8 @@ impl Tool for ListConnections {
     }
 }
 
-impl From<profile::Profile> for Connection {
-    fn from(from: profile::Profile) -> Self {
+impl From<profile::NetworkManagerProfile> for Connection {
+    fn from(from: profile::NetworkManagerProfile) -> Self {
         let last = from.last_active.and_then(|seconds| i64::try_from(seconds).ok());
         Self {
             active: from.active.is_some(),

@@ -144,7 +144,7 @@ impl Tool for GetStatus {
 }
 
 impl Manager {
-    fn of(manager: Result<state::Manager, ToolError>) -> Self {
+    fn of(manager: Result<state::NetworkManagerState, ToolError>) -> Self {
         match manager {
             Ok(manager) => {
                 let (name, uuid) = manager.primary.map(|primary| (primary.name, primary.uuid)).unzip();

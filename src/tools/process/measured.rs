@@ -6,7 +6,7 @@ use base::{
     error::ToolError,
     os::processes::{
         Proc, Stat,
-        load::{SHORTEST, Since},
+        load::{EarlierReading, SHORTEST},
     },
 };
 use hw::machine::unreadable;
@@ -15,7 +15,7 @@ pub struct Measured {
     pub scale: Scale,
     pub proc: Proc,
     pub stats: Vec<Stat>,
-    pub since: Since,
+    pub since: EarlierReading,
 }
 
 impl Measured {
@@ -41,7 +41,7 @@ impl Measured {
         let (before, earlier) = (scale.now, stats);
         let scale = Scale::read(machine)?;
         let stats = proc.all().map_err(failed)?;
-        let since = Since::between(before, &earlier, scale.now);
+        let since = EarlierReading::between(before, &earlier, scale.now);
         Ok(Self { scale, proc, stats, since })
     }
 }

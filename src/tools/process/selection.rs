@@ -4,7 +4,7 @@ use super::summary::{Scale, Status, full_name};
 use crate::tools::bounded;
 use base::os::{
     glob::Glob,
-    processes::{Proc, Stat, load::Since},
+    processes::{Proc, Stat, load::EarlierReading},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -81,7 +81,7 @@ pub enum SortOrder {
 pub struct Looks<'a> {
     pub proc: &'a mut Proc,
     pub scale: &'a Scale,
-    pub since: &'a Since,
+    pub since: &'a EarlierReading,
 }
 
 impl Filter {

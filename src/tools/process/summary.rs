@@ -5,7 +5,7 @@ use base::{
     error::ToolError,
     os::{
         meminfo,
-        processes::{Proc, Stat, environment, load::Since, stat::TICKS},
+        processes::{Proc, Stat, environment, load::EarlierReading, stat::TICKS},
         uptime::Uptime,
     },
 };
@@ -107,7 +107,13 @@ impl Scale {
         self.users.get(&uid).map_or_else(|| uid.to_string().into(), |name| name.as_str().into())
     }
 
-    pub fn summary(&self, proc: &mut Proc, stat: &Stat, since: &Since, detail: bool) -> io::Result<ProcessSummary> {
+    pub fn summary(
+        &self,
+        proc: &mut Proc,
+        stat: &Stat,
+        since: &EarlierReading,
+        detail: bool,
+    ) -> io::Result<ProcessSummary> {
         let pid = stat.pid;
         let cmdline = if stat.is_kernel { Vec::new() } else { proc.cmdline(pid)? };
         // These links are unreadable for other users' processes; the rest is available.

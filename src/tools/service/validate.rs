@@ -9,7 +9,7 @@ use base::{
         Root,
         bus::refusal,
         groups,
-        systemd::{MANAGER, Properties, SERVICE, ServiceName, unit_file::UnitFile},
+        systemd::{MANAGER, SERVICE, ServiceName, UnitProperties, unit_file::UnitFile},
     },
 };
 use std::os::unix::fs::PermissionsExt;
@@ -44,7 +44,7 @@ impl ValidationReport {
 /// Validates the service called `given`.
 ///
 /// # Errors
-/// `not_found` if there is none, otherwise as [`base::os::bus::Bus::call`].
+/// `not_found` if there is none, otherwise as [`base::os::bus::DBus::call`].
 pub(super) async fn report(cx: &Context, given: &str) -> Result<ValidationReport, ToolError> {
     let (services, name) = (&cx.services, &ServiceName::parse(given)?);
     let answer = look(cx, name, given).await?;
@@ -72,7 +72,7 @@ pub(super) async fn report(cx: &Context, given: &str) -> Result<ValidationReport
 }
 
 /// Its file and drop-ins; `None` for a unit that systemd generated internally, and for one that this user may not read.
-fn read(root: &Root, of: &Properties<'_>, report: &mut ValidationReport) -> Option<UnitFile> {
+fn read(root: &Root, of: &UnitProperties<'_>, report: &mut ValidationReport) -> Option<UnitFile> {
     let mut file = UnitFile::default();
     report.files = of.owned("FragmentPath").into_iter().chain(of.list("DropInPaths")).collect();
     for path in &report.files {

@@ -2,7 +2,7 @@
 
 use super::rates::rounded;
 use base::os::{
-    file_systems::{FileSystem, Found},
+    file_systems::{FileSystem, MountedFileSystems},
     mounts::Space,
 };
 use schemars::JsonSchema;
@@ -73,7 +73,7 @@ impl Disk {
 }
 
 /// All file systems, warnings, and the number of those omitted.
-pub fn shown(found: Found) -> (Vec<Disk>, Vec<String>, usize) {
+pub fn shown(found: MountedFileSystems) -> (Vec<Disk>, Vec<String>, usize) {
     let disks: Vec<Disk> = found.file_systems.into_iter().map(Disk::of).collect();
     let warnings = disks.iter().filter_map(Disk::warning).collect();
     (disks, warnings, found.left_out)

@@ -280,8 +280,8 @@ impl From<&address::V6Address> for Address6 {
     }
 }
 
-impl From<&net_dev::Interface> for Statistics {
-    fn from(from: &net_dev::Interface) -> Self {
+impl From<&net_dev::InterfaceCounters> for Statistics {
+    fn from(from: &net_dev::InterfaceCounters) -> Self {
         Self {
             bytes_sent: from.sent.bytes,
             bytes_recv: from.received.bytes,

@@ -6,7 +6,7 @@ use base::{
     clock::Stamp,
     os::{
         cards::{self, Spare},
-        diskstats::Disk,
+        diskstats::DiskCounters,
     },
 };
 use hw::{
@@ -102,7 +102,7 @@ enum SpareBlocks {
 }
 
 /// The cards among the disks; none is left out. Errors of a card are passed to `fault`.
-pub fn cards(machine: &Machine, disks: &[Disk], mut fault: impl FnMut(io::Error)) -> Option<Vec<CardWear>> {
+pub fn cards(machine: &Machine, disks: &[DiskCounters], mut fault: impl FnMut(io::Error)) -> Option<Vec<CardWear>> {
     let uptime = machine.about.uptime().ok().filter(|uptime| *uptime >= SHORTEST);
     let cards: Vec<CardWear> = disks
         .iter()

@@ -2,7 +2,7 @@
 
 use axum::body::{Body, HttpBody};
 use bytes::Bytes;
-use contract::access::seats::InUse;
+use contract::access::seats::ConnectionUse;
 use hyper::body::{Frame, SizeHint};
 use std::{
     pin::Pin,
@@ -12,11 +12,11 @@ use std::{
 /// A body, and a value that is dropped at its end.
 pub struct Held {
     body: Body,
-    _in_use: InUse,
+    _in_use: ConnectionUse,
 }
 
 impl Held {
-    pub fn new(body: Body, in_use: InUse) -> Self {
+    pub fn new(body: Body, in_use: ConnectionUse) -> Self {
         Self { body, _in_use: in_use }
     }
 }

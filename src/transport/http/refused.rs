@@ -13,7 +13,7 @@ use base::{
     canonical, clock,
     error::{ErrorCode, ToolError},
 };
-use contract::audit::Record;
+use contract::audit::AuditRecord;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 use time::OffsetDateTime;
@@ -92,7 +92,7 @@ async fn gather(app: &App) {
 
 /// Records a request of an unauthenticated caller; `outcome` is `None` if it succeeded.
 pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome: Option<(ErrorCode, &str)>) {
-    let record = Record {
+    let record = AuditRecord {
         ts_ms: clock::millis(OffsetDateTime::now_utc()),
         intent: None,
         principal: "anonymous".into(),

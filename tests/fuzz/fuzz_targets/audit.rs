@@ -8,7 +8,7 @@
 
 use agent::operations as op;
 use libfuzzer_sys::fuzz_target;
-use contract::{audit::{Beginning, Extension, Head, KnownHeads}, config::{Places, Settings}};
+use contract::{audit::{Beginning, Extension, AuditHead, KnownHeads}, config::{Places, Settings}};
 use raspi_mcp::audit::{Filter, recent_file, verify};
 use base::{base64url, os::Root};
 use agent::{Agent, AgentLink, AgentSettings, Platform, heads, machine::SimulatedMachine, system_clock};
@@ -42,7 +42,7 @@ fn rows(folder: &TempDir, input: &[u8]) {
             _ => db.execute("INSERT INTO audit VALUES (?, 0, ?, '', '', '', ?3, ?3)", params![at + 1, kind, text]),
         };
     }
-    let seen = Head { chain: "aaaaaaaaaaaaaaaa".into(), seq: 1, hash: "0".repeat(64) };
+    let seen = AuditHead { chain: "aaaaaaaaaaaaaaaa".into(), seq: 1, hash: "0".repeat(64) };
     let known = KnownHeads { heads: vec![seen], ..KnownHeads::default() };
     // It may be no SQLite query's business; what it says is never "whole".
     assert!(!verify(&db, Some(&known), None).is_ok_and(|report| report.ok));

@@ -2,7 +2,7 @@
 
 use base::error::ErrorCode;
 use contract::{
-    audit::{Approval, Head, KnownHeads, Record, changed::Changed},
+    audit::{Approval, AuditHead, AuditRecord, KnownHeads, changed::Changed},
     meta::Role,
 };
 use raspi_mcp::{
@@ -42,24 +42,24 @@ impl Book {
         Connection::open(&self.path).unwrap().execute_batch(sql).unwrap();
     }
 
-    fn verdict(&self, heads: &[Head]) -> AuditReport {
+    fn verdict(&self, heads: &[AuditHead]) -> AuditReport {
         let known = KnownHeads { heads: heads.to_vec(), ..KnownHeads::default() };
         verify_file(&self.path, Some(&known)).unwrap()
     }
 
-    fn head(&self) -> Head {
+    fn head(&self) -> AuditHead {
         let db = Connection::open(&self.path).unwrap();
         db.query_row(
             "SELECT chain, seq, lower(hex(hash)) FROM audit, audit_state ORDER BY seq DESC LIMIT 1",
             [],
-            |row| Ok(Head { chain: row.get(0)?, seq: row.get(1)?, hash: row.get(2)? }),
+            |row| Ok(AuditHead { chain: row.get(0)?, seq: row.get(1)?, hash: row.get(2)? }),
         )
         .unwrap()
     }
 }
 
-pub fn call(tool: &str, n: usize) -> Record<'_> {
-    Record {
+pub fn call(tool: &str, n: usize) -> AuditRecord<'_> {
+    AuditRecord {
         ts_ms: 1_700_000_000_000 + n as i64 * 1000,
         intent: None,
         principal: if n.is_multiple_of(2) { "token:fleet".into() } else { "stdio".into() },
@@ -164,7 +164,7 @@ async fn reads_of_one_row_are_found_one_by_one_like_writes() {
 #[tokio::test]
 async fn a_read_like_the_one_before_it_is_kept_short_and_shown_whole() {
     let book = Book::new(1 << 20);
-    let like = |tool, n: usize| Record {
+    let like = |tool, n: usize| AuditRecord {
         args: json!({"kind": "a \"kind\": in quotes"}),
         principal: "stdio".into(),
         owner: None,

@@ -5,7 +5,7 @@ use crate::served::{Door, Pi, Wire, process::command, soon};
 use base::error::{ErrorCode, ToolError};
 use contract::{
     access::caller::Transport,
-    audit::{Approval, Record, changed::Changed},
+    audit::{Approval, AuditRecord, changed::Changed},
     meta::Role,
 };
 use raspi_mcp::{
@@ -110,8 +110,8 @@ async fn goes_by(milliseconds: u64) {
     resume();
 }
 
-fn pin(n: usize) -> Record<'static> {
-    Record { outcome: "ok", approval: None, ..call("gpio.write_pin", n) }
+fn pin(n: usize) -> AuditRecord<'static> {
+    AuditRecord { outcome: "ok", approval: None, ..call("gpio.write_pin", n) }
 }
 
 fn entry<'a>(

@@ -4,7 +4,7 @@ use super::call;
 use crate::served::{Door, Pi, calls, process::Process, soon, token};
 use contract::{
     access::caller::{Caller, Transport},
-    audit::Record,
+    audit::AuditRecord,
     meta::Role,
 };
 use raspi_mcp::{
@@ -36,14 +36,14 @@ fn book(max_bytes: u64) -> (TempDir, std::path::PathBuf, Store, Audit) {
 async fn a_record_has_at_most_8_kib_whatever_field_is_long() {
     let (_dir, path, _, audit) = book(64 << 20);
     for text in ["x".repeat(100_000), "\u{1}\"\\".repeat(10_000), "\u{1f600}".repeat(10_000)] {
-        let short = || Record { args: json!({}), ..call("gpio.write_pin", 1) };
+        let short = || AuditRecord { args: json!({}), ..call("gpio.write_pin", 1) };
         let mut approved = short();
         if let Some(approval) = &mut approved.approval {
             (approval.ask_id, approval.by, approval.how) = (text.clone(), text.clone(), text.clone());
         }
         let deep = (0..1000).fold(json!(text), |inner, _| json!([inner]));
         let keys: Value = (0..64).map(|n| (format!("{n}{text}"), json!(1))).collect::<serde_json::Map<_, _>>().into();
-        let all = Record {
+        let all = AuditRecord {
             principal: text.clone().into(),
             owner: None,
             door: &text,
@@ -59,13 +59,13 @@ async fn a_record_has_at_most_8_kib_whatever_field_is_long() {
         };
         let records = [
             approved,
-            Record { args: json!({ "a": text }), ..short() },
-            Record { args: deep, ..short() },
-            Record { args: keys, ..short() },
-            Record { principal: text.clone().into(), ..short() },
-            Record { message: Some(text.clone()), ..short() },
-            Record { request_id: Some(text.clone().into()), ..short() },
-            Record { correlation_id: Some(&text), ..short() },
+            AuditRecord { args: json!({ "a": text }), ..short() },
+            AuditRecord { args: deep, ..short() },
+            AuditRecord { args: keys, ..short() },
+            AuditRecord { principal: text.clone().into(), ..short() },
+            AuditRecord { message: Some(text.clone()), ..short() },
+            AuditRecord { request_id: Some(text.clone().into()), ..short() },
+            AuditRecord { correlation_id: Some(&text), ..short() },
             all,
         ];
         for record in records {
@@ -222,7 +222,7 @@ async fn ninety_calls_of_780_kb_by_anybody_on_loopback_erase_nothing() {
 #[tokio::test]
 async fn nobody_pushes_out_the_records_of_others() {
     let (_dir, path, store, audit) = book(256 * 1024);
-    let by = |principal: &'static str, n: usize| Record {
+    let by = |principal: &'static str, n: usize| AuditRecord {
         principal: principal.into(),
         owner: None,
         outcome: "ok",
@@ -280,10 +280,10 @@ async fn a_write_is_recorded_before_it_is_done_and_shown_once() {
 #[tokio::test]
 async fn an_intent_without_an_outcome_is_shown_as_not_known() {
     let (_dir, path, _, audit) = book(1 << 20);
-    let record = |n| Record { outcome: "unknown", approval: None, ..call("service.restart", n) };
+    let record = |n| AuditRecord { outcome: "unknown", approval: None, ..call("service.restart", n) };
     let first = audit.intend(record(1), Durability::Synced).await.unwrap();
     let second = audit.intend(record(2), Durability::Committed).await.unwrap();
-    audit.write(Record { intent: Some(second), outcome: "ok", ..record(3) }).await.unwrap();
+    audit.write(AuditRecord { intent: Some(second), outcome: "ok", ..record(3) }).await.unwrap();
     let (shown, total) = audit.recent(Filter::default(), 10, 0).await.unwrap();
     assert_eq!((total, &shown[0]["outcome"], &shown[1]["outcome"]), (2, &json!("ok"), &json!("unknown")));
     assert!(shown[1]["message"].as_str().unwrap().contains("not known"), "{shown:#?}");
@@ -385,7 +385,10 @@ async fn a_store_whose_file_is_gone_refuses_the_first_write() {
 async fn a_page_stops_where_an_answer_ends_and_says_where_to_go_on() {
     let (_dir, _, _, audit) = book(64 << 20);
     for n in 0..100 {
-        audit.write(Record { args: json!({ "text": "z".repeat(5000) }), ..call("gpio.write_pin", n) }).await.unwrap();
+        audit
+            .write(AuditRecord { args: json!({ "text": "z".repeat(5000) }), ..call("gpio.write_pin", n) })
+            .await
+            .unwrap();
     }
     let (mut offset, mut pages) = (0, 0);
     while offset < 100 {

@@ -14,7 +14,7 @@ use appliance::{
     prepare::{Site, prepare},
 };
 use base::os::Root;
-use contract::config::{self, Flag, Places, Settings, Sources};
+use contract::config::{self, CliFlag, Places, Settings, Sources};
 use raspi_mcp::{
     daemon::{self, RunningServer, Serve},
     log::Ring,
@@ -127,7 +127,7 @@ impl Fresh {
         sources.flags = over
             .iter()
             .chain(more)
-            .map(|(key, value)| Flag { key: (*key).into(), value: (*value).into(), flag: format!("--set {key}") })
+            .map(|(key, value)| CliFlag { key: (*key).into(), value: (*value).into(), flag: format!("--set {key}") })
             .collect();
         config::load(&sources).unwrap()
     }

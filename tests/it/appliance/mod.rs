@@ -13,7 +13,7 @@ mod starts;
 
 use crate::update::{PRODUCT, powercut::card::Card};
 use appliance::{
-    Claim, Folder, Identity, Standing,
+    ApplianceState, Claim, Folder, Identity,
     prepare::{Prepared, Site, prepare},
 };
 use base::{error::ToolError, os::Root};
@@ -125,7 +125,7 @@ impl Machine {
         identity
     }
 
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> ApplianceState {
         self.folder().standing().unwrap().unwrap()
     }
 

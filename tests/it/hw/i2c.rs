@@ -2,7 +2,7 @@
 
 use crate::{pi::Pi, trees::Copied};
 use ::hw::i2c::{Bus, Dev, Functions, Holder, Port, Way};
-use contract::values::Address;
+use contract::values::I2cAddress;
 use serde_json::json;
 
 fn tree() -> Copied {
@@ -41,7 +41,7 @@ fn what_is_no_bus_says_so() {
     let tree = tree();
     let dev = Dev::new(tree.root());
     assert_eq!(dev.functions(7).unwrap_err().word(), "no_bus");
-    let address = Address::new(0x48).unwrap();
+    let address = I2cAddress::new(0x48).unwrap();
     assert_eq!(dev.perform(7, address, Way::Quick, &[], &mut []).unwrap_err().word(), "no_bus");
     // A file that is no device.
     assert_eq!(dev.functions(1).unwrap_err().word(), "io");

@@ -22,7 +22,7 @@ use agent::operations as op;
 use bench::Bench;
 use contract::{
     access::{caller::Caller, token::Token},
-    config::{self, AgentChoice, BoardChoice, Flag, Places, Reload, Settings, Sources, TokenSetting},
+    config::{self, AgentChoice, BoardChoice, CliFlag, Places, Reload, Settings, Sources, TokenSetting},
     meta::Role,
 };
 use raspi_mcp::{
@@ -125,7 +125,7 @@ impl Pi {
         let tools = registry.rows().map(|entry| (entry.name(), entry.meta.mode)).collect();
         let mut sources = Sources::new(Places::below(root.path()), tools);
         let flags = [("board", "simulated"), ("agent", "inprocess"), ("http.listen", "127.0.0.1:0")];
-        let flag = |(key, value): (&str, &str)| Flag { key: key.into(), value: value.into(), flag: key.into() };
+        let flag = |(key, value): (&str, &str)| CliFlag { key: key.into(), value: value.into(), flag: key.into() };
         sources.flags = flags.map(flag).to_vec();
         for (name, text) in site {
             std::fs::create_dir_all(&sources.places.site_dir).unwrap();

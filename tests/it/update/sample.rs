@@ -1,7 +1,7 @@
 //! Blocks to fetch, without a bundle around them: what `fetch` sees of one.
 
 use ::update::bundle::Digest;
-use base::os::blocking::Stop;
+use base::os::blocking::StopSignal;
 use std::{ops::Range, path::Path, sync::Arc};
 use update_client::fetch::{BundleSource, Piece, Pieces, Spool};
 
@@ -68,7 +68,7 @@ impl Sample {
     }
 
     pub fn try_spool(self: &Arc<Self>, dir: &Path, reserve: u64) -> Result<Spool, base::error::ToolError> {
-        Spool::open(dir, &Digest::of(&self.file), self.pieces(), self.all(), reserve, &Stop::of("test"))
+        Spool::open(dir, &Digest::of(&self.file), self.pieces(), self.all(), reserve, &StopSignal::of("test"))
     }
 
     /// Whether everything is there, and as it was published.

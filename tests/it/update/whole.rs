@@ -13,7 +13,7 @@ use ::update::{
 };
 use base::{
     error::{ErrorCode, ToolError},
-    os::blocking::Stop,
+    os::blocking::StopSignal,
 };
 use std::{collections::HashSet, fs, sync::Arc};
 use tempfile::TempDir;
@@ -133,7 +133,8 @@ async fn an_update_is_found_opened_and_only_its_changes_fetched() {
         let spool_dir = TempDir::new().unwrap();
         let all = 0..index.len();
         let spool =
-            Spool::open(spool_dir.path(), &release.digest, Arc::clone(&pieces), all, 0, &Stop::of("test")).unwrap();
+            Spool::open(spool_dir.path(), &release.digest, Arc::clone(&pieces), all, 0, &StopSignal::of("test"))
+                .unwrap();
         let before = source.fetched();
         let mut spool = download(&source, &pieces, spool, wanted.clone(), |_| {}).await.unwrap();
         let stored: u64 = wanted.iter().map(|n| index.block(*n).stored).map(|stored| stored.end - stored.start).sum();

@@ -22,7 +22,7 @@ use agent::{self, Agent, AgentLink, AgentSettings, CardPort, UpdateTool, machine
 use base::{
     clock::Wall,
     error::ErrorCode,
-    os::{Root, bus::Bus},
+    os::{Root, bus::DBus},
 };
 use contract::{
     config::{Places, Settings, sections::update::UpdateSettings},
@@ -129,7 +129,7 @@ impl Device {
         let root = Root::at(self.dir.path());
         let board = Board::detect(Choice::Simulated, &root).unwrap();
         let (machine, link, clock) = (
-            Machine { bus: Bus::at("unix:path=/nowhere"), ..Machine::new(root, board, None) },
+            Machine { bus: DBus::at("unix:path=/nowhere"), ..Machine::new(root, board, None) },
             self.link(),
             Arc::clone(&self.clock),
         );

@@ -11,7 +11,7 @@ mod watch;
 use super::{Ending, Plan, Process, Runner, Started};
 use base::{
     error::ToolError,
-    os::bus::{Bus, Object},
+    os::bus::{DBus, DBusObject},
 };
 use futures::future::BoxFuture;
 use std::{
@@ -23,7 +23,7 @@ use std::{
 use tokio::net::unix::pipe;
 use watch::Watch;
 
-const MANAGER: Object<'static> = Object {
+const MANAGER: DBusObject<'static> = DBusObject {
     service: "org.freedesktop.systemd1",
     path: "/org/freedesktop/systemd1",
     interface: "org.freedesktop.systemd1.Manager",
@@ -35,7 +35,7 @@ const END: Duration = Duration::from_secs(12);
 
 /// Starts commands as units.
 pub struct Transient {
-    bus: Arc<Bus>,
+    bus: Arc<DBus>,
     /// The agent's own unit, which those of commands are bound to.
     agent: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct Transient {
 impl Transient {
     /// Uses this machine's systemd.
     pub fn system() -> Self {
-        Self { bus: Arc::new(Bus::system()), agent: own_unit() }
+        Self { bus: Arc::new(DBus::system()), agent: own_unit() }
     }
 
     async fn begin(&self, plan: &Plan) -> Result<Started, ToolError> {
@@ -110,7 +110,7 @@ impl Transient {
 }
 
 struct Unit {
-    bus: Arc<Bus>,
+    bus: Arc<DBus>,
     name: String,
     watch: Watch,
     ending: Option<Result<Ending, ToolError>>,
@@ -140,7 +140,7 @@ impl Drop for Unit {
     }
 }
 
-async fn stop(bus: &Bus, name: &str) {
+async fn stop(bus: &DBus, name: &str) {
     if let Err(error) = bus.call(MANAGER, "StopUnit", &(name, "replace")).await {
         // It has ended already, or systemd does not answer: then its own time limit ends it.
         tracing::debug!(target: "agent", %error, unit = name, "not stopped");

@@ -1,7 +1,7 @@
 //! The known audit chains, in memory: how far each was recomputed, and where it may begin.
 
 use base::error::{ErrorCode, ToolError};
-use contract::audit::{AcceptedGap, Checkpoint, Head};
+use contract::audit::{AcceptedGap, AuditCheckpoint, AuditHead};
 use sha2::{Digest, Sha256};
 
 /// Positions kept per chain besides the newest. They show where a rewritten chain differs, and where it may be trimmed.
@@ -37,7 +37,7 @@ pub(super) struct Chain {
     pub newest: Mark,
     /// The running hash of the record after `newest`, and the bytes received of it.
     open: Option<(Sha256, u64)>,
-    pub checkpoints: Vec<Checkpoint>,
+    pub checkpoints: Vec<AuditCheckpoint>,
     /// Heads that the previous version accepted without recomputing, until the chain is recomputed past them.
     pub old: Vec<Mark>,
     /// Whether `newest` is in the file.
@@ -129,7 +129,7 @@ impl Chain {
         may.clone().find(|mark| mark.bytes - base >= free).or_else(|| may.next_back()).copied()
     }
 
-    pub fn add(&mut self, checkpoint: Checkpoint, at: Mark) {
+    pub fn add(&mut self, checkpoint: AuditCheckpoint, at: Mark) {
         self.base = Some(at);
         self.marks.retain(|mark| mark.seq > at.seq);
         self.checkpoints.push(checkpoint);
@@ -148,8 +148,8 @@ impl Chain {
         self.old.last().copied().filter(|old| old.seq > self.newest.seq).unwrap_or(self.newest)
     }
 
-    pub fn head(&self, mark: Mark) -> Head {
-        Head { chain: self.name.clone(), seq: mark.seq, hash: base::canonical::hex(&mark.hash) }
+    pub fn head(&self, mark: Mark) -> AuditHead {
+        AuditHead { chain: self.name.clone(), seq: mark.seq, hash: base::canonical::hex(&mark.hash) }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::book::{Book, Chain, Hash, Mark};
 use base::canonical::{from_hex, hex};
-use contract::audit::{AcceptedGap, Checkpoint, Head};
+use contract::audit::{AcceptedGap, AuditCheckpoint, AuditHead};
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ impl Line {
         }
     }
 
-    pub fn checkpoint(checkpoint: &Checkpoint, bytes: u64) -> Self {
+    pub fn checkpoint(checkpoint: &AuditCheckpoint, bytes: u64) -> Self {
         Self {
             kind: CHECKPOINT.into(),
             ts_ms: checkpoint.ts_ms,
@@ -95,7 +95,7 @@ impl Line {
     }
 
     pub fn gap(gap: &AcceptedGap) -> Self {
-        let Head { chain, seq, hash } = gap.last.clone();
+        let AuditHead { chain, seq, hash } = gap.last.clone();
         Self { kind: GAP.into(), ts_ms: gap.ts_ms, chain, seq, hash, text: gap.by.clone(), ..Self::default() }
     }
 
@@ -121,15 +121,15 @@ pub(super) fn sign(key: &hmac::Key, parts: &[&str]) -> String {
 }
 
 /// Signs a checkpoint.
-pub(super) fn signed(key: &hmac::Key, mut checkpoint: Checkpoint) -> Checkpoint {
-    let Checkpoint { chain, through_seq, through_hash, removed, why, ts_ms, .. } = &checkpoint;
+pub(super) fn signed(key: &hmac::Key, mut checkpoint: AuditCheckpoint) -> AuditCheckpoint {
+    let AuditCheckpoint { chain, through_seq, through_hash, removed, why, ts_ms, .. } = &checkpoint;
     let numbers = [through_seq, removed, ts_ms].map(i64::to_string);
     checkpoint.signature = sign(key, &["checkpoint", chain, &numbers[0], through_hash, &numbers[1], why, &numbers[2]]);
     checkpoint
 }
 
 /// Signs for a gap.
-pub(super) fn accepted(key: &hmac::Key, last: Head, by: &str, ts_ms: i64) -> AcceptedGap {
+pub(super) fn accepted(key: &hmac::Key, last: AuditHead, by: &str, ts_ms: i64) -> AcceptedGap {
     let signature = sign(key, &["gap", &last.chain, &last.seq.to_string(), &last.hash, by, &ts_ms.to_string()]);
     AcceptedGap { last, by: by.to_owned(), ts_ms, signature }
 }
@@ -231,7 +231,7 @@ fn learn(book: &mut Book, key: &hmac::Key, line: Line, step: u64) {
     match line.kind.as_str() {
         FORGED => book.forged += u64::try_from(line.bytes).unwrap_or(0),
         GAP => {
-            let last = Head { chain: line.chain, seq: line.seq, hash: line.hash };
+            let last = AuditHead { chain: line.chain, seq: line.seq, hash: line.hash };
             book.accept(accepted(key, last, &line.text, line.ts_ms), false);
         }
         NOTED => {
@@ -270,7 +270,7 @@ fn learn(book: &mut Book, key: &hmac::Key, line: Line, step: u64) {
         }
         CHECKPOINT => {
             let (Some(mark), Some(chain)) = (line.mark(), book.find(&line.chain)) else { return };
-            let checkpoint = Checkpoint {
+            let checkpoint = AuditCheckpoint {
                 chain: line.chain,
                 through_seq: line.seq,
                 through_hash: line.hash,

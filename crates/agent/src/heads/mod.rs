@@ -21,7 +21,8 @@ use base::{
     error::{ErrorCode, ToolError},
 };
 use contract::audit::{
-    AcceptedGap, Beginning, Checkpoint, Extension, Head, KnownHeads, MAX_RECORDS, Position, RoomRequest,
+    AcceptedGap, AuditCheckpoint, AuditHead, Beginning, Extension, KnownHeads, MAX_RECORDS, RoomRequest,
+    VerifiedPosition,
 };
 use ring::{
     hmac,
@@ -104,7 +105,7 @@ impl Heads {
     /// # Errors
     /// `resource_exhausted` when too many chains began; `conflict` when it does not lead to what the previous version
     /// knew.
-    pub(super) fn position(&self, asked: &Beginning) -> Result<(Position, bool), ToolError> {
+    pub(super) fn position(&self, asked: &Beginning) -> Result<(VerifiedPosition, bool), ToolError> {
         let hash = parse(&asked.before_hash);
         let plain = asked.store.len() <= 256 && !asked.store.contains(char::is_control);
         let (Some(hash), true) = (hash, is_name(&asked.chain) && asked.before_seq >= 0 && plain) else {
@@ -149,7 +150,7 @@ impl Heads {
     ///
     /// # Errors
     /// `conflict` for records that do not follow the position; `not_found` for a chain that has not begun.
-    pub(super) fn extend(&self, given: &Extension) -> Result<Position, ToolError> {
+    pub(super) fn extend(&self, given: &Extension) -> Result<VerifiedPosition, ToolError> {
         let bytes = base64url::decode(&given.records);
         let whole = given.lengths.iter().map(|length| u64::from(*length)).sum::<u64>();
         let some = (1..=MAX_RECORDS).contains(&given.lengths.len()) && !given.lengths.contains(&0);
@@ -199,7 +200,7 @@ impl Heads {
     ///
     /// # Errors
     /// `failed_precondition` when the chain is not that large.
-    pub(super) fn make_room(&self, asked: &RoomRequest) -> Result<Checkpoint, ToolError> {
+    pub(super) fn make_room(&self, asked: &RoomRequest) -> Result<AuditCheckpoint, ToolError> {
         let mut state = self.state();
         let max = self.max_bytes;
         let chain = state.book.find(&asked.chain).ok_or_else(|| unknown(&asked.chain))?;
@@ -217,7 +218,7 @@ impl Heads {
         };
         let checkpoint = file::signed(
             &self.key,
-            Checkpoint {
+            AuditCheckpoint {
                 chain: asked.chain.clone(),
                 through_seq: cut.seq,
                 through_hash: hex(&cut.hash),
@@ -241,7 +242,7 @@ impl Heads {
     pub(super) fn accept(&self, chain: &str, seq: i64, by: &str) -> Result<AcceptedGap, ToolError> {
         let mut state = self.state();
         let last = match chain {
-            "" => Head {
+            "" => AuditHead {
                 chain: String::new(),
                 seq: i64::try_from(self.forged(&mut state)?).unwrap_or(i64::MAX),
                 hash: String::new(),
@@ -263,7 +264,7 @@ impl Heads {
     }
 
     /// The newest position of all chains.
-    pub(super) fn last(&self) -> Option<Head> {
+    pub(super) fn last(&self) -> Option<AuditHead> {
         self.state().book.chains.last().map(|chain| chain.head(chain.last())).filter(|head| head.seq > 0)
     }
 

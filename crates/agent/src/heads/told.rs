@@ -7,7 +7,7 @@ use super::{
 };
 use crate::files::{self, Lines};
 use base::{canonical::hex, error::ToolError};
-use contract::audit::{Checkpoint, KnownChain, KnownHeads, Position};
+use contract::audit::{AuditCheckpoint, KnownChain, KnownHeads, VerifiedPosition};
 use ring::hmac;
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub(super) fn known(book: &Book, forged: u64) -> KnownHeads {
         let marks = chain.marks.iter().copied().chain(newest).chain(chain.old.iter().copied());
         known.heads.extend(marks.map(|mark| chain.head(mark)));
         let first =
-            chain.base.filter(|base| base.seq > 0 && chain.checkpoints.is_empty()).map(|base: Mark| Checkpoint {
+            chain.base.filter(|base| base.seq > 0 && chain.checkpoints.is_empty()).map(|base: Mark| AuditCheckpoint {
                 chain: chain.name.clone(),
                 through_seq: base.seq,
                 through_hash: hex(&base.hash),
@@ -52,11 +52,11 @@ pub(super) fn known(book: &Book, forged: u64) -> KnownHeads {
 }
 
 /// The answer to the server after each step.
-pub(super) fn answer(book: &Book, chain: &str) -> Result<Position, ToolError> {
+pub(super) fn answer(book: &Book, chain: &str) -> Result<VerifiedPosition, ToolError> {
     let this = book.chains.iter().find(|known| known.name == chain).ok_or_else(|| unknown(chain))?;
     let missing = book.chains.iter().filter(|other| other.store == this.store && other.name != this.name);
     let head = this.head(this.newest);
-    Ok(Position {
+    Ok(VerifiedPosition {
         seq: head.seq,
         hash: head.hash,
         part: this.part(),

@@ -3,10 +3,10 @@
 use super::{Machine, RealMachine};
 use base::{
     error::ToolError,
-    os::{blocking, bus::Object, host_name},
+    os::{blocking, bus::DBusObject, host_name},
 };
 
-const HOSTNAMED: Object<'_> = Object {
+const HOSTNAMED: DBusObject<'_> = DBusObject {
     service: "org.freedesktop.hostname1",
     path: "/org/freedesktop/hostname1",
     interface: "org.freedesktop.hostname1",

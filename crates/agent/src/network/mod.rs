@@ -7,7 +7,7 @@ pub use real::RealNetwork;
 pub use simulated::SimulatedNetwork;
 
 use base::error::ToolError;
-pub use base::os::network_manager::activation::Checkpoint;
+pub use base::os::network_manager::activation::NetworkCheckpoint;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub trait Network: Send + Sync {
     ///
     /// # Errors
     /// `conflict` when another such change is under way, `capability_missing` when it could not be restored.
-    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>>;
+    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>>;
     /// Activates the profile and waits until it is active; the caller bounds the wait. Returns the interfaces it is
     /// active on.
     ///
@@ -35,17 +35,17 @@ pub trait Network: Send + Sync {
     ///
     /// # Errors
     /// `unavailable`: then the earlier time of the revert remains.
-    fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>>;
+    fn revert_in<'a>(&'a self, to: &'a NetworkCheckpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Whether it was neither kept nor reverted yet.
     ///
     /// # Errors
     /// `unavailable` when that cannot be determined.
-    fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>>;
+    fn stands<'a>(&'a self, checkpoint: &'a NetworkCheckpoint) -> BoxFuture<'a, Result<bool, ToolError>>;
     /// Keeps the current state, or reverts at once.
     ///
     /// # Errors
     /// `not_found` when the checkpoint no longer exists.
-    fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>>;
+    fn end<'a>(&'a self, checkpoint: &'a NetworkCheckpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>>;
 }
 
 /// A profile about to be activated.

@@ -1,10 +1,10 @@
 //! This machine's network, through NetworkManager.
 
-use super::{Checkpoint, Network, Plan, Profile, named};
+use super::{Network, NetworkCheckpoint, Plan, Profile, named};
 use base::{
     error::ToolError,
     os::{
-        bus::Bus,
+        bus::DBus,
         network_manager::{
             Objects,
             activation::{self, device},
@@ -20,7 +20,7 @@ const MOST_ACTIVE: usize = 32;
 
 /// NetworkManager, over D-Bus.
 pub struct RealNetwork {
-    pub bus: Bus,
+    pub bus: DBus,
 }
 
 impl Network for RealNetwork {
@@ -52,7 +52,7 @@ impl Network for RealNetwork {
         })
     }
 
-    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>> {
+    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>> {
         Box::pin(activation::checkpoint(&self.bus, timeout))
     }
 
@@ -63,15 +63,15 @@ impl Network for RealNetwork {
         })
     }
 
-    fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn revert_in<'a>(&'a self, to: &'a NetworkCheckpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(activation::revert_in(&self.bus, to, timeout))
     }
 
-    fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
+    fn stands<'a>(&'a self, checkpoint: &'a NetworkCheckpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
         Box::pin(activation::stands(&self.bus, checkpoint))
     }
 
-    fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn end<'a>(&'a self, checkpoint: &'a NetworkCheckpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
             match keep {
                 true => activation::keep(&self.bus, checkpoint).await,

@@ -1,6 +1,6 @@
 //! A simulated network of profiles and two interfaces, in memory. It reverts on timeout like the real one.
 
-use super::{Checkpoint, Network, Plan, Profile, named};
+use super::{Network, NetworkCheckpoint, Plan, Profile, named};
 use base::error::{ErrorCode, ToolError};
 use futures::future::{BoxFuture, FutureExt, ready};
 use std::{
@@ -22,7 +22,7 @@ pub struct SimulatedNetwork(Mutex<State>);
 struct State {
     active: Vec<Profile>,
     made: i64,
-    back: Option<(Checkpoint, Instant, Vec<Profile>)>,
+    back: Option<(NetworkCheckpoint, Instant, Vec<Profile>)>,
     fault: Option<ToolError>,
 }
 
@@ -59,7 +59,7 @@ impl SimulatedNetwork {
 }
 
 impl State {
-    fn stands(&self, checkpoint: &Checkpoint) -> bool {
+    fn stands(&self, checkpoint: &NetworkCheckpoint) -> bool {
         self.back.as_ref().is_some_and(|(each, _, _)| each == checkpoint)
     }
 }
@@ -84,13 +84,13 @@ impl Network for SimulatedNetwork {
         ready(found).boxed()
     }
 
-    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>> {
+    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>> {
         let mut state = self.lock();
         let made = if state.back.is_some() {
             Err(ToolError::new(ErrorCode::Conflict, "another change of the network waits to be confirmed"))
         } else {
             state.made += 1;
-            let checkpoint = Checkpoint { path: "/simulated".into(), created: state.made };
+            let checkpoint = NetworkCheckpoint { path: "/simulated".into(), created: state.made };
             let before = state.active.clone();
             state.back = Some((checkpoint.clone(), Instant::now() + timeout, before));
             Ok(checkpoint)
@@ -113,7 +113,7 @@ impl Network for SimulatedNetwork {
         ready(done).boxed()
     }
 
-    fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn revert_in<'a>(&'a self, to: &'a NetworkCheckpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
         let mut state = self.lock();
         let done = match &mut state.back {
             Some((checkpoint, at, _)) if checkpoint == to => {
@@ -125,11 +125,11 @@ impl Network for SimulatedNetwork {
         ready(done).boxed()
     }
 
-    fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
+    fn stands<'a>(&'a self, checkpoint: &'a NetworkCheckpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
         ready(Ok(self.lock().stands(checkpoint))).boxed()
     }
 
-    fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn end<'a>(&'a self, checkpoint: &'a NetworkCheckpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
         let mut state = self.lock();
         let done = if state.stands(checkpoint) {
             if let Some((_, _, before)) = state.back.take()

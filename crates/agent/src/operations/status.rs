@@ -10,7 +10,7 @@ use crate::{
     wire::PROTOCOL,
 };
 use base::error::ToolError;
-use contract::{audit::Head, config::PlaceSettings};
+use contract::{audit::AuditHead, config::PlaceSettings};
 use serde::{Deserialize, Serialize};
 
 /// The agent's status.
@@ -32,7 +32,7 @@ pub struct Status {
     pub network_change: Option<Change>,
     /// The newest audit head that the agent knows.
     #[serde(default)]
-    pub audit_head: Option<Head>,
+    pub audit_head: Option<AuditHead>,
     /// Faults found at start, for health.
     #[serde(default)]
     pub faults: Vec<String>,

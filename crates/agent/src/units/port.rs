@@ -1,6 +1,6 @@
 //! The port to units: their state, and what can be done to them.
 
-use base::{error::ToolError, os::systemd::list::Status};
+use base::{error::ToolError, os::systemd::list::ActiveState};
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub struct Unit {
     /// loaded, not-found, masked, bad-setting, error.
     pub load_state: String,
     pub load_error: Option<String>,
-    pub status: Status,
+    pub status: ActiveState,
     pub sub_status: String,
     pub pid: Option<u64>,
     /// The result of its last run.

@@ -42,7 +42,7 @@ pub struct RequestedCommand<'a> {
 
 /// What is run for an allowed request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Allowed {
+pub struct AllowedCommand {
     pub program: PathBuf,
     /// Without the program's name.
     pub args: Vec<String>,
@@ -61,7 +61,7 @@ pub struct Allowed {
 /// # Errors
 /// `invalid_argument` for what can never be passed to a program, `permission_denied` for what the configuration does
 /// not allow. Each names the parameter.
-pub fn judge(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<Allowed, ToolError> {
+pub fn judge(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<AllowedCommand, ToolError> {
     sane(wanted)?;
     if wanted.shell {
         return shell(exec, wanted);
@@ -80,7 +80,7 @@ pub fn judge(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<Allowed, Tool
     }
     let roots = command.cwd_roots.as_ref().unwrap_or(&exec.cwd_roots);
     let asked = Duration::from_millis(wanted.timeout_ms.into());
-    Ok(Allowed {
+    Ok(AllowedCommand {
         program: command.program.clone(),
         args: wanted.args.to_vec(),
         user: command.user.as_ref().unwrap_or(&exec.user).clone(),
@@ -92,7 +92,7 @@ pub fn judge(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<Allowed, Tool
     })
 }
 
-fn shell(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<Allowed, ToolError> {
+fn shell(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<AllowedCommand, ToolError> {
     if !exec.shell {
         return Err(ToolError::denied("no command is run through a shell here")
             .with("parameter", "shell")
@@ -101,7 +101,7 @@ fn shell(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<Allowed, ToolErro
     }
     // `sh -c LINE sh ARG...`: the line's $1 is the first argument.
     let args = ["-c", wanted.command, "sh"].into_iter().map(str::to_owned).chain(wanted.args.iter().cloned());
-    Ok(Allowed {
+    Ok(AllowedCommand {
         program: "/bin/sh".into(),
         args: args.collect(),
         user: exec.user.clone(),
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    fn run(command: &str, args: &[&str], cwd: Option<&str>) -> Result<Allowed, ToolError> {
+    fn run(command: &str, args: &[&str], cwd: Option<&str>) -> Result<AllowedCommand, ToolError> {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
         let env = BTreeMap::new();
         judge(

@@ -49,7 +49,7 @@ macro_rules! section {
     }) => {
         impl $crate::config::key::Section for $Section {
             const ABOUT: &'static str = concat!($($about),+).trim_ascii();
-            const KEYS: &'static [$crate::config::key::Key] = &[$($crate::config::key::Key::new(
+            const KEYS: &'static [$crate::config::key::SettingKey] = &[$($crate::config::key::SettingKey::new(
                 concat!(stringify!($section), ".", stringify!($key)),
                 $kind,
                 $in_state,
@@ -108,7 +108,7 @@ macro_rules! settings {
                 $crate::config::key::SectionInfo {
                     name: "",
                     about: concat!($($about),+).trim_ascii(),
-                    keys: &[$($crate::config::key::Key::new(stringify!($key), $kind, $in_state, concat!($($doc),+)),)*],
+                    keys: &[$($crate::config::key::SettingKey::new(stringify!($key), $kind, $in_state, concat!($($doc),+)),)*],
                 },
                 $($crate::config::key::SectionInfo {
                     name: stringify!($section),

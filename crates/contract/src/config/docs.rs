@@ -2,7 +2,7 @@
 //! current.
 
 use super::{
-    keys::{Key, SECTIONS, SectionInfo},
+    keys::{SECTIONS, SectionInfo, SettingKey},
     kind::SettingKind,
     places::Places,
     settings::Settings,
@@ -60,14 +60,14 @@ fn defaults() -> Value {
 }
 
 /// The default as TOML; `policy` has none.
-fn default_of(defaults: &Value, key: &Key) -> Option<String> {
+fn default_of(defaults: &Value, key: &SettingKey) -> Option<String> {
     let value = key.name.split('.').fold(defaults, |at, part| &at[part]);
     // JSON and TOML have the same syntax for booleans, integers, plain strings and lists of them.
     (key.kind != SettingKind::Mode).then(|| value.to_string())
 }
 
 /// The key as written below its section's heading.
-fn written_name(key: &Key) -> &'static str {
+fn written_name(key: &SettingKey) -> &'static str {
     match key.kind {
         SettingKind::Mode => "\"<tool>\"",
         _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),

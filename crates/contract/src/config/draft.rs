@@ -6,7 +6,7 @@ use super::{
     keys::InState,
     kind::KnownTools,
     places::Places,
-    prepared::Prepared,
+    prepared::PreparedFolder,
     settings::Settings,
 };
 use crate::actions::Does;
@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 /// Settings as a tree, so that the table of keys can address them by name.
 #[derive(Clone)]
-pub struct Draft {
+pub struct SettingsDraft {
     tree: Value,
     /// The origin of each key's value, with the number of the step.
     set_by: BTreeMap<String, (usize, Origin)>,
@@ -27,7 +27,7 @@ pub struct Draft {
     identity_dir: PathBuf,
 }
 
-impl Draft {
+impl SettingsDraft {
     /// A draft with the defaults.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Draft {
         })?;
         let configuration = vec![places.image_dir.clone(), places.identity_dir.clone(), places.site_dir.clone()];
         // An unreadable state counts as a missing one, which allows nothing additional.
-        let standing = Prepared::at(&places.identity_dir).standing().unwrap_or_default();
+        let standing = PreparedFolder::at(&places.identity_dir).standing().unwrap_or_default();
         let unclaimed = standing.is_some_and(|standing| !standing.claimed);
         Ok(Self {
             tree,

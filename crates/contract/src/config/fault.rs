@@ -8,7 +8,7 @@ use std::{
 
 /// A position in a text. Line and column start at one; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct TextPosition {
     pub line: usize,
     pub column: usize,
 }
@@ -17,7 +17,7 @@ pub struct Position {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A fragment; no position when the whole file is meant.
-    File { path: Arc<Path>, at: Option<Position> },
+    File { path: Arc<Path>, at: Option<TextPosition> },
     /// The name of an environment variable.
     Variable(String),
     /// A command-line flag as typed, such as `--http`.
@@ -34,7 +34,7 @@ impl Origin {
 
     /// The same source at another position.
     #[must_use]
-    pub fn at(&self, at: Option<Position>) -> Self {
+    pub fn at(&self, at: Option<TextPosition>) -> Self {
         match (self, at) {
             (Self::File { path, .. }, Some(_)) => Self::File { path: path.clone(), at },
             _ => self.clone(),

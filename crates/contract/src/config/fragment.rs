@@ -1,9 +1,9 @@
 //! Finds, reads and parses fragments on disk, within limits.
 
 use super::{
-    assignment::{Assignment, Reading},
+    assignment::{Assignment, SourceAssignments},
     fault::{ConfigError, Origin},
-    found::{Entry, Lines, table},
+    found::{ConfigEntry, LineIndex, table},
     kind::{Complaint, KnownTools},
 };
 use std::{
@@ -88,7 +88,7 @@ pub fn read_file(path: &Path, owner: Option<u32>, tools: &KnownTools) -> Fragmen
 
 /// Parses the text of a file.
 pub fn parse(path: &Path, text: Result<String, String>, tools: &KnownTools) -> Fragment {
-    let mut reading = Reading::of(Origin::file(path), tools);
+    let mut reading = SourceAssignments::of(Origin::file(path), tools);
     match text {
         Ok(text) => match document(&text) {
             Ok(entries) => reading.table("", &entries),
@@ -140,8 +140,8 @@ fn belongs(about: &Metadata, owner: Option<u32>) -> Result<(), String> {
 ///
 /// # Errors
 /// The syntax faults. Faults in the rest are not reported then, because they could mislead.
-pub fn document(text: &str) -> Result<Vec<Entry>, Vec<Complaint>> {
-    let lines = Lines::of(text);
+pub fn document(text: &str) -> Result<Vec<ConfigEntry>, Vec<Complaint>> {
+    let lines = LineIndex::of(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         return Ok(table(document.get_ref(), &lines));

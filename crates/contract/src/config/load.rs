@@ -3,10 +3,10 @@
 use super::{
     PlaceSettings, Places, Settings, Sources,
     assignment::{Assignment, PREFIX, from_text},
-    draft::Draft,
+    draft::SettingsDraft,
     fault::{ConfigError, Faults, Origin},
     fragment::{self, Fragment},
-    prepared::Prepared,
+    prepared::PreparedFolder,
     together,
     token_files::TokenFiles,
 };
@@ -21,7 +21,7 @@ pub fn load(sources: &Sources) -> Result<Settings, Faults> {
 }
 
 /// The settings, and the draft with the origins.
-pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
+pub(super) fn loaded(sources: &Sources) -> Result<(Settings, SettingsDraft), Faults> {
     let mut faults = Vec::new();
     let shared = is_shared(sources);
     let base = base(sources, shared, None, &mut faults);
@@ -79,13 +79,13 @@ pub fn place_of(variable: &str) -> Option<String> {
 /// Whether the site folder is an appliance's: both of its systems read the same files there, and one of them may be
 /// older than the files.
 fn is_shared(sources: &Sources) -> bool {
-    sources.file.is_none() && !matches!(Prepared::at(&sources.places.identity_dir).standing(), Ok(None))
+    sources.file.is_none() && !matches!(PreparedFolder::at(&sources.places.identity_dir).standing(), Ok(None))
 }
 
 /// Applies the owner's fragments of an appliance over image and identity. A fragment that this version does not
 /// understand never keeps it from starting (rule 9 of docs/update.md): it is set aside, and the settings are
 /// restricted. Returns the reasons.
-fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<String> {
+fn owners(sources: &Sources, owner: Option<u32>, draft: &mut SettingsDraft) -> Vec<String> {
     let mut restricted = Vec::new();
     for fragment in site(sources, owner) {
         let over = tried(draft, &fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
@@ -107,7 +107,7 @@ fn site(sources: &Sources, owner: Option<u32>) -> Vec<Fragment> {
 /// The assignments of image, identity and site, in that order; a `shared` site is applied later, by [`owners`].
 fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<ConfigError>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
-    let identity = Prepared::at(&sources.places.identity_dir).fragments();
+    let identity = PreparedFolder::at(&sources.places.identity_dir).fragments();
     fragments.extend(fragment::read_dir(&identity, owner, &sources.tools));
     match &sources.file {
         Some(file) => fragments.push(fragment::read_file(file, owner, &sources.tools)),
@@ -145,8 +145,8 @@ fn laid(
     base: &[Assignment],
     over: &[Assignment],
     faults: &mut Vec<ConfigError>,
-) -> Result<Draft, Faults> {
-    let start = |places| Draft::new(places).map_err(|fault| Faults(vec![fault]));
+) -> Result<SettingsDraft, Faults> {
+    let start = |places| SettingsDraft::new(places).map_err(|fault| Faults(vec![fault]));
     let mut folders = start(&sources.places)?;
     for assignment in base.iter().chain(over).filter(|assignment| assignment.key.name.starts_with("places.")) {
         faults.extend(folders.apply(assignment).err());
@@ -168,18 +168,18 @@ fn laid(
     Ok(draft)
 }
 
-fn folder(draft: &Draft, of: impl Fn(&PlaceSettings) -> PathBuf) -> Result<PathBuf, Faults> {
+fn folder(draft: &SettingsDraft, of: impl Fn(&PlaceSettings) -> PathBuf) -> Result<PathBuf, Faults> {
     draft.settings().map(|settings| of(&settings.places)).map_err(|fault| Faults(vec![fault]))
 }
 
 /// The draft with one state fragment applied, or why the fragment is not accepted.
-fn narrowed(draft: &Draft, fragment: &Fragment, sources: &Sources) -> Result<Draft, Vec<ConfigError>> {
+fn narrowed(draft: &SettingsDraft, fragment: &Fragment, sources: &Sources) -> Result<SettingsDraft, Vec<ConfigError>> {
     let site = sources.file.as_ref().unwrap_or(&sources.places.site_dir).display().to_string();
     tried(draft, fragment, |next, assignment| next.narrow(assignment, &sources.tools, &site))
 }
 
 /// The draft with one fragment of the agent's own folder applied, or why the fragment is not accepted.
-fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<ConfigError>> {
+fn extended(draft: &SettingsDraft, fragment: &Fragment) -> Result<SettingsDraft, Vec<ConfigError>> {
     tried(draft, fragment, |next, assignment| {
         if assignment.key.name.starts_with("places.") {
             let message = "the server does not read this file, and both halves have to agree on the places; set them in the \
@@ -192,10 +192,10 @@ fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<ConfigError
 
 /// Applies all of a fragment or nothing of it.
 fn tried(
-    draft: &Draft,
+    draft: &SettingsDraft,
     fragment: &Fragment,
-    mut lay: impl FnMut(&mut Draft, &Assignment) -> Result<(), ConfigError>,
-) -> Result<Draft, Vec<ConfigError>> {
+    mut lay: impl FnMut(&mut SettingsDraft, &Assignment) -> Result<(), ConfigError>,
+) -> Result<SettingsDraft, Vec<ConfigError>> {
     let mut faults = fragment.faults.clone();
     let mut next = draft.clone();
     for assignment in &fragment.assignments {
@@ -220,11 +220,11 @@ fn set_aside(reasons: &[ConfigError]) -> Vec<String> {
 }
 
 fn finish(
-    mut draft: Draft,
+    mut draft: SettingsDraft,
     over: &[Assignment],
     restricted: Vec<String>,
     mut faults: Vec<ConfigError>,
-) -> Result<(Settings, Draft), Faults> {
+) -> Result<(Settings, SettingsDraft), Faults> {
     for assignment in over {
         faults.extend(draft.apply(assignment).err());
     }

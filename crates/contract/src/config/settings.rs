@@ -39,7 +39,7 @@ settings! {
     [access] Access;
     [jwt] Jwt;
     [tools] Tools;
-    [policy] Policy;
+    [policy] PolicyModes;
     [approval] Approval;
     [service] Service;
     [places] PlaceSettings;

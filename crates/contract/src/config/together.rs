@@ -1,7 +1,7 @@
 //! Rules between keys, whose values are each valid alone.
 
 use super::{
-    draft::Draft,
+    draft::SettingsDraft,
     fault::ConfigError,
     sections::{approval, camera, exec, files, gpio, update},
     settings::{AgentChoice, BoardChoice, Settings},
@@ -11,7 +11,7 @@ use crate::meta::Mode;
 use std::path::Path;
 
 /// The violated rules, each at the place of the key that violates it.
-pub fn check(draft: &Draft, settings: &Settings) -> Vec<ConfigError> {
+pub fn check(draft: &SettingsDraft, settings: &Settings) -> Vec<ConfigError> {
     let mut faults = Vec::new();
     // Reported at the last of the assignments.
     let mut broken = |keys: &[&str], message: String| faults.push(ConfigError::new(draft.latest(keys), message));

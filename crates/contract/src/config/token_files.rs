@@ -5,7 +5,7 @@ use super::{
     fault::{ConfigError, Faults, Origin},
     fragment,
     kind::{KnownTools, SettingKind},
-    prepared::Prepared,
+    prepared::PreparedFolder,
     token::TokenSetting,
     tokens::TOKENS,
 };
@@ -34,7 +34,7 @@ pub struct KeptToken {
 impl TokenFiles {
     pub fn of(sources: &Sources) -> Self {
         let mut folders =
-            vec![sources.places.image_dir.clone(), Prepared::at(&sources.places.identity_dir).fragments()];
+            vec![sources.places.image_dir.clone(), PreparedFolder::at(&sources.places.identity_dir).fragments()];
         if sources.file.is_none() {
             folders.push(sources.places.site_dir.clone());
         }

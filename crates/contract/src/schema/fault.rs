@@ -1,6 +1,6 @@
 //! A fault in a value, and the error that is made from it.
 
-use super::check::Type;
+use super::check::JsonType;
 use base::{error::ToolError, redact::is_secret_name};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub struct SchemaError<'v> {
 
 #[derive(Debug)]
 pub(super) enum Wrong {
-    Type(Vec<Type>),
+    Type(Vec<JsonType>),
     /// A property that is not in the schema.
     Unknown(String),
     Missing(String),
@@ -81,7 +81,7 @@ impl<'v> SchemaError<'v> {
     }
 }
 
-impl Type {
+impl JsonType {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Null => "null",

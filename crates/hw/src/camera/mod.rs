@@ -22,7 +22,7 @@ use base::{
     error::ToolError,
     os::{
         Root,
-        blocking::{self, Stop},
+        blocking::{self, StopSignal},
         real_path::resolved,
     },
 };
@@ -142,7 +142,7 @@ impl Cameras {
         work: impl FnOnce(&Until) -> Result<T, CameraError> + Send + 'static,
     ) -> Result<T, Trouble> {
         let deadline = Instant::now() + limit;
-        let work = move |stop: &Stop| Ok(work(&Until { deadline, stop: stop.clone() }));
+        let work = move |stop: &StopSignal| Ok(work(&Until { deadline, stop: stop.clone() }));
         blocking::run("camera", work).await.map_err(Trouble::Error)?.map_err(Trouble::Fault)
     }
 }

@@ -9,9 +9,9 @@ use base::{
     clock,
     error::{ErrorCode, ToolError},
     os::{
-        beneath::{Beneath, Found},
-        blocking::Stop,
-        replace::{Draft, Over, sync_folder},
+        beneath::{Beneath, OpenedFile},
+        blocking::StopSignal,
+        replace::{Over, ReplacementFile, sync_folder},
     },
 };
 use rustix::{
@@ -109,7 +109,7 @@ impl PhotoStore {
     ///
     /// # Errors
     /// When the folder cannot be used, or a file in it cannot be removed.
-    pub fn tidy(&self, now: OffsetDateTime, stop: &Stop) -> Result<usize, ToolError> {
+    pub fn tidy(&self, now: OffsetDateTime, stop: &StopSignal) -> Result<usize, ToolError> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         match self.open() {
             Ok(folder) => self.make_room(&folder, now, 0, 0, stop),
@@ -123,7 +123,13 @@ impl PhotoStore {
     /// # Errors
     /// Those of [`PhotoStore::tidy`]; `resource_exhausted` on a full disk; `content_too_large` when it alone exceeds
     /// the total.
-    pub fn keep(&self, bytes: &[u8], format: Format, now: OffsetDateTime, stop: &Stop) -> Result<Kept, ToolError> {
+    pub fn keep(
+        &self,
+        bytes: &[u8],
+        format: Format,
+        now: OffsetDateTime,
+        stop: &StopSignal,
+    ) -> Result<Kept, ToolError> {
         let size = bytes.len() as u64;
         if size > self.max_bytes {
             return Err(ToolError::new(
@@ -142,7 +148,7 @@ impl PhotoStore {
         let folder = self.open().map_err(fault)?;
         let removed = self.make_room(&folder, now, 1, size, stop)?;
         stop.check()?;
-        let mut draft = Draft::new(&folder).map_err(fault)?;
+        let mut draft = ReplacementFile::new(&folder).map_err(fault)?;
         draft.fill(bytes).map_err(fault)?;
         let name = PhotoName::new(now, format)?;
         draft.place(OsStr::new(name.as_str()), Over::Nothing).map_err(fault)?;
@@ -162,9 +168,9 @@ impl PhotoStore {
         };
         let found = self.open().and_then(|folder| folder.regular_here(OsStr::new(name.as_str())));
         let (file, about) = match found {
-            Ok((Found::File(file), about)) => (file, about),
+            Ok((OpenedFile::File(file), about)) => (file, about),
             // A link or folder was not created here.
-            Ok((Found::Other(_), _)) | Err(Errno::NOENT | Errno::LOOP) => return Err(absent()),
+            Ok((OpenedFile::Other(_), _)) | Err(Errno::NOENT | Errno::LOOP) => return Err(absent()),
             Err(fault) => return Err(self.fault(fault)),
         };
         let size = u64::try_from(about.st_size).unwrap_or_default();
@@ -197,7 +203,7 @@ impl PhotoStore {
         now: OffsetDateTime,
         photos: usize,
         bytes: u64,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> Result<usize, ToolError> {
         let kept = self.photos(folder, stop)?;
         let (mut count, mut sum) = (kept.len() + photos, kept.iter().map(|(_, size)| size).sum::<u64>() + bytes);
@@ -226,7 +232,7 @@ impl PhotoStore {
     }
 
     /// All photos with their sizes, oldest first.
-    fn photos(&self, folder: &Beneath, stop: &Stop) -> Result<Vec<(PhotoName, u64)>, ToolError> {
+    fn photos(&self, folder: &Beneath, stop: &StopSignal) -> Result<Vec<(PhotoName, u64)>, ToolError> {
         let fault = |fault| self.fault(fault);
         // A separate descriptor: reading a directory moves its position.
         let mut found = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! Both calls may block, so they run on a thread for blocking work (see [`super::Cameras`]).
 
-use base::os::{blocking::Stop, glob::Glob};
+use base::os::{blocking::StopSignal, glob::Glob};
 use std::time::{Duration, Instant};
 
 /// How a picture is written for callers.
@@ -192,7 +192,7 @@ pub type Encode<'a> = &'a mut dyn FnMut(&Raw<'_>) -> Result<Picture, CameraError
 /// The time limit and the cancellation of a call.
 pub struct Until {
     pub deadline: Instant,
-    pub stop: Stop,
+    pub stop: StopSignal,
 }
 
 /// Longest single wait, so that a cancellation is noticed.

@@ -3,7 +3,7 @@
 use super::Addresses;
 use base::error::ToolError;
 use contract::config::I2cSettings;
-use contract::values::Address;
+use contract::values::I2cAddress;
 use std::collections::BTreeMap;
 
 /// The kind of access. The word is the verb of its permission.
@@ -66,7 +66,7 @@ impl Allow {
     ///
     /// # Errors
     /// `permission_denied` naming the setting, with the permission as `i2c:verb:bus:address`.
-    pub fn check(&self, bus: u32, address: Address, want: Want) -> Result<(), ToolError> {
+    pub fn check(&self, bus: u32, address: I2cAddress, want: Want) -> Result<(), ToolError> {
         let allowed = self.on(bus);
         if (if want == Want::Read { allowed.readable } else { allowed.writable }).holds(address) {
             return Ok(());

@@ -6,7 +6,7 @@ use super::{
     sysfs,
 };
 use base::os::{Root, ioctl};
-use contract::values::Address;
+use contract::values::I2cAddress;
 use i2cdev::{
     core::{I2CDevice, I2CMessage, I2CTransfer},
     linux::{LinuxI2CDevice, LinuxI2CError, LinuxI2CMessage},
@@ -45,7 +45,7 @@ impl Port for Dev {
         ioctl::i2c_functions(&file).map(Functions).map_err(I2cError::Other)
     }
 
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError> {
+    fn perform(&self, bus: u32, address: I2cAddress, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError> {
         // I2C_SLAVE refuses an address that a driver has; I2C_RDWR on the bus (LinuxI2CBus) would not check.
         let mut device = LinuxI2CDevice::new(self.path(bus), address.number().into()).map_err(|fault| {
             match io::Error::from(fault) {

@@ -14,7 +14,7 @@ mod sysfs;
 mod told;
 
 pub use allow::{Allow, Allowed, Want};
-pub use contract::values::address::{Address, Addresses, HIGHEST, LOWEST};
+pub use contract::values::address::{Addresses, HIGHEST, I2cAddress, LOWEST};
 pub use dev::Dev;
 pub use functions::{BLOCK, Functions, Lack, Way};
 pub use port::{Bus, Holder, I2cError, Port};
@@ -78,7 +78,7 @@ impl I2c {
         &self,
         tool: &'static str,
         bus: u32,
-        address: Address,
+        address: I2cAddress,
         write: Vec<u8>,
         length: usize,
     ) -> Result<Vec<u8>, ToolError> {
@@ -89,7 +89,7 @@ impl I2c {
         &self,
         tool: &'static str,
         bus: u32,
-        address: Address,
+        address: I2cAddress,
         write: Vec<u8>,
         length: usize,
     ) -> Result<Result<Vec<u8>, I2cError>, ToolError> {
@@ -128,7 +128,7 @@ impl I2c {
         }
     }
 
-    fn told(&self, bus: u32, address: Address, fault: &I2cError) -> ToolError {
+    fn told(&self, bus: u32, address: I2cAddress, fault: &I2cError) -> ToolError {
         let held = if matches!(fault, I2cError::Held) { self.port.holders(bus) } else { Vec::new() };
         let holder = held.iter().find(|holder| holder.address == address.number());
         Attempt { bus, address: Some(address), driver: holder.map(|holder| holder.driver.as_str()) }.ended(fault)

@@ -3,7 +3,7 @@
 //! Faults as in the kernel's Documentation/i2c/fault-codes.rst.
 
 use super::functions::{Functions, Lack, Way};
-use contract::values::Address;
+use contract::values::I2cAddress;
 use rustix::io::Errno;
 use std::{io, time::Duration};
 
@@ -45,7 +45,7 @@ pub trait Port: Send + Sync {
     ///
     /// # Errors
     /// The adapter's error; the content of `read` is then undefined.
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError>;
+    fn perform(&self, bus: u32, address: I2cAddress, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError>;
 }
 
 /// Why a transfer failed or was not started.

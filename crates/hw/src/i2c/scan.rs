@@ -7,7 +7,7 @@ use super::{
     told::Attempt,
 };
 use base::{error::ToolError, os::blocking};
-use contract::values::Address;
+use contract::values::I2cAddress;
 use std::sync::Arc;
 
 /// Probes per hold of the bus: half a row of i2cdetect's table.
@@ -21,7 +21,7 @@ pub struct Scan {
     /// Addresses that answered.
     pub found: Addresses,
     /// Probed without a clear result, with the adapter's error.
-    pub unclear: Vec<(Address, I2cError)>,
+    pub unclear: Vec<(I2cAddress, I2cError)>,
     /// Not probed: bound to a driver.
     pub held: Vec<Holder>,
     /// Not probed: not on the allow-list.
@@ -51,8 +51,8 @@ impl I2c {
             return Err(whole.ended(&I2cError::Lacks(Lack(vec![Functions::QUICK, Functions::READ_BYTE]))));
         }
         let held = self.port.holders(bus);
-        let taken: Addresses = held.iter().filter_map(|holder| Address::new(holder.address)).collect();
-        let probes: Vec<(Address, Option<Way>)> =
+        let taken: Addresses = held.iter().filter_map(|holder| I2cAddress::new(holder.address)).collect();
+        let probes: Vec<(I2cAddress, Option<Way>)> =
             allowed.without(taken).iter().map(|address| (address, functions.probe(address.number()))).collect();
         let mut scan = Scan {
             not_allowed: Addresses::every().without(allowed).without(taken),
@@ -60,7 +60,7 @@ impl I2c {
             held,
             ..Scan::default()
         };
-        let probes: Vec<(Address, Way)> =
+        let probes: Vec<(I2cAddress, Way)> =
             probes.into_iter().filter_map(|(address, way)| Some((address, way?))).collect();
         let (mut silent, mut done) = (0, 0);
         for row in probes.chunks(ROW) {

@@ -6,7 +6,7 @@ use super::{
     functions::{Functions, Way},
     port::{Bus, Holder, I2cError, Port},
 };
-use contract::values::Address;
+use contract::values::I2cAddress;
 use std::{
     collections::BTreeMap,
     io,
@@ -146,7 +146,7 @@ impl Buses {
     }
 
     /// Begins a transfer, and blocks while the bus hangs. Returns the current fault.
-    fn enter(&self, bus: u32, address: Address) -> Option<Trouble> {
+    fn enter(&self, bus: u32, address: I2cAddress) -> Option<Trouble> {
         let mut state = self.state();
         if let Some(adapter) = state.get_mut(&bus) {
             adapter.touched = adapter.touched.and([address].into_iter().collect());
@@ -179,7 +179,7 @@ impl Port for Buses {
         self.on(bus, |adapter| adapter.functions).ok_or(I2cError::NoBus)
     }
 
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError> {
+    fn perform(&self, bus: u32, address: I2cAddress, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError> {
         let number = address.number();
         let held = |adapter: &mut Adapter| adapter.holders.iter().any(|holder| holder.address == number);
         if self.on(bus, held).ok_or(I2cError::NoBus)? {

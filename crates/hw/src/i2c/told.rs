@@ -2,7 +2,7 @@
 
 use super::port::I2cError;
 use base::error::{ErrorCode, ToolError};
-use contract::values::Address;
+use contract::values::I2cAddress;
 use std::time::Duration;
 
 /// The attempted access.
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Attempt<'a> {
     pub bus: u32,
     /// `None`: the whole bus.
-    pub address: Option<Address>,
+    pub address: Option<I2cAddress>,
     /// The driver that is bound to the device, if sysfs shows one.
     pub driver: Option<&'a str>,
 }

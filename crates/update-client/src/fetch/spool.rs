@@ -9,7 +9,7 @@ use super::{
 };
 use base::{
     error::{ErrorCode, ToolError},
-    os::{blocking::Stop, lock::Lock},
+    os::{blocking::StopSignal, lock::Lock},
 };
 use rustix::{
     fs::{OFlags, SeekFrom, fdatasync, seek},
@@ -59,7 +59,7 @@ impl Spool {
         pieces: Arc<dyn Pieces>,
         numbers: impl IntoIterator<Item = u32>,
         reserve: u64,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> Result<Self, ToolError> {
         let bad = |error: io::Error| unusable(dir, &error);
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(bad)?;
@@ -85,7 +85,7 @@ impl Spool {
     }
 
     /// Sets a bit for each valid block. Reads only written parts of the file.
-    fn look(&mut self, numbers: impl IntoIterator<Item = u32>, stop: &Stop) -> Result<(), ToolError> {
+    fn look(&mut self, numbers: impl IntoIterator<Item = u32>, stop: &StopSignal) -> Result<(), ToolError> {
         let wants = wants(&*self.pieces, numbers, BlockOrder::Any);
         let mut written = 0..0;
         for want in wants {

@@ -1,6 +1,6 @@
 //! `rpicam-still`, by a program that takes its options: what it is told, and that nothing of it is left.
 
-use base::os::{Root, blocking::Stop};
+use base::os::{Root, blocking::StopSignal};
 use hw::camera::{
     Camera, CameraError, Format, Size, Wish,
     encode::encode,
@@ -56,7 +56,7 @@ fn camera() -> Camera {
 }
 
 fn within(limit: Duration) -> Until {
-    Until { deadline: Instant::now() + limit, stop: Stop::of("test") }
+    Until { deadline: Instant::now() + limit, stop: StopSignal::of("test") }
 }
 
 const LONG: Duration = Duration::from_secs(20);

@@ -2,7 +2,7 @@
 
 use super::Scene;
 use crate::served::Door;
-use contract::values::Address;
+use contract::values::I2cAddress;
 use futures::future::join_all;
 use hw::i2c::simulated::Trouble;
 use hw::i2c::{Allow, I2c, PATIENCE, simulated};
@@ -53,7 +53,7 @@ async fn whoever_waits_longer_than_any_transfer_takes_is_told() {
     let buses = simulated::Buses::default();
     let i2c = Arc::new(I2c::on(Arc::new(buses.clone()), Allow::Everything));
     let read = |address| {
-        let (i2c, address) = (Arc::clone(&i2c), Address::new(address).unwrap());
+        let (i2c, address) = (Arc::clone(&i2c), I2cAddress::new(address).unwrap());
         tokio::spawn(async move { i2c.transfer("i2c.read", 1, address, vec![], 1).await })
     };
     buses.fail(1, Trouble::Hangs);

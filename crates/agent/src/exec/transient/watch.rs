@@ -1,7 +1,7 @@
 //! Awaits a unit's end by systemd's signals. Subscribed before the unit is started.
 
 use super::{super::Ending, MANAGER};
-use base::{error::ToolError, os::bus::Bus};
+use base::{error::ToolError, os::bus::DBus};
 use futures::StreamExt;
 use std::{collections::HashMap, num::NonZero};
 use zbus::{MatchRule, MessageStream, Variant};
@@ -17,7 +17,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) async fn start(bus: &Bus, unit: &str) -> Result<Self, ToolError> {
+    pub(super) async fn start(bus: &DBus, unit: &str) -> Result<Self, ToolError> {
         let failed = |error: zbus::Error| {
             ToolError::unavailable(format!("systemd's signals cannot be followed: {error}"))
                 .hint("systemctl status dbus")

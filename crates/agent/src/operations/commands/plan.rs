@@ -10,7 +10,7 @@ use base::{
     os::groups,
 };
 use contract::{
-    access::commands::{Allowed, outside},
+    access::commands::{AllowedCommand, outside},
     config::{CommandSetting, Exec, sections::exec::is_ours},
 };
 use std::{
@@ -21,9 +21,9 @@ use std::{
 };
 
 /// Resolves and checks an allowed command on this machine: its program, its folder, its account.
-pub(super) fn plan(cx: &Context<'_>, id: &str, allowed: Allowed, stdin: Vec<u8>) -> Result<Plan, ToolError> {
+pub(super) fn plan(cx: &Context<'_>, id: &str, allowed: AllowedCommand, stdin: Vec<u8>) -> Result<Plan, ToolError> {
     let simulated = cx.runner.is_simulated();
-    let Allowed { program, args, user, roots, cwd, mut env, network, limit } = allowed;
+    let AllowedCommand { program, args, user, roots, cwd, mut env, network, limit } = allowed;
     let account = if simulated { Account { name: user, uid: 0, gid: 0 } } else { account(cx, user)? };
     let mut plan = Plan {
         id: id.to_owned(),

@@ -9,7 +9,7 @@ use crate::{
 };
 use base::{
     error::{ErrorCode, ToolError},
-    os::systemd::list::Status,
+    os::systemd::list::ActiveState,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ impl ControlRequest {
 #[serde(deny_unknown_fields, expecting = "struct State")]
 #[schemars(inline)]
 pub struct ServiceState {
-    pub status: Status,
+    pub status: ActiveState,
     /// More exactly: running, exited, dead, failed, auto-restart, ...
     pub sub_status: String,
     /// Its main process, if it has one.
@@ -151,7 +151,7 @@ async fn control(cx: &Context<'_>, request: &ControlRequest) -> Result<Controlle
     let now = ServiceState::of(&after);
     match end {
         JobEnd::Queued => Ok(done(now, Some("queued".into()))),
-        JobEnd::Ended(word) if word == "done" && after.status != Status::Failed => Ok(done(now, Some(word))),
+        JobEnd::Ended(word) if word == "done" && after.status != ActiveState::Failed => Ok(done(now, Some(word))),
         // systemd found nothing to do: a condition of the unit is not met.
         JobEnd::Ended(word) if word == "skipped" => Ok(done(now, Some(word))),
         JobEnd::Ended(word) => Err(failed(&unit, action, &after, &word, &previous)),

@@ -9,7 +9,7 @@ pub const MOST: usize = 128;
 
 /// One interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interface {
+pub struct NetInterface {
     pub name: String,
     pub index: u32,
     /// Six octets with colons; zeros for an interface without one (tunnels), like the kernel's loopback.
@@ -50,10 +50,10 @@ pub enum InterfaceKind {
 ///
 /// # Errors
 /// `NotFound` without sysfs. An interface that disappears meanwhile is skipped.
-pub fn read(root: &Root) -> io::Result<(Vec<Interface>, usize)> {
+pub fn read(root: &Root) -> io::Result<(Vec<NetInterface>, usize)> {
     let names = root.list(FOLDER)?;
     let is_interface = |name: &&String| root.has(&format!("{FOLDER}/{name}/ifindex"));
-    let mut found: Vec<Interface> = Vec::new();
+    let mut found: Vec<NetInterface> = Vec::new();
     let mut all = 0;
     for name in names.iter().filter(is_interface) {
         all += 1;
@@ -64,7 +64,7 @@ pub fn read(root: &Root) -> io::Result<(Vec<Interface>, usize)> {
     Ok((found, all))
 }
 
-fn one(root: &Root, name: &str) -> io::Result<Interface> {
+fn one(root: &Root, name: &str) -> io::Result<NetInterface> {
     let file = |file: &str| format!("{FOLDER}/{name}/{file}");
     let number = |name: &str| root.number(&file(name)).ok().and_then(|value| u32::try_from(value).ok());
     let state = match root.line(&file("operstate"))?.as_str() {
@@ -74,7 +74,7 @@ fn one(root: &Root, name: &str) -> io::Result<Interface> {
     };
     let index = number("ifindex").ok_or_else(|| crate::os::malformed(&file("ifindex"), "it holds no index"))?;
     let mac = root.line(&file("address")).ok().filter(|address| is_mac(address));
-    Ok(Interface {
+    Ok(NetInterface {
         name: name.to_owned(),
         index,
         mac: mac.unwrap_or_else(|| "00:00:00:00:00:00".into()),

@@ -2,7 +2,7 @@
 
 use crate::config::{
     declare::section,
-    found::{Found, Written, quoted},
+    found::{LocatedValue, UncheckedValue, quoted},
     key::InState,
     kind::{Complaint, KIB, KnownTools, SettingKind, bytes, count, seconds},
     settings::Settings,
@@ -117,20 +117,22 @@ pub const COMMANDS: TableSetting = TableSetting {
 ",
 };
 
-fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     let name = format!("exec.commands.{field}");
     let refuse = |expected: &str| Err((found.at, format!("{name} must be {expected}, not {}", found.shown())));
     Some(match (field, &found.value) {
-        ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
+        ("name", UncheckedValue::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
         ("name", _) => refuse("1 to 64 characters from a-z, 0-9, \"_\" and \"-\""),
-        ("program", Written::Text(text)) if full_path(text) && !is_ours(Path::new(text)) => Ok(text.as_str().into()),
+        ("program", UncheckedValue::Text(text)) if full_path(text) && !is_ours(Path::new(text)) => {
+            Ok(text.as_str().into())
+        }
         ("program", _) => refuse("the full path of a program without \"..\", and never raspi-mcp itself"),
-        ("more_args", Written::Text(text)) => pattern(text).map_err(|why| (found.at, format!("{name}: {why}"))),
+        ("more_args", UncheckedValue::Text(text)) => pattern(text).map_err(|why| (found.at, format!("{name}: {why}"))),
         ("more_args", _) => refuse("a regular expression"),
         ("args" | "options", _) => list(&name, found, "regular expressions", pattern),
         ("env", _) => list(&name, found, "names of variables", variable),
         ("cwd_roots", _) => SettingKind::Folders.check_field(&name, found, tools),
-        ("user", Written::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
+        ("user", UncheckedValue::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
         ("user", _) => refuse("the name of an account"),
         ("stdin" | "network", _) => SettingKind::Bool.check_field(&name, found, tools),
         ("timeout_seconds", _) => TIMEOUT.check_field(&name, found, tools),
@@ -140,18 +142,18 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
 
 fn list(
     name: &str,
-    found: &Found,
+    found: &LocatedValue,
     what: &str,
     check: impl Fn(&str) -> Result<Value, String>,
 ) -> Result<Value, Complaint> {
-    let Written::List(items) = &found.value else {
+    let UncheckedValue::List(items) = &found.value else {
         return Err((found.at, format!("{name} must be a list of {what}, not {}", found.shown())));
     };
     if items.len() > MOST_PATTERNS {
         return Err((found.at, format!("{name} has {} entries; at most {MOST_PATTERNS} are allowed", items.len())));
     }
     let checked = items.iter().map(|item| match &item.value {
-        Written::Text(text) => check(text).map_err(|why| (item.at, format!("{name}: {why}"))),
+        UncheckedValue::Text(text) => check(text).map_err(|why| (item.at, format!("{name}: {why}"))),
         _ => Err((item.at, format!("{name} must be a list of {what}; {} is none", item.shown()))),
     });
     checked.collect()

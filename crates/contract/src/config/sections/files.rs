@@ -2,7 +2,7 @@
 
 use crate::config::{
     declare::section,
-    found::{Found, Written},
+    found::{LocatedValue, UncheckedValue},
     key::InState,
     kind::{Complaint, GIB, KIB, KnownTools, SettingKind, bytes},
     settings::Settings,
@@ -93,12 +93,12 @@ pub const ROOTS: TableSetting = TableSetting {
 ",
 };
 
-fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     let refuse = |message: String| Err((found.at, message));
     Some(match (field, &found.value) {
-        ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
+        ("name", UncheckedValue::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
         ("name", _) => refuse("files.roots.name must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"".into()),
-        ("path", Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
+        ("path", UncheckedValue::Text(text)) if full_path(text) => Ok(text.as_str().into()),
         ("path", _) => {
             refuse(format!("files.roots.path must be {}, not {}", SettingKind::Folder.expected(), found.shown()))
         }

@@ -3,7 +3,7 @@
 use crate::{
     config::{
         declare::section,
-        found::{Found, Written},
+        found::{LocatedValue, UncheckedValue},
         key::InState,
         kind::{Complaint, KnownTools, SettingKind, count},
         table_setting::TableSetting,
@@ -60,7 +60,7 @@ pub const BUSES: TableSetting = TableSetting {
 ",
 };
 
-fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     Some(match field {
         "bus" => BUS.check_field("i2c.buses.bus", found, tools),
         "writable" => SettingKind::Bool.check_field("i2c.buses.writable", found, tools),
@@ -69,8 +69,8 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
     })
 }
 
-fn addresses(found: &Found) -> Result<Value, Complaint> {
-    let Written::List(items) = &found.value else {
+fn addresses(found: &LocatedValue) -> Result<Value, Complaint> {
+    let UncheckedValue::List(items) = &found.value else {
         let expected = "a list of addresses like \"0x48\" and ranges like \"0x50-0x57\"";
         return Err((found.at, format!("i2c.buses.addresses must be {expected}, not {}", found.shown())));
     };
@@ -79,7 +79,7 @@ fn addresses(found: &Found) -> Result<Value, Complaint> {
         return Err((found.at, format!("i2c.buses.addresses is empty, so this allows nothing; {all}")));
     }
     let checked = items.iter().map(|item| match &item.value {
-        Written::Text(text) => match Addresses::parse(text) {
+        UncheckedValue::Text(text) => match Addresses::parse(text) {
             Ok(_) => Ok(Value::from(text.as_str())),
             Err(why) => Err((item.at, format!("i2c.buses.addresses: {why}"))),
         },

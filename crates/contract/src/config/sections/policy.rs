@@ -3,7 +3,7 @@
 use crate::{
     config::{
         Places,
-        key::{InState, Key, Section},
+        key::{InState, Section, SettingKey},
         kind::SettingKind,
     },
     meta::Mode,
@@ -11,11 +11,11 @@ use crate::{
 use std::collections::BTreeMap;
 
 /// The configured modes, by name of a tool or action. The whole map is one key, named like the section.
-pub type Policy = BTreeMap<String, Mode>;
+pub type PolicyModes = BTreeMap<String, Mode>;
 
-impl Section for Policy {
+impl Section for PolicyModes {
     const ABOUT: &'static str = "What happens when a tool is called by somebody who may call it: one line a tool.";
-    const KEYS: &'static [Key] = &[Key::new(
+    const KEYS: &'static [SettingKey] = &[SettingKey::new(
         "policy",
         SettingKind::Mode,
         InState::Stricter,
