@@ -10,7 +10,7 @@ use contract::{
     access::policy::Policy,
     config::{FileRoot, Settings},
 };
-use hw::{camera::Cameras, gpio::Lines, i2c::I2c, machine::Machine};
+use hw::{camera::Cameras, gpio::GpioLines, i2c::I2c, machine::Machine};
 use std::{path::PathBuf, sync::Arc};
 use time::OffsetDateTime;
 use update_client::UpdateClient;
@@ -35,7 +35,7 @@ pub struct Services {
     /// The folders that `files.*` may reach.
     pub files: FolderRoots,
     /// The pins of the header, and their leases.
-    pub gpio: Arc<Lines>,
+    pub gpio: Arc<GpioLines>,
     /// Cameras and their photos.
     pub cameras: Cameras,
     /// The updates.
@@ -67,7 +67,7 @@ impl Services {
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
-            gpio: Lines::new(
+            gpio: GpioLines::new(
                 &settings.gpio,
                 settings.approval.pins(),
                 &machine.root,

@@ -21,7 +21,7 @@ use base::{
 use contract::config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources};
 use hw::{
     board::Board,
-    devices::Device,
+    devices::DeviceFile,
     firmware::{Firmware, Throttled},
 };
 use serde_json::json;
@@ -201,7 +201,7 @@ pub fn told(report: &DoctorReport, all: bool) -> String {
     for (kind, devices) in
         [("gpio", &kinds.gpio), ("i2c", &kinds.i2c), ("spi", &kinds.spi), ("video", &kinds.video), ("pwm", &kinds.pwm)]
     {
-        let described: Vec<String> = devices.iter().map(Device::described).collect();
+        let described: Vec<String> = devices.iter().map(DeviceFile::described).collect();
         let _ =
             writeln!(text, "  {kind:<6} {}", if described.is_empty() { "none".into() } else { described.join(", ") });
     }

@@ -11,7 +11,7 @@ pub use terminal::terminal;
 
 use contract::values::Pin;
 use hw::{
-    line::{Function, Level, Port},
+    line::{Function, GpioPort, Level},
     model::Contact,
 };
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ impl Picture {
 
 /// Every pin as read from the board, without changing any. `allowed` are the pins of tools. A pin that the kernel does
 /// not report has an unknown mode.
-pub fn entries(port: &dyn Port, allowed: &BTreeSet<u8>) -> Vec<Entry> {
+pub fn entries(port: &dyn GpioPort, allowed: &BTreeSet<u8>) -> Vec<Entry> {
     let entry = |pin: Pin| {
         let look = port.look(pin).ok();
         let (mode, function) = match look.as_ref().map(|look| &look.function) {

@@ -15,7 +15,7 @@ use base::os::{Root, bus::DBus};
 use hw::{
     board::Board,
     gpio::header,
-    line::{LineError, Port},
+    line::{GpioPort, LineError},
 };
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct Platform {
     /// The registers of the header, for reading.
     pub header: Header,
     /// The lines of the header, for an approval button; `None` without a header.
-    pub gpio: Option<Result<Arc<dyn Port>, LineError>>,
+    pub gpio: Option<Result<Arc<dyn GpioPort>, LineError>>,
     /// The card and its boot chain, if there are two slots.
     pub update: CardPort,
 }

@@ -4,7 +4,7 @@
 //! `vcgencmd`. Kernels for the Raspberry Pi 5 have no such file.
 
 use super::{
-    board::{Board, Simulated},
+    board::{Board, SimulatedBoard},
     model::BoardKind,
     vcgencmd::Vcgencmd,
 };
@@ -74,7 +74,7 @@ impl Throttled {
 /// The sources of this board's firmware, determined once.
 pub struct Firmware {
     root: Root,
-    simulated: Option<Arc<Simulated>>,
+    simulated: Option<Arc<SimulatedBoard>>,
     /// The kernel's file, relative to the root.
     file: Option<String>,
     mailbox: Option<Mailbox>,

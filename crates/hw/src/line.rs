@@ -47,7 +47,7 @@ pub enum Function {
 
 /// The state of a line, read without requesting it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct LineInfo {
     pub function: Function,
     /// Through the kernel only the holder can read it; through registers anyone.
     pub level: Option<Level>,
@@ -80,7 +80,7 @@ pub enum LineError {
 }
 
 /// The GPIO lines of a board.
-pub trait Port: Send + Sync {
+pub trait GpioPort: Send + Sync {
     /// Its name for people: `/dev/gpiochip0 (pinctrl-bcm2711)`.
     fn name(&self) -> String;
 
@@ -93,7 +93,7 @@ pub trait Port: Send + Sync {
     ///
     /// # Errors
     /// When the chip cannot be queried.
-    fn look(&self, pin: Pin) -> Result<Look, LineError>;
+    fn look(&self, pin: Pin) -> Result<LineInfo, LineError>;
 
     /// Requests a line. It is ours until it is closed or dropped, or this process ends in any way, which the kernel
     /// guarantees. `consumer` is the label for others, of which 31 bytes are used.
@@ -105,7 +105,7 @@ pub trait Port: Send + Sync {
     /// The level of an unused line, which is left unchanged.
     ///
     /// # Errors
-    /// As [`Port::take`]; [`LineError::Unsupported`] where reading would change the line.
+    /// As [`GpioPort::take`]; [`LineError::Unsupported`] where reading would change the line.
     fn peek(&self, pin: Pin) -> Result<Level, LineError>;
 }
 

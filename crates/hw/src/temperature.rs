@@ -6,7 +6,7 @@ use std::io;
 
 /// A temperature with its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub struct TemperatureReading {
     /// Degrees Celsius.
     pub celsius: f64,
     pub source: TemperatureSource,
@@ -31,10 +31,10 @@ pub enum TemperatureSource {
 ///
 /// # Errors
 /// The first source's error, when there are sensors and none works.
-pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result<Option<Reading>> {
+pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result<Option<TemperatureReading>> {
     let mut fault: Option<io::Error> = None;
     let mut found = |source: TemperatureSource, celsius: io::Result<f64>| match celsius {
-        Ok(celsius) => Some(Reading { celsius, source }),
+        Ok(celsius) => Some(TemperatureReading { celsius, source }),
         Err(error) => {
             if error.kind() != io::ErrorKind::NotFound {
                 fault.get_or_insert(error);
@@ -44,7 +44,7 @@ pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result
     };
     if let Some(simulated) = &board.simulated {
         let celsius = simulated.celsius(uptime::read(root)?)?;
-        return Ok(Some(Reading { celsius, source: TemperatureSource::Simulated }));
+        return Ok(Some(TemperatureReading { celsius, source: TemperatureSource::Simulated }));
     }
     if let Some(reading) = found(TemperatureSource::ThermalZone, thermal::zone(root, 0)) {
         return Ok(Some(reading));
@@ -57,7 +57,7 @@ pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result
         return Ok(Some(reading));
     }
     if let Some(celsius) = from_sysinfo(root) {
-        return Ok(Some(Reading { celsius, source: TemperatureSource::Sysinfo }));
+        return Ok(Some(TemperatureReading { celsius, source: TemperatureSource::Sysinfo }));
     }
     fault.map_or(Ok(None), Err)
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 use base::error::ToolError;
 use contract::meta::{Effect, Meta};
-use hw::camera::{Format, Size};
+use hw::camera::{PictureFormat, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub struct Args {
     height: u32,
     /// Of the picture.
     #[serde(default)]
-    format: Format,
+    format: PictureFormat,
     /// Of a JPEG, unless the camera makes it itself.
     #[serde(default = "quality", deserialize_with = "within::<_, 1, 100>")]
     #[schemars(range(min = 1, max = 100))]
@@ -65,7 +65,7 @@ pub struct Out {
     #[serde(flatten)]
     taken: Taken,
     #[serde(skip)]
-    image_format: Format,
+    image_format: PictureFormat,
 }
 
 pub struct Capture;
@@ -84,7 +84,7 @@ impl Tool for Capture {
     };
 
     fn check(args: &Args) -> Result<(), ToolError> {
-        if args.format == Format::Png && args.quality != quality() {
+        if args.format == PictureFormat::Png && args.quality != quality() {
             return Err(ToolError::ignored("quality", "a PNG loses nothing, so it has no quality")
                 .hint("leave quality out, or ask for format jpeg"));
         }

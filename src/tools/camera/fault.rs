@@ -10,14 +10,14 @@ use base::{
         processes::holders::{self, DeviceNumber},
     },
 };
-use hw::camera::{Camera, CameraError, Holder, Trouble};
+use hw::camera::{Camera, CameraError, CamerasUnavailable, Holder};
 use serde_json::json;
 
 /// The error for the caller of `tool` if `trouble` occurred with `camera`.
-pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Trouble) -> ToolError {
+pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: CamerasUnavailable) -> ToolError {
     let fault = match trouble {
-        Trouble::Fault(fault) => fault,
-        Trouble::Error(error) => return error,
+        CamerasUnavailable::Fault(fault) => fault,
+        CamerasUnavailable::Error(error) => return error,
     };
     let device = camera.map_or("the cameras", |camera| camera.id.as_str());
     let error = match fault {

@@ -7,7 +7,7 @@ use crate::{
 };
 use base::{error::ToolError, os::blocking};
 use contract::meta::{Effect, Listing, Meta};
-use hw::camera::{Format, Size};
+use hw::camera::{PictureFormat, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Args {
     resolution: Resolution,
     /// Of the file.
     #[serde(default)]
-    format: Format,
+    format: PictureFormat,
     /// Path or name by camera.list_cameras; the first allowed one unless told.
     #[serde(default, deserialize_with = "bounded_or_null::<_, LONGEST_NAME>")]
     #[schemars(length(max = LONGEST_NAME))]

@@ -3,7 +3,7 @@
 use super::fault;
 use crate::registry::context::Context;
 use base::{clock, error::ToolError};
-use hw::camera::{Camera, Format, Shot, Size, Trouble, Wish};
+use hw::camera::{Camera, CamerasUnavailable, PictureFormat, Shot, Size, Wish};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ pub struct Taken {
     /// As it was taken, which may be another than was asked for.
     width: u32,
     height: u32,
-    format: Format,
+    format: PictureFormat,
     size_bytes: u64,
     /// When.
     #[schemars(extend("format" = "date-time"))]
@@ -40,7 +40,7 @@ pub struct Taken {
 /// A picture with its metadata.
 pub struct Picture {
     pub bytes: Vec<u8>,
-    pub format: Format,
+    pub format: PictureFormat,
     pub at: OffsetDateTime,
     pub taken: Taken,
 }
@@ -50,7 +50,7 @@ pub struct Asked {
     pub tool: &'static str,
     pub camera: Option<String>,
     pub size: Size,
-    pub format: Format,
+    pub format: PictureFormat,
     pub quality: u8,
     /// Largest allowed size in bytes.
     pub max_bytes: usize,
@@ -129,7 +129,7 @@ async fn choose(
     tool: &str,
     named: Option<&str>,
     limit: Duration,
-) -> Result<Result<Camera, ToolError>, Trouble> {
+) -> Result<Result<Camera, ToolError>, CamerasUnavailable> {
     let cameras = &cx.services.cameras;
     if let Some(named) = named
         && let Some(camera) = cameras.find(named, limit).await?

@@ -8,10 +8,10 @@ use base::{clock, error::ToolError, os::clock::monotonic};
 use contract::values::Pin;
 use hw::{
     gpio::{
-        Lines,
+        GpioLines,
         lease::{Back, HeldBy, Owner},
         rules::Safe,
-        shown::Shown,
+        shown::PinStatus,
     },
     line::{Function, Level, LineError, Pull},
 };
@@ -107,8 +107,8 @@ impl PinInfo {
 
     /// # Errors
     /// If the chip cannot be read.
-    pub fn look(lines: &Lines, owner: &Owner, pin: Pin) -> Result<Self, ToolError> {
-        let Shown { look, value, lease } = lines.show(pin, owner).map_err(|fault| broken(Some(pin), fault))?;
+    pub fn look(lines: &GpioLines, owner: &Owner, pin: Pin) -> Result<Self, ToolError> {
+        let PinStatus { look, value, lease } = lines.show(pin, owner).map_err(|fault| broken(Some(pin), fault))?;
         let pull = lease.as_ref().and_then(|lease| lease.pull);
         let (mode, function) = match look.function {
             Function::Input => (Mode::Input, None),
@@ -140,7 +140,7 @@ impl PinInfo {
 }
 
 /// The level that a pin returns to, for answers.
-pub(super) fn back(lines: &Lines, pin: Pin, back: Back) -> Safe {
+pub(super) fn back(lines: &GpioLines, pin: Pin, back: Back) -> Safe {
     match back {
         Back::To(Level::High) => Safe::High,
         Back::To(Level::Low) => Safe::Low,

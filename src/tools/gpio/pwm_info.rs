@@ -1,6 +1,6 @@
 //! The description of PWM in answers.
 
-use hw::pwm::{Jitter, PwmReport, Slot};
+use hw::pwm::{Jitter, PwmChannelId, PwmReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,7 +60,7 @@ impl PwmInfo {
             duty_cycle_percent: thousandth(report.duty_cycle_percent),
             source: if report.slot.is_some() { PwmSource::Hardware } else { PwmSource::Software },
             jitter: report.jitter,
-            channel: report.slot.clone().map(|Slot { chip, channel }| ChannelInfo { chip, channel }),
+            channel: report.slot.clone().map(|PwmChannelId { chip, channel }| ChannelInfo { chip, channel }),
             measured: report.measured.map(|measured| MeasuredInfo {
                 periods: measured.periods,
                 latest_edge_us: thousandth(measured.latest_edge_us),

@@ -3,7 +3,7 @@
 use base::error::{ErrorCode, ToolError};
 use contract::values::Pin;
 use hw::{
-    gpio::refusal::Refusal,
+    gpio::refusal::GpioRefusal,
     line::LineError,
     pwm::{self, Without, software},
 };
@@ -37,10 +37,10 @@ fn waveless(pin: Pin, fault: pwm::PwmError, without: Option<Without>) -> ToolErr
 }
 
 /// The error for a refusal.
-pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
+pub fn told(pin: Pin, refusal: GpioRefusal) -> ToolError {
     let number = pin.bcm();
     let told = match refusal {
-        Refusal::Lent { to, free_in } => {
+        GpioRefusal::Lent { to, free_in } => {
             // The hint depends on the caller: access::way.
             let told = ToolError::new(ErrorCode::Conflict, format!("GPIO {number} is lent to {to}")).with("lent_to", to);
             match free_in {
@@ -48,22 +48,22 @@ pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
                 None => told,
             }
         }
-        Refusal::NotLent => ToolError::precondition(format!("GPIO {number} is not in use by anybody here"))
+        GpioRefusal::NotLent => ToolError::precondition(format!("GPIO {number} is not in use by anybody here"))
             .hint("gpio.list_pins shows what is"),
-        Refusal::Is(mode) => {
+        GpioRefusal::Is(mode) => {
             let other = if mode == "an input" { "output" } else { "input" };
             ToolError::precondition(format!("GPIO {number} is {mode}"))
                 .hint(format!("make it an {other} with gpio.configure_pin first"))
         }
-        Refusal::Alt(function) => ToolError::precondition(format!("GPIO {number} is in use as {function}"))
+        GpioRefusal::Alt(function) => ToolError::precondition(format!("GPIO {number} is in use as {function}"))
             .with("function", function)
             .hint("switch that function off where it is on (config.txt, a driver), or make the pin an input with gpio.configure_pin"),
-        Refusal::Gone => ToolError::cancelled("gpio"),
-        Refusal::Record(error) => ToolError::unavailable(format!("GPIO {number} is not driven: {error}"))
+        GpioRefusal::Gone => ToolError::cancelled("gpio"),
+        GpioRefusal::Record(error) => ToolError::unavailable(format!("GPIO {number} is not driven: {error}"))
             .with("resource", "places.runtime_dir")
             .hint("what is driven is recorded there first, so that it can be put right after a crash; make it writable"),
-        Refusal::Pwm { fault, without } => return waveless(pin, fault, without),
-        Refusal::Fault(fault) => return broken(Some(pin), fault),
+        GpioRefusal::Pwm { fault, without } => return waveless(pin, fault, without),
+        GpioRefusal::Fault(fault) => return broken(Some(pin), fault),
     };
     told.with("pin", number)
 }

@@ -13,7 +13,7 @@ mod write;
 use crate::registry::{context::Context, row::Row};
 use base::error::ToolError;
 use contract::values::I2cAddress;
-use hw::i2c::{Addresses, Want};
+use hw::i2c::{Addresses, I2cAccessKind};
 
 pub static TOOLS: &[Row] = &[
     Row::of::<list_buses::ListBuses>(),
@@ -34,7 +34,7 @@ fn granted(cx: &Context, tool: &str, bus: u32) -> Addresses {
 ///
 /// # Errors
 /// `permission_denied`.
-fn permit(cx: &Context, tool: &str, bus: u32, address: I2cAddress, want: Want) -> Result<(), ToolError> {
+fn permit(cx: &Context, tool: &str, bus: u32, address: I2cAddress, want: I2cAccessKind) -> Result<(), ToolError> {
     if granted(cx, tool, bus).holds(address) { Ok(()) } else { cx.services.i2c.allow().check(bus, address, want) }
 }
 

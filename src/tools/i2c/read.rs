@@ -7,7 +7,7 @@ use super::{
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
 use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::I2cAddress};
-use hw::i2c::Want;
+use hw::i2c::I2cAccessKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ impl Tool for Read {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, Self::META.name, args.bus, args.address, Want::Read)
+        permit(cx, Self::META.name, args.bus, args.address, I2cAccessKind::Read)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

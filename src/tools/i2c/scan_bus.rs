@@ -4,7 +4,7 @@ use super::{args, granted, mark};
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
 use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::I2cAddress};
-use hw::i2c::{Addresses, Holder, I2cError};
+use hw::i2c::{Addresses, BoundDevice, I2cError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,8 +50,8 @@ pub(super) struct InUse {
     device: Option<String>,
 }
 
-impl From<Holder> for InUse {
-    fn from(holder: Holder) -> Self {
+impl From<BoundDevice> for InUse {
+    fn from(holder: BoundDevice) -> Self {
         Self { address: holder.address, driver: holder.driver, device: holder.device }
     }
 }

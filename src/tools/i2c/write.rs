@@ -11,7 +11,7 @@ use contract::{
     meta::{Effect, Meta},
     values::I2cAddress,
 };
-use hw::i2c::Want;
+use hw::i2c::I2cAccessKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ impl Tool for Write {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, Self::META.name, args.bus, args.address, Want::Write)
+        permit(cx, Self::META.name, args.bus, args.address, I2cAccessKind::Write)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

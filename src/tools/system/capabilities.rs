@@ -11,7 +11,7 @@ use base::error::ToolError;
 use contract::meta::{Declaration, Meta, Stability};
 use hw::{
     board::Board,
-    model::{BoardKind, BootFlow},
+    model::{BoardKind, BootMethod},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +53,7 @@ struct BoardOut {
 struct ProfileOut {
     name: &'static str,
     soc: &'static str,
-    boot_flow: BootFlow,
+    boot_flow: BootMethod,
     /// GPIO numbers that hardware PWM can drive.
     #[schemars(inner(range(max = 27)))]
     pwm_gpios: Vec<u8>,

@@ -1,8 +1,8 @@
 //! Hardware that tools could use: a table of probes.
 
 use hw::{
-    devices::{Device, Devices},
-    i2c::{Bus, Port},
+    devices::{DeviceFile, Devices},
+    i2c::{I2cAdapter, I2cPort},
     machine::Machine,
 };
 
@@ -40,24 +40,24 @@ pub static MODULES: &[Module] = &[
     Module { name: "throttling", namespace: "system", probe: throttling },
 ];
 
-fn hardware(machine: &Machine, what: &str, which: fn(Devices) -> Vec<Device>) -> Result<Found, String> {
+fn hardware(machine: &Machine, what: &str, which: fn(Devices) -> Vec<DeviceFile>) -> Result<Found, String> {
     if machine.board.is_simulated() {
         // The simulated board has everything; real devices of this machine do not count.
         return Ok(Found { devices: vec!["simulated".into()] });
     }
     let found = which(Devices::read(&machine.root));
-    some(found.iter().map(Device::described).collect(), || format!("no {what} that the kernel knows"))
+    some(found.iter().map(DeviceFile::described).collect(), || format!("no {what} that the kernel knows"))
 }
 
 fn i2c(machine: &Machine) -> Result<Found, String> {
     let Some(board) = &machine.board.simulated else { return hardware(machine, "I2C bus", |all| all.i2c) };
-    let called = |bus: Bus| called(&format!("/dev/i2c-{}", bus.number), bus.name);
+    let called = |bus: I2cAdapter| called(&format!("/dev/i2c-{}", bus.number), bus.name);
     some(board.i2c.buses().into_iter().map(called).collect(), || "no I2C bus on this simulated board".into())
 }
 
 fn cameras(machine: &Machine) -> Result<Found, String> {
     let Some(board) = &machine.board.simulated else {
-        return hardware(machine, "camera", |all| all.video.into_iter().filter(Device::is_camera).collect());
+        return hardware(machine, "camera", |all| all.video.into_iter().filter(DeviceFile::is_camera).collect());
     };
     let called = board.camera.named().into_iter().map(|(id, name)| called(&id, Some(name)));
     some(called.collect(), || "no camera on this simulated board any more".into())

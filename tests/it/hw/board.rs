@@ -3,7 +3,7 @@
 use crate::trees::{Copied, tree};
 use ::hw::{
     board::{Board, Choice},
-    model::{BoardKind, BootFlow, PROFILES, RevisionError},
+    model::{BoardKind, BootMethod, PROFILES, RevisionError},
 };
 
 #[test]
@@ -15,7 +15,7 @@ fn every_captured_raspberry_pi_is_recognised() {
             "902120",
             "00000000a1b2c3d4",
             "Raspberry Pi Zero 2 W",
-            BootFlow::UBoot,
+            BootMethod::UBoot,
             512,
         ),
         (
@@ -24,7 +24,7 @@ fn every_captured_raspberry_pi_is_recognised() {
             "a02082",
             "00000000b5c6d7e8",
             "Raspberry Pi 3 Model B",
-            BootFlow::UBoot,
+            BootMethod::UBoot,
             1024,
         ),
         (
@@ -33,7 +33,7 @@ fn every_captured_raspberry_pi_is_recognised() {
             "c03111",
             "10000000c1d2e3f4",
             "Raspberry Pi 4 Model B",
-            BootFlow::Tryboot,
+            BootMethod::Tryboot,
             4096,
         ),
         (
@@ -42,7 +42,7 @@ fn every_captured_raspberry_pi_is_recognised() {
             "d04170",
             "f1d2c3b4a5968778",
             "Raspberry Pi 5",
-            BootFlow::Tryboot,
+            BootMethod::Tryboot,
             8192,
         ),
     ] {

@@ -19,7 +19,7 @@ use super::{
 use base::{error::ToolError, os::clock::monotonic};
 use contract::values::Pin;
 use futures::FutureExt;
-use hw::line::{Edge, Level, Line, LineError, Port, Pull, Take};
+use hw::line::{Edge, GpioPort, Level, Line, LineError, Pull, Take};
 use std::{
     future::poll_fn,
     pin::pin,
@@ -53,7 +53,7 @@ impl Button {
     /// starts anyway.
     pub(super) fn take(
         settings: &AgentSettings,
-        port: Option<Result<Arc<dyn Port>, LineError>>,
+        port: Option<Result<Arc<dyn GpioPort>, LineError>>,
         faults: &mut Vec<String>,
     ) -> Option<Self> {
         let (pin, active) = (settings.approval.button()?, settings.approval.button_active);

@@ -1,7 +1,7 @@
 //! Detects the board from the configuration and the device tree.
 
-use super::{Board, Simulated};
-use crate::model::{BoardKind, Profile, profile};
+use super::{Board, SimulatedBoard};
+use crate::model::{BoardKind, BoardProfile, profile};
 use base::os::{Root, command_line, cpuinfo};
 use contract::config::BoardChoice as Choice;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(super) fn detect(choice: Choice, root: &Root) -> Result<Board, Conflict> {
 }
 
 fn raspberry_pi(root: &Root, compatible: &[String], reason: String) -> Board {
-    let profile = compatible.iter().find_map(|name| Profile::of_compatible(name));
+    let profile = compatible.iter().find_map(|name| BoardProfile::of_compatible(name));
     let cpu = cpuinfo::read(root).unwrap_or_default();
     let model = tree_line(root, "model")
         .or(cpu.board)
@@ -80,7 +80,7 @@ fn simulated(reason: String) -> Board {
         serial: Some("10000000005ca1ab".into()),
         revision: Some("c03115".into()),
         profile: Some(profile),
-        simulated: Some(Arc::new(Simulated::default())),
+        simulated: Some(Arc::new(SimulatedBoard::default())),
     }
 }
 

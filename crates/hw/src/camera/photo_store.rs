@@ -4,7 +4,7 @@
 //! Only regular files with generated names are counted, read or removed; other files in the folder are left alone. All
 //! accesses are relative to the opened folder, so no link in it leads out.
 
-use super::port::Format;
+use super::port::PictureFormat;
 use base::{
     clock,
     error::{ErrorCode, ToolError},
@@ -37,7 +37,7 @@ pub struct PhotoName(String);
 
 impl PhotoName {
     /// Generates a name. Random, so that photos of one millisecond differ and names cannot be guessed.
-    fn new(now: OffsetDateTime, format: Format) -> Result<Self, ToolError> {
+    fn new(now: OffsetDateTime, format: PictureFormat) -> Result<Self, ToolError> {
         let mut random = [0u8; 4];
         ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random)
             .map_err(|_| ToolError::unavailable("the kernel gives no random numbers"))?;
@@ -63,8 +63,8 @@ impl PhotoName {
         &self.0
     }
 
-    pub fn format(&self) -> Format {
-        if self.0.ends_with(".png") { Format::Png } else { Format::Jpeg }
+    pub fn format(&self) -> PictureFormat {
+        if self.0.ends_with(".png") { PictureFormat::Png } else { PictureFormat::Jpeg }
     }
 
     /// When it was taken; `None` for digits that are not a date.
@@ -80,7 +80,7 @@ impl PhotoName {
 
 /// A stored photo.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredPhoto {
     pub name: PhotoName,
     pub path: PathBuf,
     pub taken: OffsetDateTime,
@@ -126,10 +126,10 @@ impl PhotoStore {
     pub fn keep(
         &self,
         bytes: &[u8],
-        format: Format,
+        format: PictureFormat,
         now: OffsetDateTime,
         stop: &StopSignal,
-    ) -> Result<Kept, ToolError> {
+    ) -> Result<StoredPhoto, ToolError> {
         let size = bytes.len() as u64;
         if size > self.max_bytes {
             return Err(ToolError::new(
@@ -152,7 +152,7 @@ impl PhotoStore {
         draft.fill(bytes).map_err(fault)?;
         let name = PhotoName::new(now, format)?;
         draft.place(OsStr::new(name.as_str()), Over::Nothing).map_err(fault)?;
-        Ok(Kept { path: self.dir.join(name.as_str()), name, taken: now, removed })
+        Ok(StoredPhoto { path: self.dir.join(name.as_str()), name, taken: now, removed })
     }
 
     /// Reads a photo, at most `limit` bytes.

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Format {
+pub enum PictureFormat {
     #[default]
     Jpeg,
     Png,
 }
 
-impl Format {
+impl PictureFormat {
     pub const ALL: [Self; 2] = [Self::Jpeg, Self::Png];
 
     pub const fn mime(self) -> &'static str {
@@ -104,7 +104,7 @@ pub enum Sizes {
 
 /// One format of a camera, with its sizes; empty if the driver does not report them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mode {
+pub struct CameraFormat {
     /// Four characters, or a longer name of libcamera's.
     pub code: String,
     pub sizes: Vec<Sizes>,
@@ -131,7 +131,7 @@ pub struct Camera {
     /// Where it is connected: stable across restarts, while the number may change.
     pub bus: String,
     pub backend: Backend,
-    pub modes: Vec<Mode>,
+    pub modes: Vec<CameraFormat>,
 }
 
 impl Camera {
@@ -146,7 +146,7 @@ impl Camera {
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub size: Size,
-    pub format: Format,
+    pub format: PictureFormat,
     /// Quality of a JPEG encoded here, 1 to 100; the camera's own JPEGs are not re-encoded.
     pub quality: u8,
     /// Frames to skip first, so that exposure and colours settle.
@@ -170,7 +170,7 @@ pub struct Raw<'a> {
 #[derive(Debug)]
 pub struct Picture {
     pub bytes: Vec<u8>,
-    pub format: Format,
+    pub format: PictureFormat,
     pub size: Size,
     /// The camera's own JPEG, unchanged.
     pub passed_through: bool,
@@ -250,7 +250,7 @@ pub enum CameraError {
 }
 
 /// A kind of camera.
-pub trait Port: Send + Sync {
+pub trait CameraPort: Send + Sync {
     fn backend(&self) -> Backend;
 
     /// Lists the cameras. One that cannot be queried is skipped.
@@ -262,7 +262,7 @@ pub trait Port: Send + Sync {
     /// The camera with this id or name. Ports override it where that is cheaper than the whole list.
     ///
     /// # Errors
-    /// As [`Port::list`].
+    /// As [`CameraPort::list`].
     fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, CameraError> {
         Ok(self.list(until)?.into_iter().find(|camera| camera.id == named || camera.name == named))
     }

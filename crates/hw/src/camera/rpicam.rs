@@ -5,7 +5,9 @@
 //! are those of rpicam-apps' documentation. Not tested with a sensor yet (docs/hardware.md).
 
 use super::{
-    port::{Backend, Camera, CameraError, Encode, Format, Picture, Pixels, Port, Raw, Shot, Size, Until, Wish},
+    port::{
+        Backend, Camera, CameraError, CameraPort, Encode, Picture, PictureFormat, Pixels, Raw, Shot, Size, Until, Wish,
+    },
     rpicam_list,
 };
 use base::os::Root;
@@ -96,7 +98,7 @@ fn judged(complaint: &str, status: &str) -> CameraError {
     }
 }
 
-impl Port for Rpicam {
+impl CameraPort for Rpicam {
     fn backend(&self) -> Backend {
         Backend::Rpicam
     }
@@ -125,14 +127,14 @@ impl Port for Rpicam {
         let number = camera.id.strip_prefix("csi:").ok_or(CameraError::Absent)?;
         let bytes = self.run(&arguments(number, wish), wish.max_bytes, until)?;
         let (picture, code) = match wish.format {
-            Format::Jpeg => {
+            PictureFormat::Jpeg => {
                 let raw = Raw { pixels: Pixels::Mjpeg, size: wish.size, stride: 0, full_range: true, bytes: &bytes };
                 (encode(&raw)?, "JPEG")
             }
             // Made by the program from the sensor's data, without a JPEG in between.
-            Format::Png => {
+            PictureFormat::Png => {
                 let size = png_size(&bytes).ok_or_else(|| CameraError::Torn("what it wrote is no PNG".into()))?;
-                (Picture { bytes, format: Format::Png, size, passed_through: true }, "PNG")
+                (Picture { bytes, format: PictureFormat::Png, size, passed_through: true }, "PNG")
             }
         };
         Ok(Shot { picture, code: code.into(), warmup: None })
@@ -141,7 +143,7 @@ impl Port for Rpicam {
 
 fn arguments(number: &str, wish: &Wish) -> Vec<String> {
     let settle = (wish.warmup * FRAME_MS).max(SETTLE_MS);
-    let encoding = if wish.format == Format::Png { "png" } else { "jpg" };
+    let encoding = if wish.format == PictureFormat::Png { "png" } else { "jpg" };
     let pairs = [
         ("--camera", number.to_owned()),
         ("--width", wish.size.width.to_string()),

@@ -5,10 +5,12 @@
 //! hence `caught`.
 
 use super::{
-    negotiate::{Choice, choose},
-    port::{Backend, Camera, CameraError, Encode, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
+    negotiate::{NegotiatedFormat, choose},
+    port::{
+        Backend, Camera, CameraError, CameraFormat, CameraPort, Encode, Pixels, Raw, Shot, Size, Sizes, Until, Wish,
+    },
 };
-use crate::devices::{Device as VideoNode, Devices};
+use crate::devices::{DeviceFile, Devices};
 use base::os::Root;
 use rustix::io::Errno;
 use std::{
@@ -41,7 +43,7 @@ pub struct V4l {
     pub root: Root,
 }
 
-impl Port for V4l {
+impl CameraPort for V4l {
     fn backend(&self) -> Backend {
         Backend::V4l2
     }
@@ -87,7 +89,7 @@ impl V4l {
     }
 
     /// The camera behind a node, if it is one. Without access it is still reported as present.
-    fn seen(&self, node: &VideoNode) -> Option<Camera> {
+    fn seen(&self, node: &DeviceFile) -> Option<Camera> {
         match caught(|| self.look(&node.path)) {
             Ok(camera) => camera,
             Err(CameraError::Denied) => Some(Camera {
@@ -129,9 +131,9 @@ impl V4l {
     }
 }
 
-fn modes(device: &Device) -> Vec<Mode> {
+fn modes(device: &Device) -> Vec<CameraFormat> {
     let formats = device.enum_formats().unwrap_or_default();
-    let mode = |fourcc: FourCC| Mode {
+    let mode = |fourcc: FourCC| CameraFormat {
         code: fourcc.to_string().trim_end().to_owned(),
         sizes: device
             .enum_framesizes(fourcc)
@@ -169,7 +171,7 @@ struct Agreed {
     full_range: bool,
 }
 
-fn set(device: &Device, choice: Choice<'_>) -> Result<Agreed, CameraError> {
+fn set(device: &Device, choice: NegotiatedFormat<'_>) -> Result<Agreed, CameraError> {
     let code: [u8; 4] = choice.code.as_bytes().try_into().map_err(|_| CameraError::Unfit(choice.code.to_owned()))?;
     let wanted = v4l::Format::new(choice.size.width, choice.size.height, FourCC::new(&code));
     let format = device.set_format(&wanted).map_err(|error| fault(&error, CameraError::Unplugged))?;

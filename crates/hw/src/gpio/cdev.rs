@@ -4,7 +4,7 @@
 //! always requested with events, because version 1 cannot add them to a held line; the kernel keeps up to 16 and drops
 //! newer ones.
 
-use crate::line::{Edge, Function, Level, Line, LineError, Look, Port, Pull, Take};
+use crate::line::{Edge, Function, GpioPort, Level, Line, LineError, LineInfo, Pull, Take};
 use base::os::readable;
 use contract::values::Pin;
 use gpio_cdev::{Chip, EventRequestFlags, EventType, LineDirection, LineEventHandle, LineHandle, LineRequestFlags};
@@ -69,19 +69,19 @@ impl Cdev {
     }
 }
 
-impl Port for Cdev {
+impl GpioPort for Cdev {
     fn name(&self) -> String {
         format!("{} ({})", self.path.display(), self.label)
     }
 
-    fn look(&self, pin: Pin) -> Result<Look, LineError> {
+    fn look(&self, pin: Pin) -> Result<LineInfo, LineError> {
         let info = self.line(pin)?.info().map_err(fault)?;
         let function = match info.direction() {
             LineDirection::In => Function::Input,
             LineDirection::Out => Function::Output,
         };
         let consumer = info.consumer().map(str::to_owned);
-        Ok(Look { function, level: None, held: info.is_used(), consumer })
+        Ok(LineInfo { function, level: None, held: info.is_used(), consumer })
     }
 
     fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, LineError> {

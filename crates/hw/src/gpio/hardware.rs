@@ -2,7 +2,7 @@
 
 use super::SimulatedGpio;
 use crate::{
-    model::{BoardKind, Profile},
+    model::{BoardKind, BoardProfile},
     pwm::SimulatedPwm,
 };
 
@@ -12,7 +12,7 @@ use crate::{
 pub struct Hardware {
     pub kind: BoardKind,
     /// `None` for boards other than Raspberry Pis and for models newer than the table.
-    pub profile: Option<&'static Profile>,
+    pub profile: Option<&'static BoardProfile>,
     /// The pins of a simulated board.
     pub simulated: Option<Twin>,
 }

@@ -2,7 +2,7 @@
 //! with their registers.
 
 use super::{cdev::Cdev, hardware::Hardware, pin_cache::PinCache, registers::Registers};
-use crate::line::{Function, Level, Line, LineError, Look, Port, Take};
+use crate::line::{Function, GpioPort, Level, Line, LineError, LineInfo, Take};
 use crate::{devices::Devices, model::BoardKind};
 use base::os::Root;
 use contract::values::Pin;
@@ -18,7 +18,7 @@ pub fn open(
     hardware: &Hardware,
     wanted: &str,
     pin_cache: &Arc<PinCache>,
-) -> Result<Arc<dyn Port>, LineError> {
+) -> Result<Arc<dyn GpioPort>, LineError> {
     if let Some(twin) = &hardware.simulated {
         return Ok(Arc::new(twin.gpio.clone()));
     }
@@ -36,7 +36,7 @@ pub fn open(
 ///
 /// # Errors
 /// As [`open`].
-pub fn lines(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Arc<dyn Port>, LineError> {
+pub fn lines(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Arc<dyn GpioPort>, LineError> {
     match &hardware.simulated {
         Some(twin) => Ok(Arc::new(twin.gpio.clone())),
         None => Ok(Arc::new(find(root, hardware, wanted)?)),
@@ -85,7 +85,7 @@ impl Header {
     }
 }
 
-impl Port for Header {
+impl GpioPort for Header {
     fn name(&self) -> String {
         self.chip.name()
     }
@@ -94,10 +94,10 @@ impl Port for Header {
         self.registers.is_some()
     }
 
-    fn look(&self, pin: Pin) -> Result<Look, LineError> {
+    fn look(&self, pin: Pin) -> Result<LineInfo, LineError> {
         let mut look = self.chip.look(pin)?;
         if let Some((function, level)) = self.seen(pin) {
-            look = Look { function, level: Some(level), ..look };
+            look = LineInfo { function, level: Some(level), ..look };
         }
         Ok(look)
     }

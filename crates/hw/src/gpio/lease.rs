@@ -1,6 +1,6 @@
 //! The lease of a line to a caller.
 
-use super::{edge_hub::EdgeHub, refusal::Refusal, repeat::Repetition};
+use super::{edge_hub::EdgeHub, refusal::GpioRefusal, repeat::Repetition};
 use crate::line::{Level, Line, Pull};
 use crate::pwm;
 use contract::access::{caller::Caller, presence::Presence};
@@ -167,9 +167,9 @@ impl Lease {
     }
 
     /// The refusal for other callers.
-    pub fn refusal(&self) -> Refusal {
+    pub fn refusal(&self) -> GpioRefusal {
         let free_in = self.ends().map(|end| end.saturating_duration_since(Instant::now()));
-        Refusal::Lent { to: self.owner.principal.clone(), free_in }
+        GpioRefusal::Lent { to: self.owner.principal.clone(), free_in }
     }
 
     /// The next moment something is due.

@@ -1,7 +1,7 @@
 //! A cache of the pins' registers, as the agent reported them last. On an installed system the server may not open
 //! them: write access would let it press the approval button.
 
-use super::lines::Lines;
+use super::lines::GpioLines;
 use crate::line::{Function, Level};
 use crate::model::BoardKind;
 use base::error::ToolError;
@@ -40,7 +40,7 @@ impl PinCache {
     }
 }
 
-impl Lines {
+impl GpioLines {
     /// Lets the agent read the registers through `ask`, where only it may. `ask` is not called when the answer is not
     /// needed. Without an answer the function of an unused pin is unknown; that of a held pin is known here.
     pub async fn refresh<A>(&self, pin: Option<Pin>, ask: impl FnOnce() -> A)

@@ -5,7 +5,7 @@ use crate::pwm;
 use std::{io, time::Duration};
 
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum GpioRefusal {
     /// Another caller has it; free after this time, unless the lease ends with a connection.
     #[error("it is lent to {to}")]
     Lent { to: String, free_in: Option<Duration> },

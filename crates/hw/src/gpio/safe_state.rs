@@ -8,7 +8,7 @@
 
 use super::{
     lease::{Drive, Lease},
-    lines::{Lines, LinesState},
+    lines::{GpioLines, LinesState},
     record::Left,
 };
 use crate::line::{Level, LineError, Take};
@@ -20,7 +20,7 @@ const CONSUMER: &str = "raspi-mcp safe state";
 /// The log target, kept from earlier versions.
 const LOG: &str = "raspi_mcp::hw::gpio::rest";
 
-impl Lines {
+impl GpioLines {
     /// Ends the lease of a pin, if it has one, and puts the pin into its safe state.
     pub(super) fn settle(&self, state: &mut LinesState, pin: Pin) -> Result<(), LineError> {
         let Some(mut lease) = state.leases.remove(&pin) else { return Ok(()) };

@@ -2,18 +2,18 @@
 
 use super::{
     lease::{Back, Drive, HeldBy, Owner},
-    lines::Lines,
+    lines::GpioLines,
 };
-use crate::line::{Function, Level, LineError, Look, Pull};
+use crate::line::{Function, Level, LineError, LineInfo, Pull};
 use crate::pwm;
 use contract::values::Pin;
 use tokio::time::Instant;
 
 /// One pin.
 #[derive(Debug)]
-pub struct Shown {
+pub struct PinStatus {
     /// Without the consumer if that is this server.
-    pub look: Look,
+    pub look: LineInfo,
     pub value: Option<Level>,
     pub lease: Option<ShownLease>,
 }
@@ -33,12 +33,12 @@ pub struct ShownLease {
     pub revert: Option<(Instant, Back)>,
 }
 
-impl Lines {
+impl GpioLines {
     /// Reads the state without touching the pin.
     ///
     /// # Errors
     /// When the chip cannot be queried.
-    pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<Shown, LineError> {
+    pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<PinStatus, LineError> {
         let mut state = self.state();
         let mut look = self.port_of(&mut state)?.look(pin)?;
         let mut value = look.level;
@@ -78,6 +78,6 @@ impl Lines {
         if ours {
             look.consumer = None;
         }
-        Ok(Shown { look, value, lease: shown })
+        Ok(PinStatus { look, value, lease: shown })
     }
 }

@@ -1,7 +1,7 @@
 //! The simulated lines: 28 in memory, with the kernel's rules. External signals come only from holders of the board,
 //! such as tests, never from `raspi-mcp serve`.
 
-use crate::line::{Edge, Function, Level, Line, LineError, Look, Port, Pull, Take};
+use crate::line::{Edge, Function, GpioPort, Level, Line, LineError, LineInfo, Pull, Take};
 use base::os::clock::monotonic;
 use contract::values::Pin;
 use std::{
@@ -144,12 +144,12 @@ impl SimulatedGpio {
     }
 }
 
-impl Port for SimulatedGpio {
+impl GpioPort for SimulatedGpio {
     fn name(&self) -> String {
         "simulated lines".into()
     }
 
-    fn look(&self, pin: Pin) -> Result<Look, LineError> {
+    fn look(&self, pin: Pin) -> Result<LineInfo, LineError> {
         let mut state = self.working()?;
         let wire = state.lines.entry(pin).or_default();
         let own = FUNCTIONS.iter().find(|(number, _)| *number == pin.bcm() && !wire.taken);
@@ -159,7 +159,7 @@ impl Port for SimulatedGpio {
             None => Function::Input,
         };
         let consumer = wire.holder.as_ref().map(|holder| holder.consumer.clone());
-        Ok(Look { function, level: Some(wire.level(pin)), held: consumer.is_some(), consumer })
+        Ok(LineInfo { function, level: Some(wire.level(pin)), held: consumer.is_some(), consumer })
     }
 
     fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, LineError> {

@@ -5,11 +5,11 @@
 
 use super::{
     lease::{Drive, HeldBy, Lease, Owner},
-    lines::{Lines, LinesState},
-    refusal::Refusal,
+    lines::{GpioLines, LinesState},
+    refusal::GpioRefusal,
 };
 use crate::line::{Function, Level, LineError, Take};
-use crate::pwm::{self, PwmReport, RunningWave, Slot, Wave, Without};
+use crate::pwm::{self, PwmChannelId, PwmReport, RunningWave, Wave, Without};
 use contract::values::Pin;
 use std::{
     io,
@@ -34,27 +34,27 @@ pub struct Waved {
 enum Way {
     /// It runs: on this line, or it ran before.
     Runs(Arc<RunningWave>, Option<Without>),
-    Hardware(Slot),
+    Hardware(PwmChannelId),
 }
 
-impl Lines {
+impl GpioLines {
     /// Starts a wave on a pin; an unused one becomes this owner's. A running wave is changed without a gap.
     ///
     /// # Errors
-    /// [`Refusal`]: then the pin is unchanged, unless its line failed.
+    /// [`GpioRefusal`]: then the pin is unchanged, unless its line failed.
     pub async fn set_pwm(
         self: &Arc<Self>,
         owner: &Owner,
         pin: Pin,
         wave: Wave,
         lasts: Option<Duration>,
-    ) -> Result<Waved, Refusal> {
+    ) -> Result<Waved, GpioRefusal> {
         let (running, without) = match self.wave_or_way(owner, pin, wave, lasts)? {
             Way::Runs(running, without) => (running, without),
             Way::Hardware(slot) => (self.by_hardware(owner, pin, slot, wave, lasts).await?, None),
         };
         self.alter(pin);
-        let report = running.report().await.map_err(|fault| Refusal::Pwm { fault, without: without.clone() })?;
+        let report = running.report().await.map_err(|fault| GpioRefusal::Pwm { fault, without: without.clone() })?;
         let state = self.state();
         let lease = state.leases.get(&pin);
         let (until, held_by) = (lease.and_then(Lease::ends), lease.map(Lease::held_by));
@@ -77,12 +77,12 @@ impl Lines {
         pin: Pin,
         wave: Wave,
         lasts: Option<Duration>,
-    ) -> Result<Way, Refusal> {
+    ) -> Result<Way, GpioRefusal> {
         let mut state = self.state();
         self.check_owner(&state, owner, pin)?;
         if let Some(Lease { drive: Drive::Pwm { wave: running, without, .. }, .. }) = state.leases.get(&pin) {
             let (running, without) = (Arc::clone(running), without.clone());
-            running.set(wave).map_err(|fault| Refusal::Pwm { fault, without: without.clone() })?;
+            running.set(wave).map_err(|fault| GpioRefusal::Pwm { fault, without: without.clone() })?;
             if let Some(lease) = state.leases.get_mut(&pin) {
                 lease.used(owner, lasts);
             }
@@ -94,14 +94,14 @@ impl Lines {
             Err(without) => Some(without),
         };
         if let Some(function) = self.other_function(&mut state, pin) {
-            return Err(Refusal::Alt(function));
+            return Err(GpioRefusal::Alt(function));
         }
-        let refused = |fault| Refusal::Pwm { fault, without: without.clone() };
+        let refused = |fault| GpioRefusal::Pwm { fault, without: without.clone() };
         let permit = self.pwm.by_software(pin, wave).map_err(refused)?;
         // The level with which the wave begins.
         let level = Level::of(!wave.high().is_zero());
         let Drive::Output { line } = self.redrive(&mut state, pin, Take::Output { level })? else {
-            return Err(Refusal::NotLent);
+            return Err(GpioRefusal::NotLent);
         };
         match permit.start(Arc::clone(&line)) {
             Ok(running) => {
@@ -122,7 +122,7 @@ impl Lines {
     }
 
     /// The channel that drives the pin now, unless we hold its line.
-    fn channel(&self, state: &mut LinesState, pin: Pin) -> Result<Slot, Without> {
+    fn channel(&self, state: &mut LinesState, pin: Pin) -> Result<PwmChannelId, Without> {
         let ours = state.leases.contains_key(&pin) || state.resting.contains_key(&pin);
         if ours && self.pwm.pins().contains(&pin) {
             let why = format!("GPIO {} is held as a plain GPIO here, which takes hardware PWM off the pin", pin.bcm());
@@ -148,18 +148,18 @@ impl Lines {
         self: &Arc<Self>,
         owner: &Owner,
         pin: Pin,
-        slot: Slot,
+        slot: PwmChannelId,
         wave: Wave,
         lasts: Option<Duration>,
-    ) -> Result<Arc<RunningWave>, Refusal> {
-        self.state().record.waves(pin, &slot).map_err(Refusal::Record)?;
+    ) -> Result<Arc<RunningWave>, GpioRefusal> {
+        self.state().record.waves(pin, &slot).map_err(GpioRefusal::Record)?;
         let recorded = Recorded { lines: Arc::downgrade(self), pin };
         let opened = self.pwm.by_hardware(pin, slot, wave).await;
         let running = match opened {
             Ok(running) => Arc::new(running),
             // Another call is opening it.
             Err(pwm::PwmError::Shared { pin: other, .. }) if other == pin => return Err(LineError::Closed.into()),
-            Err(fault) => return Err(Refusal::Pwm { fault, without: None }),
+            Err(fault) => return Err(GpioRefusal::Pwm { fault, without: None }),
         };
         let mut state = self.state();
         // While the channel was opened, another caller may have come first, or this one may have gone.
@@ -208,7 +208,7 @@ impl Lines {
     }
 
     /// Stops channels that a killed server left running. Returns the pins that were stopped.
-    pub(super) fn stop_left(&self, state: &mut LinesState, left: &[(Pin, Slot)]) -> Vec<Pin> {
+    pub(super) fn stop_left(&self, state: &mut LinesState, left: &[(Pin, PwmChannelId)]) -> Vec<Pin> {
         let mut stopped = Vec::new();
         for (pin, slot) in left {
             match self.pwm.stop_left(slot) {
@@ -232,7 +232,7 @@ impl Lines {
 
 /// The channel is in the record. Dropping this removes it.
 struct Recorded {
-    lines: Weak<Lines>,
+    lines: Weak<GpioLines>,
     pin: Pin,
 }
 

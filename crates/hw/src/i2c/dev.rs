@@ -1,8 +1,8 @@
 //! The kernel's buses, through the crate i2cdev: `/dev/i2c-N`.
 
 use super::{
-    functions::{Functions, Way},
-    port::{Bus, Holder, I2cError, Port},
+    functions::{Functions, TransferKind},
+    port::{BoundDevice, I2cAdapter, I2cError, I2cPort},
     sysfs,
 };
 use base::os::{Root, ioctl};
@@ -30,12 +30,12 @@ impl Dev {
     }
 }
 
-impl Port for Dev {
-    fn buses(&self) -> Vec<Bus> {
+impl I2cPort for Dev {
+    fn buses(&self) -> Vec<I2cAdapter> {
         sysfs::buses(&self.root)
     }
 
-    fn holders(&self, bus: u32) -> Vec<Holder> {
+    fn holders(&self, bus: u32) -> Vec<BoundDevice> {
         sysfs::holders(&self.root, bus)
     }
 
@@ -45,7 +45,14 @@ impl Port for Dev {
         ioctl::i2c_functions(&file).map(Functions).map_err(I2cError::Other)
     }
 
-    fn perform(&self, bus: u32, address: I2cAddress, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError> {
+    fn perform(
+        &self,
+        bus: u32,
+        address: I2cAddress,
+        way: TransferKind,
+        write: &[u8],
+        read: &mut [u8],
+    ) -> Result<(), I2cError> {
         // I2C_SLAVE refuses an address that a driver has; I2C_RDWR on the bus (LinuxI2CBus) would not check.
         let mut device = LinuxI2CDevice::new(self.path(bus), address.number().into()).map_err(|fault| {
             match io::Error::from(fault) {
@@ -58,25 +65,32 @@ impl Port for Dev {
     }
 }
 
-fn transfer(device: &mut LinuxI2CDevice, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), LinuxI2CError> {
+fn transfer(
+    device: &mut LinuxI2CDevice,
+    way: TransferKind,
+    write: &[u8],
+    read: &mut [u8],
+) -> Result<(), LinuxI2CError> {
     match (way, write, read) {
-        (Way::Plain, [], read) => device.transfer(&mut [LinuxI2CMessage::read(read)]).map(drop),
-        (Way::Plain, write, []) => device.transfer(&mut [LinuxI2CMessage::write(write)]).map(drop),
-        (Way::Plain, write, read) => {
+        (TransferKind::Plain, [], read) => device.transfer(&mut [LinuxI2CMessage::read(read)]).map(drop),
+        (TransferKind::Plain, write, []) => device.transfer(&mut [LinuxI2CMessage::write(write)]).map(drop),
+        (TransferKind::Plain, write, read) => {
             device.transfer(&mut [LinuxI2CMessage::write(write), LinuxI2CMessage::read(read)]).map(drop)
         }
-        (Way::Quick, [], []) => device.smbus_write_quick(false),
-        (Way::ReceiveByte, [], [byte]) => device.smbus_read_byte().map(|data| *byte = data),
-        (Way::SendByte, [byte], []) => device.smbus_write_byte(*byte),
-        (Way::ReadByteData, [command], [byte]) => device.smbus_read_byte_data(*command).map(|data| *byte = data),
-        (Way::WriteByteData, [command, byte], []) => device.smbus_write_byte_data(*command, *byte),
-        (Way::ReadWordData, [command], [low, high]) => {
+        (TransferKind::Quick, [], []) => device.smbus_write_quick(false),
+        (TransferKind::ReceiveByte, [], [byte]) => device.smbus_read_byte().map(|data| *byte = data),
+        (TransferKind::SendByte, [byte], []) => device.smbus_write_byte(*byte),
+        (TransferKind::ReadByteData, [command], [byte]) => {
+            device.smbus_read_byte_data(*command).map(|data| *byte = data)
+        }
+        (TransferKind::WriteByteData, [command, byte], []) => device.smbus_write_byte_data(*command, *byte),
+        (TransferKind::ReadWordData, [command], [low, high]) => {
             device.smbus_read_word_data(*command).map(|word| [*low, *high] = word.to_le_bytes())
         }
-        (Way::WriteWordData, [command, low, high], []) => {
+        (TransferKind::WriteWordData, [command, low, high], []) => {
             device.smbus_write_word_data(*command, u16::from_le_bytes([*low, *high]))
         }
-        (Way::ReadBlock, [command], read) => {
+        (TransferKind::ReadBlock, [command], read) => {
             let length = u8::try_from(read.len()).map_err(|_| misfit())?;
             let data = device.smbus_read_i2c_block_data(*command, length)?;
             // An adapter may return less than requested.
@@ -87,7 +101,7 @@ fn transfer(device: &mut LinuxI2CDevice, way: Way, write: &[u8], read: &mut [u8]
             read.copy_from_slice(&data);
             Ok(())
         }
-        (Way::WriteBlock, [command, data @ ..], []) => device.smbus_write_i2c_block_data(*command, data),
+        (TransferKind::WriteBlock, [command, data @ ..], []) => device.smbus_write_i2c_block_data(*command, data),
         _ => Err(misfit()),
     }
 }

@@ -13,13 +13,13 @@ pub mod simulated;
 mod sysfs;
 mod told;
 
-pub use allow::{Allow, Allowed, Want};
+pub use allow::{Allow, AllowedAddresses, I2cAccessKind};
 pub use contract::values::address::{Addresses, HIGHEST, I2cAddress, LOWEST};
 pub use dev::Dev;
-pub use functions::{BLOCK, Functions, Lack, Way};
-pub use port::{Bus, Holder, I2cError, Port};
+pub use functions::{BLOCK, Functions, Lack, TransferKind};
+pub use port::{BoundDevice, I2cAdapter, I2cError, I2cPort};
 pub use scan::Scan;
-pub use told::Attempt;
+pub use told::I2cAccess;
 
 use base::{
     error::ToolError,
@@ -41,7 +41,7 @@ use tokio::{
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// The buses of this machine, for tools.
 pub struct I2c {
-    port: Arc<dyn Port>,
+    port: Arc<dyn I2cPort>,
     allow: Allow,
     /// One permit per bus that was ever used.
     turns: Mutex<BTreeMap<u32, Arc<Semaphore>>>,
@@ -57,7 +57,7 @@ impl I2c {
         }
     }
 
-    pub fn on(port: Arc<dyn Port>, allow: Allow) -> Self {
+    pub fn on(port: Arc<dyn I2cPort>, allow: Allow) -> Self {
         Self { port, allow, turns: Mutex::default() }
     }
 
@@ -66,14 +66,14 @@ impl I2c {
     }
 
     /// The port, for queries that cause no traffic on a bus.
-    pub fn port(&self) -> &dyn Port {
+    pub fn port(&self) -> &dyn I2cPort {
         &*self.port
     }
 
     /// Writes `write`, then reads `length` bytes, in one transfer; either may be empty. `tool` is the caller's tool.
     ///
     /// # Errors
-    /// Those of [`Attempt::ended`].
+    /// Those of [`I2cAccess::ended`].
     pub async fn transfer(
         &self,
         tool: &'static str,
@@ -131,6 +131,6 @@ impl I2c {
     fn told(&self, bus: u32, address: I2cAddress, fault: &I2cError) -> ToolError {
         let held = if matches!(fault, I2cError::Held) { self.port.holders(bus) } else { Vec::new() };
         let holder = held.iter().find(|holder| holder.address == address.number());
-        Attempt { bus, address: Some(address), driver: holder.map(|holder| holder.driver.as_str()) }.ended(fault)
+        I2cAccess { bus, address: Some(address), driver: holder.map(|holder| holder.driver.as_str()) }.ended(fault)
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! Faults as in the kernel's Documentation/i2c/fault-codes.rst.
 
-use super::functions::{Functions, Lack, Way};
+use super::functions::{Functions, Lack, TransferKind};
 use contract::values::I2cAddress;
 use rustix::io::Errno;
 use std::{io, time::Duration};
 
 /// One adapter with a device file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bus {
+pub struct I2cAdapter {
     /// The N of `/dev/i2c-N`.
     pub number: u32,
     /// The driver's name for it: `bcm2835 (i2c@7e804000)`.
@@ -18,7 +18,7 @@ pub struct Bus {
 
 /// A device that is bound to a kernel driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct BoundDevice {
     pub address: u8,
     /// `rtc-ds1307`
     pub driver: String,
@@ -27,12 +27,12 @@ pub struct Holder {
 }
 
 /// The buses of a machine.
-pub trait Port: Send + Sync {
+pub trait I2cPort: Send + Sync {
     /// The buses with a device file, by number. No traffic on a bus.
-    fn buses(&self) -> Vec<Bus>;
+    fn buses(&self) -> Vec<I2cAdapter>;
 
     /// The devices on a bus that are bound to drivers, by address. No traffic on a bus.
-    fn holders(&self, bus: u32) -> Vec<Holder>;
+    fn holders(&self, bus: u32) -> Vec<BoundDevice>;
 
     /// The adapter's functionality. Queries its driver, not the bus.
     ///
@@ -45,7 +45,14 @@ pub trait Port: Send + Sync {
     ///
     /// # Errors
     /// The adapter's error; the content of `read` is then undefined.
-    fn perform(&self, bus: u32, address: I2cAddress, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), I2cError>;
+    fn perform(
+        &self,
+        bus: u32,
+        address: I2cAddress,
+        way: TransferKind,
+        write: &[u8],
+        read: &mut [u8],
+    ) -> Result<(), I2cError>;
 }
 
 /// Why a transfer failed or was not started.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The attempted access.
 #[derive(Clone, Copy, Debug)]
-pub struct Attempt<'a> {
+pub struct I2cAccess<'a> {
     pub bus: u32,
     /// `None`: the whole bus.
     pub address: Option<I2cAddress>,
@@ -15,7 +15,7 @@ pub struct Attempt<'a> {
     pub driver: Option<&'a str>,
 }
 
-impl Attempt<'_> {
+impl I2cAccess<'_> {
     /// The error of a call that failed with this fault.
     pub fn ended(self, fault: &I2cError) -> ToolError {
         let Self { bus, address, driver } = self;

@@ -7,7 +7,7 @@ mod revision;
 
 pub use chip::Chip;
 pub use contacts::{CONTACTS, Contact};
-pub use profile::{BootFlow, Header, I2cBus, PROFILES, Profile, PwmChannel};
+pub use profile::{BoardProfile, BootMethod, HeaderAccess, I2cBus, PROFILES, PwmChannel};
 pub use revision::{Revision, RevisionError};
 
 /// What stands behind the hardware tools.

@@ -1,6 +1,6 @@
 //! One channel of a PWM chip, by its files: set, changed and released in an order that the kernel accepts.
 
-use super::port::{Channel, PwmError, Wave};
+use super::port::{ActiveChannel, PwmError, Wave};
 use base::os::Root;
 use rustix::io::Errno;
 use std::{
@@ -51,7 +51,7 @@ impl Exported {
     }
 }
 
-impl Channel for Exported {
+impl ActiveChannel for Exported {
     fn set(&self, wave: Wave) -> Result<(), PwmError> {
         let before = self.now()?;
         self.shape(wave).inspect_err(|_| {

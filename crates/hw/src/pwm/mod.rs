@@ -11,20 +11,20 @@ pub mod software;
 mod sysfs;
 pub mod tally;
 
-pub use port::{PwmError, Slot, Wave, Without};
+pub use port::{PwmChannelId, PwmError, Wave, Without};
 pub use simulated::SimulatedPwm;
 pub use tally::Jitter;
 
 use crate::{
     line::{Function, Line},
-    model::Profile,
+    model::BoardProfile,
 };
 use base::os::Root;
 use contract::{
     config::{GpioSettings, PwmPin},
     values::Pin,
 };
-use port::{Channel, Port};
+use port::{ActiveChannel, PwmPort};
 use software::Generator;
 use std::{
     collections::BTreeMap,
@@ -35,9 +35,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// All PWM of a board.
 pub struct Pwm {
-    hardware: Arc<dyn Port>,
+    hardware: Arc<dyn PwmPort>,
     /// Running channels, and the pin of each.
-    held: Arc<Mutex<BTreeMap<Slot, Pin>>>,
+    held: Arc<Mutex<BTreeMap<PwmChannelId, Pin>>>,
     threads: Arc<Semaphore>,
 }
 
@@ -45,14 +45,14 @@ impl Pwm {
     /// The PWM of a simulated board, or of the machine under `root` with this profile.
     pub fn of(
         root: &Root,
-        profile: Option<&'static Profile>,
+        profile: Option<&'static BoardProfile>,
         simulated: Option<&SimulatedPwm>,
         settings: &GpioSettings,
     ) -> Self {
         let configured = settings.pwm_pins().filter_map(|PwmPin { pin, chip, channel }| {
-            Some((Pin::try_from(u64::from(pin)).ok()?, Slot { chip, channel }))
+            Some((Pin::try_from(u64::from(pin)).ok()?, PwmChannelId { chip, channel }))
         });
-        let hardware: Arc<dyn Port> = match simulated {
+        let hardware: Arc<dyn PwmPort> = match simulated {
             Some(pwm) => Arc::new(pwm.clone()),
             None => Arc::new(Sysfs::new(root.clone(), profile, configured.collect())),
         };
@@ -63,7 +63,7 @@ impl Pwm {
     ///
     /// # Errors
     /// [`Without`]: why it must be software, and how to change that.
-    pub fn route(&self, pin: Pin, function: Option<&Function>) -> Result<Slot, Without> {
+    pub fn route(&self, pin: Pin, function: Option<&Function>) -> Result<PwmChannelId, Without> {
         self.hardware.route(pin, function)
     }
 
@@ -75,9 +75,9 @@ impl Pwm {
     /// Runs a wave on a hardware channel. Dropping the future restores the channel.
     ///
     /// # Errors
-    /// [`PwmError::Shared`] when the channel runs for another pin; otherwise those of [`Port::open`].
-    pub async fn by_hardware(&self, pin: Pin, slot: Slot, wave: Wave) -> Result<RunningWave, PwmError> {
-        let claim = Claim::of(&self.held, pin, slot)?;
+    /// [`PwmError::Shared`] when the channel runs for another pin; otherwise those of [`PwmPort::open`].
+    pub async fn by_hardware(&self, pin: Pin, slot: PwmChannelId, wave: Wave) -> Result<RunningWave, PwmError> {
+        let claim = ChannelClaim::of(&self.held, pin, slot)?;
         let channel = self.hardware.open(&claim.slot, wave).await?;
         Ok(RunningWave::Hardware { channel, claim })
     }
@@ -86,10 +86,10 @@ impl Pwm {
     ///
     /// # Errors
     /// [`PwmError::TooFast`], [`PwmError::TooMany`].
-    pub fn by_software(&self, pin: Pin, wave: Wave) -> Result<Permit, PwmError> {
+    pub fn by_software(&self, pin: Pin, wave: Wave) -> Result<ThreadPermit, PwmError> {
         software::feasible(wave)?;
         let permit = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| PwmError::TooMany)?;
-        Ok(Permit { pin, wave, permit })
+        Ok(ThreadPermit { pin, wave, permit })
     }
 
     /// Stops a channel that an earlier process of ours left running. Returns whether it was still exported. A channel
@@ -97,7 +97,7 @@ impl Pwm {
     ///
     /// # Errors
     /// Those of writing its files.
-    pub fn stop_left(&self, slot: &Slot) -> Result<bool, PwmError> {
+    pub fn stop_left(&self, slot: &PwmChannelId) -> Result<bool, PwmError> {
         if lock(&self.held).contains_key(slot) {
             return Ok(false);
         }
@@ -106,13 +106,13 @@ impl Pwm {
 }
 
 /// Permission for one more thread.
-pub struct Permit {
+pub struct ThreadPermit {
     pin: Pin,
     wave: Wave,
     permit: OwnedSemaphorePermit,
 }
 
-impl Permit {
+impl ThreadPermit {
     /// Runs the wave on an output line.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Permit {
 
 /// A running wave. Dropping it stops it, with the pin low.
 pub enum RunningWave {
-    Hardware { channel: Box<dyn Channel>, claim: Claim },
+    Hardware { channel: Box<dyn ActiveChannel>, claim: ChannelClaim },
     Software(Generator),
 }
 
@@ -138,14 +138,14 @@ pub struct PwmReport {
     pub duty_cycle_percent: f64,
     pub jitter: Jitter,
     /// The channel; `None` is software.
-    pub slot: Option<Slot>,
+    pub slot: Option<PwmChannelId>,
     /// What was measured, for software.
-    pub measured: Option<Measured>,
+    pub measured: Option<WaveMeasurement>,
 }
 
 /// The basis of a software wave's figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct WaveMeasurement {
     /// Whole periods measured.
     pub periods: u64,
     /// The largest delay of an edge, in microseconds.
@@ -211,7 +211,7 @@ impl RunningWave {
     }
 
     /// The channel; `None` is software.
-    pub fn slot(&self) -> Option<&Slot> {
+    pub fn slot(&self) -> Option<&PwmChannelId> {
         match self {
             Self::Hardware { claim, .. } => Some(&claim.slot),
             Self::Software(_) => None,
@@ -219,20 +219,20 @@ impl RunningWave {
     }
 }
 
-fn of_software((wave, tally): (Wave, tally::Tally)) -> PwmReport {
+fn of_software((wave, tally): (Wave, tally::EdgeStatistics)) -> PwmReport {
     let (frequency_hz, duty_cycle_percent) = tally.achieved(wave);
-    let measured = Measured { periods: tally.periods, latest_edge_us: tally.worst().as_nanos() as f64 / 1000.0 };
+    let measured = WaveMeasurement { periods: tally.periods, latest_edge_us: tally.worst().as_nanos() as f64 / 1000.0 };
     PwmReport { wave, frequency_hz, duty_cycle_percent, jitter: tally.jitter(), slot: None, measured: Some(measured) }
 }
 
 /// A channel in use by us. Dropping it frees the channel.
-pub struct Claim {
-    slot: Slot,
-    held: Arc<Mutex<BTreeMap<Slot, Pin>>>,
+pub struct ChannelClaim {
+    slot: PwmChannelId,
+    held: Arc<Mutex<BTreeMap<PwmChannelId, Pin>>>,
 }
 
-impl Claim {
-    fn of(held: &Arc<Mutex<BTreeMap<Slot, Pin>>>, pin: Pin, slot: Slot) -> Result<Self, PwmError> {
+impl ChannelClaim {
+    fn of(held: &Arc<Mutex<BTreeMap<PwmChannelId, Pin>>>, pin: Pin, slot: PwmChannelId) -> Result<Self, PwmError> {
         let mut channels = lock(held);
         if let Some(pin) = channels.get(&slot) {
             return Err(PwmError::Shared { pin: *pin, slot });
@@ -242,7 +242,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for ChannelClaim {
     fn drop(&mut self) {
         lock(&self.held).remove(&self.slot);
     }

@@ -1,6 +1,6 @@
 //! The simulated PWM: the two channels of a Raspberry Pi 4 in memory, each on two pins, routed by default.
 
-use super::port::{Channel, Port, PwmError, Slot, Wave, Without};
+use super::port::{ActiveChannel, PwmChannelId, PwmError, PwmPort, Wave, Without};
 use crate::line::Function;
 use contract::values::Pin;
 use futures::{FutureExt, future::BoxFuture};
@@ -90,8 +90,8 @@ impl SimulatedPwm {
     }
 }
 
-impl Port for SimulatedPwm {
-    fn route(&self, pin: Pin, _: Option<&Function>) -> Result<Slot, Without> {
+impl PwmPort for SimulatedPwm {
+    fn route(&self, pin: Pin, _: Option<&Function>) -> Result<PwmChannelId, Without> {
         let found = PINS.iter().find(|(number, _)| *number == u64::from(pin.bcm()));
         let Some((_, channel)) = found else {
             return Err(Without::no_channel(pin, &self.pins()));
@@ -100,19 +100,23 @@ impl Port for SimulatedPwm {
             let why = format!("GPIO {} is a plain GPIO now and not PWM{channel}", pin.bcm());
             return Err(Without { why, remedy: Some("route it by the board's handle".into()) });
         }
-        Ok(Slot { chip: CHIP.into(), channel: *channel })
+        Ok(PwmChannelId { chip: CHIP.into(), channel: *channel })
     }
 
     fn pins(&self) -> Vec<Pin> {
         PINS.iter().filter_map(|(number, _)| Pin::try_from(*number).ok()).collect()
     }
 
-    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, PwmError>> {
-        let taken = self.take(slot.channel, wave).map(|taken| Box::new(taken) as Box<dyn Channel>);
+    fn open<'a>(
+        &'a self,
+        slot: &'a PwmChannelId,
+        wave: Wave,
+    ) -> BoxFuture<'a, Result<Box<dyn ActiveChannel>, PwmError>> {
+        let taken = self.take(slot.channel, wave).map(|taken| Box::new(taken) as Box<dyn ActiveChannel>);
         std::future::ready(taken).boxed()
     }
 
-    fn stop_left(&self, slot: &Slot) -> Result<bool, PwmError> {
+    fn stop_left(&self, slot: &PwmChannelId) -> Result<bool, PwmError> {
         Ok(self.working()?.channels.remove(&slot.channel).is_some())
     }
 }
@@ -122,7 +126,7 @@ struct Taking {
     channel: u32,
 }
 
-impl Channel for Taking {
+impl ActiveChannel for Taking {
     fn set(&self, wave: Wave) -> Result<(), PwmError> {
         let mut state = self.board.working()?;
         state.channels.insert(self.channel, Taken { wave: Some(wave) });

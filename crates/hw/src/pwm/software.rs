@@ -3,11 +3,11 @@
 //! Every edge has its scheduled time on the monotonic clock, so a late one does not shift the others. Between edges the
 //! thread is parked, until a high-resolution timer, a change or the end wakes it. 0 and 100 per cent have no edges, so
 //! the thread sleeps until a change. It has normal priority (the unit has RestrictRealtime), so its jitter depends on
-//! the load; [`Tally`] measures it.
+//! the load; [`EdgeStatistics`] measures it.
 
 use super::{
     port::{PwmError, Wave},
-    tally::Tally,
+    tally::EdgeStatistics,
 };
 use crate::line::{self, Level, Line};
 use contract::values::Pin;
@@ -55,7 +55,7 @@ struct State {
     stop: bool,
     /// The thread has not applied it yet.
     pending: bool,
-    tally: Tally,
+    tally: EdgeStatistics,
     /// Why the thread ended by itself.
     fault: Option<String>,
 }
@@ -66,7 +66,8 @@ impl Generator {
     /// # Errors
     /// The kernel's, when no more threads can be started.
     pub fn start(pin: Pin, line: Arc<dyn Line>, wave: Wave, permit: OwnedSemaphorePermit) -> Result<Self, PwmError> {
-        let state = Mutex::new(State { wave, stop: false, pending: true, tally: Tally::default(), fault: None });
+        let state =
+            Mutex::new(State { wave, stop: false, pending: true, tally: EdgeStatistics::default(), fault: None });
         let shared = Arc::new(Shared { line, state, told: AtomicBool::new(false), measured: Notify::new() });
         let theirs = Arc::clone(&shared);
         // ps shows 15 bytes of a thread's name.
@@ -83,7 +84,7 @@ impl Generator {
         feasible(wave)?;
         self.alter(|state| {
             state.wave = wave;
-            state.tally = Tally::default();
+            state.tally = EdgeStatistics::default();
         });
         self.glance().map(drop)
     }
@@ -92,7 +93,7 @@ impl Generator {
     ///
     /// # Errors
     /// Why the thread has ended: the line could not be driven.
-    pub fn glance(&self) -> Result<(Wave, Tally), PwmError> {
+    pub fn glance(&self) -> Result<(Wave, EdgeStatistics), PwmError> {
         let state = self.shared.state();
         match &state.fault {
             Some(why) => Err(PwmError::Unsupported(why.clone())),
@@ -104,7 +105,7 @@ impl Generator {
     ///
     /// # Errors
     /// As [`Generator::glance`].
-    pub async fn measured(&self) -> Result<(Wave, Tally), PwmError> {
+    pub async fn measured(&self) -> Result<(Wave, EdgeStatistics), PwmError> {
         let enough = async {
             loop {
                 let told = self.shared.measured.notified();
@@ -184,7 +185,7 @@ impl Shared {
 
     /// Makes edge after edge, until stopped.
     fn make(&self) -> Result<(), line::LineError> {
-        let mut tally = Tally::default();
+        let mut tally = EdgeStatistics::default();
         let mut wave = self.state().wave;
         let mut level = Level::of(!wave.high().is_zero());
         // The scheduled start of the current period.
@@ -197,7 +198,7 @@ impl Shared {
             if self.told_before(due) {
                 let Some(new) = self.next_wave() else { return Ok(()) };
                 let was_constant = wave.is_constant();
-                (wave, tally) = (new, Tally::default());
+                (wave, tally) = (new, EdgeStatistics::default());
                 if wave.is_constant() {
                     level = Level::of(!wave.high().is_zero());
                     self.line.set(level)?;
@@ -257,7 +258,7 @@ impl Shared {
         }
     }
 
-    fn publish(&self, tally: Tally) {
+    fn publish(&self, tally: EdgeStatistics) {
         let mut state = self.state();
         // A measurement of the previous wave does not count for the new one.
         if !self.told.load(Ordering::Acquire) {
@@ -275,7 +276,7 @@ mod tests {
     use super::*;
     use crate::{
         gpio::SimulatedGpio,
-        line::{Port, Take},
+        line::{GpioPort, Take},
     };
     use tokio::sync::Semaphore;
 
