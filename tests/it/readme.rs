@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, path::Path};
 use tempfile::TempDir;
 use update::{
     channel::{IndexCriteria, accept},
-    trust::Roots,
+    trust::RootOfTrust,
 };
 
 /// The lines between one of these headings and the next one that begin with a command, with the comment below each.
@@ -169,7 +169,7 @@ async fn a_fleets_update_server_is_run_as_written() {
     assert!(output.status.success(), "{said}\n{why}");
     assert!(said.contains("1 device: 1 good") && said.contains("REVOKED: cameras stay dark"), "{said}");
 
-    let roots = Roots::parse(&std::fs::read(desk.path().join("root.signed")).unwrap()).unwrap();
+    let roots = RootOfTrust::parse(&std::fs::read(desk.path().join("root.signed")).unwrap()).unwrap();
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
     let clock_ms = i64::try_from(now).unwrap() * 1000;
     let wanted = IndexCriteria {

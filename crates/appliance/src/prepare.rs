@@ -18,7 +18,7 @@ use std::time::Duration;
 use update::{
     bundle::Digest,
     disk::Disk,
-    slots::{StateRecord, Store},
+    slots::{StateRecord, StateStore},
 };
 
 /// The parts of the machine that this needs.
@@ -50,7 +50,7 @@ pub struct Prepared {
 /// The record being changed.
 struct Record<'a> {
     disk: &'a dyn Disk,
-    store: Store,
+    store: StateStore,
     state: StateRecord,
 }
 
@@ -80,7 +80,7 @@ impl Record<'_> {
 /// # Errors
 /// Those of the record, without which there is no identity. All other errors are faults in [`Prepared`].
 pub fn prepare(site: &Site) -> Result<Prepared, ToolError> {
-    let opened = Store::open(site.disk)?;
+    let opened = StateStore::open(site.disk)?;
     let mut done = Prepared { faults: opened.faults, ..Prepared::default() };
     let mut record = Record { disk: site.disk, store: opened.store, state: opened.state };
     if record.state.lost {

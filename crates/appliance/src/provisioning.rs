@@ -11,7 +11,7 @@ use contract::{
     meta::Role,
 };
 use serde_json::Value;
-use update::trust::Roots;
+use update::trust::RootOfTrust;
 
 /// The file's name on partition 1.
 pub const FILE: &str = "raspi-mcp.toml";
@@ -224,7 +224,7 @@ impl Reading<'_> {
         };
         let plain = text.replace("\r\n", "\n");
         let tries = [plain.as_str(), plain.trim_end_matches('\n')];
-        let mut read = tries.iter().map(|text| (text, Roots::parse(text.as_bytes())));
+        let mut read = tries.iter().map(|text| (text, RootOfTrust::parse(text.as_bytes())));
         let first = read.next();
         match first.into_iter().chain(read).max_by_key(|(_, roots)| roots.is_ok()) {
             Some((text, Ok(roots))) if roots.product() == self.product => {

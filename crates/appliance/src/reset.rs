@@ -13,7 +13,7 @@ use base::{
 use std::io::Write;
 use update::{
     disk::{Access, Area, Disk},
-    slots::{StateRecord, Store},
+    slots::{StateRecord, StateStore},
 };
 
 /// The file's name on partition 1.
@@ -40,7 +40,7 @@ pub enum Reset {
 pub fn reset(
     disk: &dyn Disk,
     root: &Root,
-    store: &mut Store,
+    store: &mut StateStore,
     state: &mut StateRecord,
     faults: &mut Vec<String>,
 ) -> Result<Reset, ToolError> {

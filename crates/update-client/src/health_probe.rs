@@ -28,7 +28,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
-use update::health::{Look, Probe};
+use update::health::{Observations, Probe};
 
 /// Number of echo requests to the gateway, and the wait for each. Some gateways answer the first one late, because they
 /// have to resolve an address.
@@ -41,10 +41,10 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 impl UpdateClient {
     /// One check of everything. Takes as long as the slowest part, at most half a minute.
-    pub(crate) async fn look(&self, machine: &Machine) -> Look {
+    pub(crate) async fn look(&self, machine: &Machine) -> Observations {
         let (gateway, channel, units, urls, server) =
             futures::join!(gateway(machine), self.channel(), self.units(machine), self.urls(), self.server());
-        Look { interfaces: interfaces(machine), gateway, channel, units, urls, server }
+        Observations { interfaces: interfaces(machine), gateway, channel, units, urls, server }
     }
 
     async fn channel(&self) -> Option<Probe> {

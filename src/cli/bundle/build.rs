@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use update::{
-    bundle::{self, Plan},
+    bundle::{self, BundleContent},
     simulated,
 };
 
@@ -72,7 +72,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let plan = Plan {
+    let plan = BundleContent {
         product: args.product,
         version: args.version,
         counter: args.counter,

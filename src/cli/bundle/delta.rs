@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     );
     if bundles.0 {
         let (old, new) = (files::unverified_index(&args.old)?, files::unverified_index(&args.new)?);
-        let size = |index: &update::bundle::Index| (!index.is_empty()).then(|| index.block(0).size);
+        let size = |index: &update::bundle::BlockIndex| (!index.is_empty()).then(|| index.block(0).size);
         if size(&old) != size(&new) {
             return Err(files::usage("their blocks have different sizes, so no block of one is in the other"));
         }

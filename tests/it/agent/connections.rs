@@ -2,7 +2,7 @@
 
 use super::*;
 use ::agent::Card;
-use ::update::slots::Store;
+use ::update::slots::StateStore;
 use appliance::connections::{Connections, FOLDER};
 use std::fs;
 
@@ -12,7 +12,7 @@ const ONE: &str = "[connection]\nid=one\n[wifi-security]\npsk=hunter2hunter2\n";
 async fn kept(card: &Card, many: usize) -> String {
     let look = async {
         loop {
-            let state = Store::open(&*card.disk).unwrap().state;
+            let state = StateStore::open(&*card.disk).unwrap().state;
             let text = String::from_utf8(state.kept.get("connections").cloned().unwrap_or_default()).unwrap();
             if text.matches(".nmconnection").count() == many && (many > 0 || !text.is_empty()) {
                 return text;
@@ -66,5 +66,5 @@ async fn without_network_manager_there_is_nothing_to_keep() {
     pi.update = CardPort { card: Ok(card.clone()), ..CardPort::none() };
     pi.start();
     pi.agent().keep_connections().await;
-    assert!(Connections::kept(&Store::open(&*card.disk).unwrap().state).is_empty());
+    assert!(Connections::kept(&StateStore::open(&*card.disk).unwrap().state).is_empty());
 }

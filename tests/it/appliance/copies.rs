@@ -18,7 +18,7 @@ use agent::{
 use appliance::Identity;
 use contract::meta::Role;
 use std::{sync::Arc, time::Duration};
-use update::{disk::Area, slots::Store};
+use update::{disk::Area, slots::StateStore};
 
 const BOTH: [[u64; 2]; 2] = [[1, 2], [2, 1]];
 const MANY: usize = 16;
@@ -50,7 +50,7 @@ fn machines() -> Vec<(&'static str, Machine)> {
     claimed.starts();
     let mut identity = claimed.identity();
     identity.belongs_to(owner());
-    let mut store = Store::open(&claimed.card).unwrap().store;
+    let mut store = StateStore::open(&claimed.card).unwrap().store;
     store.save(&claimed.card, &identity.in_state(&claimed.state())).unwrap();
     all.push(("claimed in one copy by an older version", claimed));
     all

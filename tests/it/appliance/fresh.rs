@@ -24,7 +24,7 @@ use raspi_mcp::{
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
-use update::slots::{StateRecord, Store};
+use update::slots::{StateRecord, StateStore};
 
 /// Longer than this machine has been on.
 const FAR: Duration = Duration::from_secs(1 << 40);
@@ -102,7 +102,7 @@ impl Fresh {
 
     /// What is recorded on the card. Not while it runs.
     pub fn state(&self) -> StateRecord {
-        Store::open(&*self.card().disk).unwrap().state
+        StateStore::open(&*self.card().disk).unwrap().state
     }
 
     pub fn identity(&self) -> Identity {

@@ -22,7 +22,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, t
 use update::{
     boot::fat::make,
     disk::{Access, Area, Disk},
-    slots::{StateRecord, Store},
+    slots::{StateRecord, StateStore},
 };
 
 pub const WINDOW: Duration = Duration::from_secs(900);
@@ -116,7 +116,7 @@ impl Machine {
     }
 
     pub fn state(&self) -> StateRecord {
-        Store::open(&self.card).unwrap().state
+        StateStore::open(&self.card).unwrap().state
     }
 
     pub fn identity(&self) -> Identity {

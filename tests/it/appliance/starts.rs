@@ -4,7 +4,7 @@ use super::{Machine, QUARTER, WINDOW, files, mode, owner};
 use appliance::{Code, Refusal, certificate::Fingerprint};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use std::time::Duration;
-use update::{disk::Area, slots::Store};
+use update::{disk::Area, slots::StateStore};
 
 const NOW: Duration = Duration::from_secs(30);
 
@@ -97,7 +97,7 @@ fn once_it_has_an_owner_there_is_no_claim_and_the_owner_is_known_at_each_start()
     let fingerprint = identity.fingerprint();
     identity.belongs_to(owner());
     // As the agent does: the record first, then what follows from it.
-    let mut store = Store::open(&machine.card).unwrap().store;
+    let mut store = StateStore::open(&machine.card).unwrap().store;
     store.save(&machine.card, &identity.in_state(&machine.state())).unwrap();
     machine.folder().write(&identity, &[]).unwrap();
     assert!(machine.standing().claimed && machine.claim().is_none());
@@ -122,7 +122,7 @@ fn a_record_torn_in_one_copy_loses_nothing() {
     let state = identity.in_state(&machine.state());
     // Both copies hold it.
     for _ in 0..2 {
-        let mut store = Store::open(&machine.card).unwrap().store;
+        let mut store = StateStore::open(&machine.card).unwrap().store;
         store.save(&machine.card, &state).unwrap();
     }
     for copy in [1_u64, 2] {
@@ -166,7 +166,7 @@ fn what_a_newer_version_recorded_is_still_there_after_this_one() {
     json["wifi"] = serde_json::json!({ "ssid": 7 });
     json["name"] = "porch".into();
     state.kept.insert("identity".into(), json.to_string().into_bytes());
-    let mut store = Store::open(&machine.card).unwrap().store;
+    let mut store = StateStore::open(&machine.card).unwrap().store;
     store.save(&machine.card, &state).unwrap();
     machine.put(&[("raspi-mcp.toml", b"name = \"attic\"\n")]);
     let done = machine.starts();
@@ -177,7 +177,7 @@ fn what_a_newer_version_recorded_is_still_there_after_this_one() {
 
     // Nothing of it can be read: not a machine that anybody may claim.
     state.kept.insert("identity".into(), b"[]".to_vec());
-    let mut store = Store::open(&machine.card).unwrap().store;
+    let mut store = StateStore::open(&machine.card).unwrap().store;
     store.save(&machine.card, &state).unwrap();
     let done = machine.starts();
     assert!(done.claimed && machine.claim().is_none(), "{:?}", done.faults);

@@ -15,7 +15,7 @@ use std::{fs, path::Path};
 use tempfile::TempDir;
 use update::{
     Slot,
-    bundle::{Manifest, Plan},
+    bundle::{BundleContent, Manifest},
     status::{Attempt, Phase, SlotState, SlotStatus, UpdateStatus},
 };
 
@@ -177,7 +177,7 @@ fn keys_room_and_configuration() {
 /// A release with those settings, or one that does not say.
 fn release(known: &[&str]) -> Manifest {
     let boot = update::simulated::boot_image(256 << 10, "2.0.0").unwrap();
-    let plan = Plan { config_keys: known.iter().map(|key| (*key).to_owned()).collect(), ..a_plan("2.0.0", 2) };
+    let plan = BundleContent { config_keys: known.iter().map(|key| (*key).to_owned()).collect(), ..a_plan("2.0.0", 2) };
     opened(&a_bundle_of(&plan, &boot, &an_image(64 << 10, 1), &[11, 12])).0.manifest
 }
 

@@ -5,7 +5,7 @@ use super::{
     sample::{HEAD, Sample, noise},
 };
 use ::update::{
-    Place,
+    FileLocation,
     bundle::Digest,
     channel::window::{Window, Windows},
 };
@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update_client::fetch::{BlockOrder, BundleSource, HttpClient, Limits, Spool, download, small, sweep};
+use update_client::fetch::{BlockOrder, BundleSource, DownloadLimits, HttpClient, Spool, download, small, sweep};
 
 #[tokio::test]
 async fn all_of_a_bundle_comes_from_a_server_into_the_spool() {
@@ -103,7 +103,7 @@ async fn a_stick_takes_the_same_path() {
     let (authority, sample, dir) = (Authority::new(), Sample::of(100, 4000), TempDir::new().unwrap());
     let stick = dir.path().join("v2.bundle");
     fs::write(&stick, &sample.file).unwrap();
-    let source = BundleSource::new(authority.line(), vec![Place::File(stick.clone())]);
+    let source = BundleSource::new(authority.line(), vec![FileLocation::File(stick.clone())]);
     assert_eq!(source.head(1 << 20).await.unwrap(), sample.file, "a short file is its own head");
     sample.check(sample.download(&source, &dir.path().join("spool")).await.unwrap());
 
@@ -118,13 +118,13 @@ async fn a_stick_takes_the_same_path() {
         (dir.path().join("none"), "no such file"),
         ("/dev/zero".into(), "it is no file"),
     ] {
-        let source = BundleSource::new(authority.line(), vec![Place::File(path)]);
+        let source = BundleSource::new(authority.line(), vec![FileLocation::File(path)]);
         let error = source.head(100).await.unwrap_err();
         assert!(error.message.contains(says), "{error}");
     }
     let pipe = dir.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-    let error = BundleSource::new(authority.line(), vec![Place::File(pipe)]).head(100).await.unwrap_err();
+    let error = BundleSource::new(authority.line(), vec![FileLocation::File(pipe)]).head(100).await.unwrap_err();
     assert!(error.message.contains("it is no file"), "{error}");
 }
 
@@ -179,16 +179,16 @@ async fn a_server_that_comes_back_is_waited_for_and_one_that_does_not_is_given_u
     BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]).head(10).await.unwrap_err();
     assert_eq!(origin.log().len(), 3);
     // Nobody there at all.
-    let place = Place::parse("https://localhost:1/v2.bundle").unwrap();
+    let place = FileLocation::parse("https://localhost:1/v2.bundle").unwrap();
     let error = BundleSource::new(authority.line(), vec![place]).head(10).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
 }
 
 #[test]
 fn a_server_is_named_as_dns_has_it() {
-    let place = Place::parse("https://xn--bcher-kva.example/ü").unwrap();
+    let place = FileLocation::parse("https://xn--bcher-kva.example/ü").unwrap();
     assert_eq!(place.to_string(), "https://xn--bcher-kva.example/%C3%BC");
-    let error = Place::parse("https://bücher.example/v2.bundle").unwrap_err();
+    let error = FileLocation::parse("https://bücher.example/v2.bundle").unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
     assert!(error.message.contains("xn--"), "{error}");
 }
@@ -365,7 +365,7 @@ async fn a_certificate_younger_than_everything_that_is_known_is_believed_while_n
     let head = async |years, clock: i64, synchronised| {
         let origin = mine.origin_of(years).await;
         origin.put("/x", vec![0; 10]);
-        let limits = Limits { wall: Wall::of(move || clock * 1000), synchronised, ..mine.limits() };
+        let limits = DownloadLimits { wall: Wall::of(move || clock * 1000), synchronised, ..mine.limits() };
         BundleSource::new(HttpClient::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await
     };
     // The floor is in October 2025.
@@ -380,7 +380,7 @@ async fn a_certificate_younger_than_everything_that_is_known_is_believed_while_n
     // By another authority, younger or not.
     let stranger = Authority::new().origin_of(2028..2030).await;
     stranger.put("/x", vec![0; 10]);
-    let limits = Limits { synchronised: false, ..mine.limits() };
+    let limits = DownloadLimits { synchronised: false, ..mine.limits() };
     assert!(BundleSource::new(HttpClient::new(limits).unwrap(), vec![stranger.place("/x")]).head(10).await.is_err());
 }
 

@@ -13,8 +13,8 @@ use ::update::{
     Slot,
     disk::{Area, FolderDisk},
     install::{
-        Install,
-        hooks::{Point, Unwatched, Watch},
+        InstallStream,
+        hooks::{InstallObserver, Point, Unwatched},
     },
     simulated,
     status::{RestartPlan, SlotState},
@@ -67,7 +67,7 @@ fn end_myself() {
 /// Ends this process when that point is passed for the so manieth time.
 struct KillAt(Point, AtomicU32);
 
-impl Watch for KillAt {
+impl InstallObserver for KillAt {
     fn passed(&self, point: Point) {
         if point == self.0 && self.1.fetch_sub(1, Ordering::SeqCst) == 1 {
             end_myself();
@@ -93,7 +93,7 @@ async fn an_agent() {
     settings.update.installs_per_day = 100;
     let point = told(POINT).and_then(|name| Point::ALL.into_iter().find(|point| point.name() == name));
     let count = told(COUNT).and_then(|count| count.parse().ok()).unwrap_or(1);
-    let watch: Arc<dyn Watch> = match point {
+    let watch: Arc<dyn InstallObserver> = match point {
         Some(point) => Arc::new(KillAt(point, AtomicU32::new(count))),
         None => Arc::new(Unwatched),
     };
@@ -117,7 +117,7 @@ async fn a_server() {
     let bundle = bundle();
     let (envelope, index) = (envelope(&bundle), opened(&bundle).1);
     let stream = link(&folder).install(request()).await.unwrap();
-    let (mut install, _) = Install::begin(stream, &bundle[..envelope.index_at as usize]).await.unwrap();
+    let (mut install, _) = InstallStream::begin(stream, &bundle[..envelope.index_at as usize]).await.unwrap();
     install.index(&bundle[envelope.index_at as usize..envelope.blocks_at as usize]).await.unwrap();
     for n in install.wanted().await.unwrap().iter().take(left) {
         let block = index.block(n);

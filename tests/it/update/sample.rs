@@ -3,7 +3,7 @@
 use ::update::bundle::Digest;
 use base::os::blocking::StopSignal;
 use std::{ops::Range, path::Path, sync::Arc};
-use update_client::fetch::{BundleSource, Piece, Pieces, Spool};
+use update_client::fetch::{BundleSource, Spool, StoredBlock, StoredBlocks};
 
 /// A file of some head and then blocks of all lengths; every tenth is one of zeros and has no bytes.
 pub struct Sample {
@@ -41,8 +41,8 @@ impl Sample {
         Arc::new(Self { file, stored, hashes })
     }
 
-    pub fn pieces(self: &Arc<Self>) -> Arc<dyn Pieces> {
-        Arc::clone(self) as Arc<dyn Pieces>
+    pub fn pieces(self: &Arc<Self>) -> Arc<dyn StoredBlocks> {
+        Arc::clone(self) as Arc<dyn StoredBlocks>
     }
 
     pub fn all(&self) -> Vec<u32> {
@@ -87,9 +87,9 @@ impl Sample {
     }
 }
 
-impl Pieces for Sample {
-    fn piece(&self, n: u32) -> Option<Piece> {
+impl StoredBlocks for Sample {
+    fn piece(&self, n: u32) -> Option<StoredBlock> {
         let stored = self.stored.get(n as usize)?.clone();
-        (!stored.is_empty()).then(|| Piece { n, stored, sha256: self.hashes[n as usize] })
+        (!stored.is_empty()).then(|| StoredBlock { n, stored, sha256: self.hashes[n as usize] })
     }
 }

@@ -6,10 +6,10 @@ use super::{
     roots, signed,
 };
 use ::update::{
-    Place,
+    FileLocation,
     bundle::{self, Digest},
-    channel::{Choice, Device, Index, IndexCriteria, Offer, Rollout, choose},
-    trust::{Purpose, Release},
+    channel::{ChannelIndex, IndexCriteria, ReleaseChoice, ReleaseEntry, Rollout, TargetDevice, choose},
+    trust::{Purpose, VerifiedRelease},
 };
 use base::{
     error::{ErrorCode, ToolError},
@@ -17,7 +17,7 @@ use base::{
 };
 use std::{collections::HashSet, fs, sync::Arc};
 use tempfile::TempDir;
-use update_client::fetch::{BundleSource, Front, Pieces, Spool, download, look};
+use update_client::fetch::{BundleSource, Front, Spool, StoredBlocks, download, look};
 
 /// Every `step`th block is another.
 fn changed(image: &[u8], step: usize) -> Vec<u8> {
@@ -41,7 +41,7 @@ impl Fleet {
         let authority = Authority::new();
         let origin = authority.origin().await;
         origin.put("/pi/bundles/2.0.0.bundle", v2.clone());
-        let offer = Offer {
+        let offer = ReleaseEntry {
             version: "2.0.0".into(),
             counter: 20,
             manifest: Digest::of(&super::envelope(&v2).manifest),
@@ -56,7 +56,7 @@ impl Fleet {
             notes: String::new(),
             notes_url: None,
         };
-        let index = Index {
+        let index = ChannelIndex {
             format: 1,
             product: PRODUCT.into(),
             channel: "stable".into(),
@@ -72,7 +72,7 @@ impl Fleet {
     }
 
     /// What the device takes for it.
-    async fn chosen(&self) -> Offer {
+    async fn chosen(&self) -> ReleaseEntry {
         let wanted = IndexCriteria {
             product: PRODUCT,
             channel: "stable",
@@ -82,7 +82,7 @@ impl Fleet {
             time_floor: 0,
         };
         let found = look(&self.authority.line(), &[self.origin.url("/pi")], roots(), &wanted).await.unwrap();
-        let device = Device {
+        let device = TargetDevice {
             version: "1.0.0".into(),
             counter: 10,
             counter_floor: 10,
@@ -93,12 +93,14 @@ impl Fleet {
             id: None,
             blocked: vec![],
         };
-        let Choice::Install(offer) = choose(&found.accepted.index, &device) else { panic!("it is for this device") };
+        let ReleaseChoice::Install(offer) = choose(&found.accepted.index, &device) else {
+            panic!("it is for this device")
+        };
         *offer
     }
 
     /// Blocks that no image of the old system has.
-    fn wanted(&self, index: &bundle::Index) -> Vec<u32> {
+    fn wanted(&self, index: &bundle::BlockIndex) -> Vec<u32> {
         let blocks = |image: &[u8]| image.chunks(super::BLOCK as usize).map(Digest::of).collect::<Vec<_>>();
         let have: HashSet<Digest> = blocks(&self.old.0).into_iter().chain(blocks(&self.old.1)).collect();
         index
@@ -110,7 +112,7 @@ impl Fleet {
     }
 }
 
-fn judge(offer: &Offer) -> impl Fn(&Front) -> Result<Release, ToolError> {
+fn judge(offer: &ReleaseEntry) -> impl Fn(&Front) -> Result<VerifiedRelease, ToolError> {
     |front| {
         let release = roots().verify_release(&front.envelope)?;
         offer.is_of("stable", &release.digest, &release.manifest).map(|()| release)
@@ -123,13 +125,13 @@ async fn an_update_is_found_opened_and_only_its_changes_fetched() {
     let offer = fleet.chosen().await;
     let stick = dir.path().join("v2.bundle");
     fs::write(&stick, &fleet.v2).unwrap();
-    for places in [offer.places(&[fleet.origin.url("/pi")]).unwrap(), vec![Place::File(stick)]] {
+    for places in [offer.places(&[fleet.origin.url("/pi")]).unwrap(), vec![FileLocation::File(stick)]] {
         let source = BundleSource::new(fleet.authority.line(), places);
         let (front, release) = source.open(judge(&offer)).await.unwrap();
         assert_eq!(fleet.v2[..front.head.len()], front.head);
         let index = source.index(&front.envelope, |bytes| Ok(release.index(bytes)?)).await.unwrap();
         let (wanted, index) = (fleet.wanted(&index), Arc::new(index));
-        let pieces: Arc<dyn Pieces> = index.clone();
+        let pieces: Arc<dyn StoredBlocks> = index.clone();
         let spool_dir = TempDir::new().unwrap();
         let all = 0..index.len();
         let spool =
@@ -172,7 +174,7 @@ async fn a_place_with_another_bundle_is_passed_over() {
         let error = source.open(judge(&offer)).await.unwrap_err();
         assert!(error.message.contains(words) && error.code == ErrorCode::VerificationFailed, "{name}: {error}");
     }
-    let mut places: Vec<Place> = bad.iter().map(|(name, ..)| fleet.origin.place(&format!("/{name}"))).collect();
+    let mut places: Vec<FileLocation> = bad.iter().map(|(name, ..)| fleet.origin.place(&format!("/{name}"))).collect();
     places.extend(offer.places(&[fleet.origin.url("/pi")]).unwrap());
     let source = BundleSource::new(fleet.authority.line(), places);
     let (_, release) = source.open(judge(&offer)).await.unwrap();

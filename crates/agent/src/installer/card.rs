@@ -35,7 +35,7 @@ pub struct Card {
     /// Device-tree compatibles of the board.
     pub hardware: Vec<String>,
     /// The simulated board, where there is one: it restarts in this process only.
-    pub board: Option<Arc<simulated::Board>>,
+    pub board: Option<Arc<simulated::RestartableBoard>>,
 }
 
 impl Card {
@@ -66,9 +66,14 @@ impl Card {
         let start = base::clock::millis(time::OffsetDateTime::now_utc());
         let count = AtomicU32::new(0);
         let ids = Box::new(move || format!("simulated-{start}-{}", count.fetch_add(1, Ordering::Relaxed) + 1));
-        let board = simulated::Board::power_on(Arc::clone(&disk), layout.clone(), simulated::Chain::Tryboot, ids);
+        let board = simulated::RestartableBoard::power_on(
+            Arc::clone(&disk),
+            layout.clone(),
+            simulated::SimulatedBootChain::Tryboot,
+            ids,
+        );
         let name = layout.name.clone();
-        let flow = Arc::new(simulated::Simulated::new(Arc::clone(&board), layout));
+        let flow = Arc::new(simulated::SimulatedFlow::new(Arc::clone(&board), layout));
         Ok(Self { disk, flow, layout: name, hardware: vec![SIMULATED.into()], board: Some(board) })
     }
 

@@ -4,7 +4,7 @@ use super::card::Card;
 use crate::settings::AgentSettings;
 use base::error::ToolError;
 use std::sync::Arc;
-use update::install::hooks::{Unwatched, Watch};
+use update::install::hooks::{InstallObserver, Unwatched};
 
 /// The card that is updated. Replaceable in tests.
 #[derive(Clone)]
@@ -12,7 +12,7 @@ pub struct CardPort {
     /// `Err`: why this machine has no slots.
     pub card: Result<Card, ToolError>,
     /// Observes installs; for tests.
-    pub watch: Arc<dyn Watch>,
+    pub watch: Arc<dyn InstallObserver>,
 }
 
 impl CardPort {

@@ -39,7 +39,7 @@ use base::{
     os::blocking,
 };
 use std::sync::Arc;
-use update::{install::hooks::Watch, status::UpdateStatus};
+use update::{install::hooks::InstallObserver, status::UpdateStatus};
 
 /// See the module.
 pub(super) struct Installer {
@@ -47,7 +47,7 @@ pub(super) struct Installer {
     clock: Clock,
     means: Means,
     system: Result<Arc<System>, ToolError>,
-    watch: Arc<dyn Watch>,
+    watch: Arc<dyn InstallObserver>,
     /// One install at a time.
     pub lock: InstallLock,
     pub admissions: Admissions,
@@ -65,7 +65,7 @@ pub(super) struct Means {
 /// An opened card, and the observer of installs onto it.
 pub(super) struct Opened {
     system: Result<Arc<System>, ToolError>,
-    watch: Arc<dyn Watch>,
+    watch: Arc<dyn InstallObserver>,
 }
 
 impl Installer {
@@ -114,7 +114,7 @@ impl Installer {
     }
 
     /// The observer of installs.
-    pub fn watch(&self) -> &Arc<dyn Watch> {
+    pub fn watch(&self) -> &Arc<dyn InstallObserver> {
         &self.watch
     }
 

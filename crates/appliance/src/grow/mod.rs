@@ -12,7 +12,7 @@ pub mod table;
 use base::{error::ToolError, os::Root};
 use std::process::Command;
 use table::{Bytes, SECTOR, Sector, Table};
-use update::disk::{Access, Device, Layout, RealDisk};
+use update::disk::{Access, BlockDevice, Layout, RealDisk};
 
 /// A difference below this number of bytes is ignored: the last block group may be unused.
 const SLACK: u64 = 1 << 20;
@@ -132,7 +132,7 @@ pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool
 }
 
 /// Writes a sector, flushes it and reads it back.
-fn write(device: &dyn Device, sector: &Sector) -> Result<(), ToolError> {
+fn write(device: &dyn BlockDevice, sector: &Sector) -> Result<(), ToolError> {
     let at = sector.at * SECTOR;
     let mut back: Bytes = [0; SECTOR as usize];
     let written =

@@ -2,9 +2,9 @@
 
 use super::{
     BundleSource, FetchError,
-    body::Body,
+    body::ExactBody,
     fault::Then,
-    pieces::{BlockOrder, Pieces, Run, Want, runs, wants},
+    pieces::{BlockOrder, BlockRun, StoredBlocks, WantedBlock, runs, wants},
     source::Haste,
 };
 use base::error::ToolError;
@@ -40,7 +40,7 @@ impl BundleSource {
     /// Fetches the blocks of `numbers`.
     pub fn blocks(
         self: &Arc<Self>,
-        pieces: &Arc<dyn Pieces>,
+        pieces: &Arc<dyn StoredBlocks>,
         numbers: impl IntoIterator<Item = u32>,
         order: BlockOrder,
     ) -> Blocks {
@@ -67,9 +67,9 @@ impl BundleSource {
 
 struct Shared {
     source: Arc<BundleSource>,
-    pieces: Arc<dyn Pieces>,
-    wants: Vec<Want>,
-    queue: Mutex<VecDeque<Run>>,
+    pieces: Arc<dyn StoredBlocks>,
+    wants: Vec<WantedBlock>,
+    queue: Mutex<VecDeque<BlockRun>>,
     ready: mpsc::Sender<Result<(u32, Bytes), ToolError>>,
     /// A connection stalled, so only one request is made at a time from now on.
     slow: AtomicBool,
@@ -87,7 +87,7 @@ impl Shared {
         }
     }
 
-    fn take(&self, number: usize) -> Option<Run> {
+    fn take(&self, number: usize) -> Option<BlockRun> {
         if number > 0 && self.slow.load(Ordering::Relaxed) {
             return None;
         }
@@ -95,7 +95,7 @@ impl Shared {
     }
 
     /// Fetches all blocks of a run, in as many attempts as needed.
-    async fn bring(&self, mut run: Run) -> Result<(), ToolError> {
+    async fn bring(&self, mut run: BlockRun) -> Result<(), ToolError> {
         while !run.wants.is_empty() {
             self.source.in_time(Haste::Later).await?;
             let turn = self.source.route().turn()?;
@@ -113,11 +113,11 @@ impl Shared {
     }
 
     /// One request. Complete blocks are removed from the run.
-    async fn attempt(&self, run: &mut Run, turn: &super::route::Turn) -> Result<(), Ended> {
+    async fn attempt(&self, run: &mut BlockRun, turn: &super::route::Turn) -> Result<(), Ended> {
         run.bytes.start = self.wants[run.wants.start].start;
         let source = &self.source;
         let opened =
-            Body::open(&source.http, &turn.place, run.bytes.clone(), turn.pinned.as_ref(), source.deadline).await;
+            ExactBody::open(&source.http, &turn.place, run.bytes.clone(), turn.pinned.as_ref(), source.deadline).await;
         let (mut body, found) = opened?;
         source.route().found(turn, found)?;
         if body.left() < run.bytes.end - run.bytes.start {
@@ -135,7 +135,7 @@ impl Shared {
             }
             source.route().progress();
             // Blocks with the same content may share their bytes.
-            let same = |next: &Want| (next.start, next.length) == (want.start, want.length);
+            let same = |next: &WantedBlock| (next.start, next.length) == (want.start, want.length);
             while run.wants.start < run.wants.end && same(&self.wants[run.wants.start]) {
                 let n = self.wants[run.wants.start].n;
                 self.ready.send(Ok((n, stored.clone()))).await.map_err(|_| Ended::Listener)?;
@@ -167,10 +167,10 @@ impl From<FetchError> for Ended {
 /// the block are skipped.
 async fn fill(
     source: &BundleSource,
-    body: &mut Body<'_>,
+    body: &mut ExactBody<'_>,
     rest: &mut Bytes,
     at: &mut u64,
-    want: Want,
+    want: WantedBlock,
 ) -> Result<(Bytes, Digest), FetchError> {
     let length = want.length as usize;
     let mut stored = Vec::with_capacity(length);

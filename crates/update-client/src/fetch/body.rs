@@ -20,13 +20,13 @@ use std::{
     sync::Arc,
 };
 use tokio::time::Instant;
-use update::Place;
+use update::FileLocation;
 
 /// Bytes read from a file at a time.
 const READ: usize = 64 << 10;
 
 /// Reads exactly the promised bytes.
-pub(super) struct Body<'a> {
+pub(super) struct ExactBody<'a> {
     from: From,
     /// Offsets in the file that are still to come.
     left: Range<u64>,
@@ -40,23 +40,23 @@ enum From {
     File(Arc<File>),
 }
 
-impl<'a> Body<'a> {
+impl<'a> ExactBody<'a> {
     /// Requests `range` from `place`; the range may end beyond the file. Also returns the file's identity.
     pub async fn open(
         http: &'a HttpClient,
-        place: &Place,
+        place: &FileLocation,
         range: Range<u64>,
         pinned: Option<&Pinned>,
         deadline: Instant,
     ) -> Result<(Self, Pinned), FetchError> {
         let mut stall = Stall::new(&http.limits);
         let (from, left, found) = match place {
-            Place::Web(url) => {
+            FileLocation::Web(url) => {
                 let (answer, left, found) =
                     within(http, deadline, &mut stall, request(http, url, range, pinned)).await??;
                 (From::Web(answer), left, found)
             }
-            Place::File(path) => {
+            FileLocation::File(path) => {
                 let (file, found) = open(path.clone(), pinned.cloned()).await?;
                 if range.start >= found.size {
                     return Err(FetchError::elsewhere("the file is shorter than it has to be"));
@@ -102,14 +102,14 @@ impl<'a> Body<'a> {
 /// Fetches a small file completely, at most `most` bytes.
 pub(super) async fn whole(
     http: &HttpClient,
-    place: &Place,
+    place: &FileLocation,
     most: usize,
     deadline: Instant,
 ) -> Result<Vec<u8>, FetchError> {
     let mut stall = Stall::soon(&http.limits);
     let url = match place {
-        Place::Web(url) => url,
-        Place::File(path) => {
+        FileLocation::Web(url) => url,
+        FileLocation::File(path) => {
             let (file, found) = open(path.clone(), None).await?;
             if found.size > most as u64 {
                 return Err(FetchError::elsewhere(format!(

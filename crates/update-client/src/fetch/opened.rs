@@ -2,7 +2,7 @@
 
 use super::{BundleSource, FetchError, source::Haste};
 use base::error::{ErrorCode, ToolError};
-use update::bundle::{Envelope, Head};
+use update::bundle::{BundleHead, Envelope};
 
 /// Bytes that are read first; the head of an ordinary bundle has half as many.
 const FIRST: u64 = 4096;
@@ -25,7 +25,7 @@ impl BundleSource {
         loop {
             let (bytes, turn) = self.head_at(FIRST).await?;
             let (bytes, turn) = match Envelope::read(&bytes) {
-                Ok(Head::More(all)) if all as u64 > FIRST => self.head_at(all as u64).await?,
+                Ok(BundleHead::More(all)) if all as u64 > FIRST => self.head_at(all as u64).await?,
                 _ => (bytes, turn),
             };
             let error = match self.front(bytes).and_then(|front| judge(&front).map(|judged| (front, judged))) {
@@ -50,8 +50,8 @@ impl BundleSource {
             .hint("put the whole bundle there")
         };
         match Envelope::read(&head)? {
-            Head::More(all) => Err(short(all as u64, head.len() as u64)),
-            Head::Whole(envelope) => {
+            BundleHead::More(all) => Err(short(all as u64, head.len() as u64)),
+            BundleHead::Whole(envelope) => {
                 let there = self.size().unwrap_or_default();
                 if there != envelope.total {
                     return Err(short(envelope.total, there));

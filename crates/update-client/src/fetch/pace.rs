@@ -1,6 +1,6 @@
 //! Limits the bandwidth, and detects stalled connections.
 
-use super::{FetchError, Limits, fault::Then};
+use super::{DownloadLimits, FetchError, fault::Then};
 use std::{sync::Mutex, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -51,12 +51,12 @@ pub(super) struct Stall {
 }
 
 impl Stall {
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &DownloadLimits) -> Self {
         Self { since: Instant::now(), bytes: 0, within: limits.stall, least: limits.stall_bytes }
     }
 
     /// For a small file that a caller waits for.
-    pub fn soon(limits: &Limits) -> Self {
+    pub fn soon(limits: &DownloadLimits) -> Self {
         Self { within: limits.stall.min(SOON), ..Self::new(limits) }
     }
 

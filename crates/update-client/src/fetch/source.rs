@@ -1,11 +1,11 @@
 //! One file at several places; parts of it are read from any place that has them.
 
 use super::{
-    FetchError, HttpClient, Limits,
+    DownloadLimits, FetchError, HttpClient,
     answer::Pinned,
-    body::{self, Body},
+    body::{self, ExactBody},
     fault::late,
-    route::{Next, Route, Turn},
+    route::{FetchRoute, Next, Turn},
 };
 use base::error::ToolError;
 use std::{
@@ -16,7 +16,7 @@ use std::{
     },
 };
 use tokio::time::{Instant, sleep};
-use update::Place;
+use update::FileLocation;
 use update::bundle::Digest;
 
 /// Maximum bytes of one [`BundleSource::read`]: the largest index, and a head.
@@ -33,7 +33,7 @@ pub(super) enum Haste {
 }
 
 impl Haste {
-    pub fn patience(self, limits: &Limits) -> u32 {
+    pub fn patience(self, limits: &DownloadLimits) -> u32 {
         match self {
             Self::Now => limits.patience.min(SOON),
             Self::Later => limits.patience,
@@ -48,7 +48,7 @@ const SOON: u32 = 2;
 #[derive(Debug)]
 pub struct BundleSource {
     pub(super) http: Arc<HttpClient>,
-    route: Mutex<Route>,
+    route: Mutex<FetchRoute>,
     /// The length of the file's beginning and its SHA-256, to recognise it when its tag has changed.
     known: Mutex<Option<(u64, Digest)>>,
     pub(super) deadline: Instant,
@@ -57,9 +57,9 @@ pub struct BundleSource {
 
 impl BundleSource {
     /// `places` are tried in this order.
-    pub fn new(http: Arc<HttpClient>, places: Vec<Place>) -> Arc<Self> {
+    pub fn new(http: Arc<HttpClient>, places: Vec<FileLocation>) -> Arc<Self> {
         let deadline = Instant::now() + http.limits.deadline;
-        let (route, known) = (Mutex::new(Route::new(places)), Mutex::default());
+        let (route, known) = (Mutex::new(FetchRoute::new(places)), Mutex::default());
         Arc::new(Self { http, route, known, deadline, fetched: AtomicU64::new(0) })
     }
 
@@ -141,7 +141,7 @@ impl BundleSource {
         range: &Range<u64>,
         pinned: Option<&Pinned>,
     ) -> Result<(Vec<u8>, Pinned), FetchError> {
-        let (mut body, found) = Body::open(&self.http, &turn.place, range.clone(), pinned, self.deadline).await?;
+        let (mut body, found) = ExactBody::open(&self.http, &turn.place, range.clone(), pinned, self.deadline).await?;
         // At most the requested size.
         let mut bytes = Vec::with_capacity(usize::try_from(body.left()).unwrap_or(0));
         while let Some(chunk) = body.next().await? {
@@ -201,7 +201,7 @@ impl BundleSource {
         limits.window.wait(limits.wall.now_ms().div_euclid(1000), &limits.zone)
     }
 
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &DownloadLimits {
         &self.http.limits
     }
 
@@ -209,7 +209,7 @@ impl BundleSource {
         self.fetched.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn route(&self) -> MutexGuard<'_, Route> {
+    pub(super) fn route(&self) -> MutexGuard<'_, FetchRoute> {
         self.route.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

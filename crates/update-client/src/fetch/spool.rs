@@ -4,7 +4,7 @@
 //! so no separate list of blocks is needed. A power cut loses only what was not on the card yet.
 
 use super::{
-    pieces::{BlockOrder, Pieces, Want, bytes, wants},
+    pieces::{BlockOrder, StoredBlocks, WantedBlock, bytes, wants},
     room,
 };
 use base::{
@@ -32,7 +32,7 @@ const SUFFIX: &str = "blocks";
 pub struct Spool {
     path: PathBuf,
     file: Lock,
-    pieces: Arc<dyn Pieces>,
+    pieces: Arc<dyn StoredBlocks>,
     /// A bit for each valid block.
     have: Vec<u64>,
     /// Bytes since the last sync.
@@ -56,7 +56,7 @@ impl Spool {
     pub fn open(
         dir: &Path,
         manifest: &Digest,
-        pieces: Arc<dyn Pieces>,
+        pieces: Arc<dyn StoredBlocks>,
         numbers: impl IntoIterator<Item = u32>,
         reserve: u64,
         stop: &StopSignal,
@@ -114,7 +114,7 @@ impl Spool {
     }
 
     /// The bytes of a block, if their hash is correct.
-    fn right(&self, want: Want) -> io::Result<Option<Vec<u8>>> {
+    fn right(&self, want: WantedBlock) -> io::Result<Option<Vec<u8>>> {
         let mut stored = vec![0; want.length as usize];
         self.file.read_exact_at(&mut stored, want.start)?;
         let sound = self.pieces.piece(want.n).is_some_and(|piece| piece.sha256 == Digest::of(&stored));

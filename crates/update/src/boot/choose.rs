@@ -1,8 +1,8 @@
 //! Selects this machine's boot flow: the configured one, or the one detected.
 
 use super::{
-    BootFlow, By, Custom, Machine, Tryboot, Uboot, custom,
-    tryboot::{Flag, SET_REBOOT_FLAGS},
+    BootFlow, BootMachine, By, Custom, Tryboot, Uboot, custom,
+    tryboot::{SET_REBOOT_FLAGS, TrybootFlag},
 };
 use crate::{
     boot::has_tryboot,
@@ -38,7 +38,7 @@ pub fn of_machine(
     wanted: &FlowSetting,
     disk: Arc<dyn Disk>,
 ) -> Result<Box<dyn BootFlow>, ToolError> {
-    let machine = |by| Arc::new(Machine::new(root.clone(), layout.clone(), by));
+    let machine = |by| Arc::new(BootMachine::new(root.clone(), layout.clone(), by));
     let tryboot = || {
         let flow = Tryboot::new(disk.clone(), layout.clone(), machine(By::DeviceTree), mailbox(root));
         Box::new(flow.with_template(layout.config_template.clone()))
@@ -58,9 +58,9 @@ pub fn of_machine(
     })
 }
 
-fn mailbox(root: &Root) -> Option<Flag> {
+fn mailbox(root: &Root) -> Option<TrybootFlag> {
     let path = root.path(VCIO);
-    path.exists().then(|| -> Flag {
+    path.exists().then(|| -> TrybootFlag {
         Arc::new(move |on| {
             let vcio = File::options().read(true).write(true).open(&path)?;
             ioctl::set_firmware_property(&vcio, SET_REBOOT_FLAGS, u32::from(on))

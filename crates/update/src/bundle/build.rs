@@ -12,7 +12,7 @@ impl<T: Read + Seek> ImageSource for T {}
 
 /// The content of a bundle: the manifest's fields, except for those that follow from the images.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct BundleContent {
     pub product: String,
     pub version: String,
     pub counter: u64,
@@ -54,7 +54,7 @@ pub struct Built {
 /// [`BundleError`]: values out of bounds, an image that is not a whole number of sectors, a forbidden file in the boot image,
 /// and errors of reading and writing. `out` is then not a bundle.
 pub fn build<'s, S: Read + Write + Seek>(
-    plan: &Plan,
+    plan: &BundleContent,
     root: &'s mut dyn ImageSource,
     boot: &'s mut dyn ImageSource,
     spool: &mut S,
@@ -137,7 +137,7 @@ fn name(kind: ImageKind) -> String {
     format!("the {} image", kind.name())
 }
 
-impl Plan {
+impl BundleContent {
     fn manifest(&self) -> Manifest {
         let none = Digest([0; 32]);
         let image = |kind| Image { kind, size: 0, sha256: none, block_size: self.block_size };

@@ -1,9 +1,9 @@
 //! The part of a new image that a device with the old one must fetch.
 
 use super::{
-    Block, BundleError, Digest, ImageKind, ImageSource, Index,
+    Block, BlockIndex, BundleError, Digest, ImageKind, ImageSource,
     frame::Packer,
-    tree::{Hasher, Layout, SALT},
+    tree::{HashTreeLayout, Hasher, SALT},
 };
 use std::{
     collections::HashSet,
@@ -80,7 +80,7 @@ pub type Unpacking<'a> = &'a mut dyn FnMut(&Block, &mut Vec<u8>) -> Result<(), B
 ///
 /// # Errors
 /// Those of `read`.
-pub fn between_bundles(old: &Index, new: &Index, read: Unpacking<'_>) -> Result<Delta, BundleError> {
+pub fn between_bundles(old: &BlockIndex, new: &BlockIndex, read: Unpacking<'_>) -> Result<Delta, BundleError> {
     let known: HashSet<Digest> = old.blocks().map(|block| block.sha256).collect();
     let root = new.range(ImageKind::Root).map(|n| u64::from(new.block(n).size)).sum();
     let (mut delta, mut tree, mut raw) = (Delta::default(), Tree::of(root), Vec::new());
@@ -100,14 +100,14 @@ pub fn between_bundles(old: &Index, new: &Index, read: Unpacking<'_>) -> Result<
 
 /// The hash tree of a root image, whose blocks arrive in order.
 struct Tree {
-    layout: Layout,
+    layout: HashTreeLayout,
     hasher: Option<Hasher>,
     bytes: Vec<u8>,
 }
 
 impl Tree {
     fn of(size: u64) -> Option<Self> {
-        let layout = Layout::of(size)?;
+        let layout = HashTreeLayout::of(size)?;
         Some(Self { layout, hasher: Some(Hasher::new(layout, SALT)), bytes: Vec::new() })
     }
 

@@ -16,7 +16,7 @@ pub const SIGNATURES_SIZE: usize = MAX_SIGNATURES * SIGNATURE;
 pub const MAX_HEAD: usize = PREAMBLE + MAX_MANIFEST + SIGNATURES_SIZE;
 const WHAT: &str = "the bundle's head";
 
-/// A bundle's head. Untrusted until [`super::super::trust::Roots::verify_release`] accepts it.
+/// A bundle's head. Untrusted until [`super::super::trust::RootOfTrust::verify_release`] accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The exact bytes that are signed.
@@ -33,7 +33,7 @@ pub struct Envelope {
 
 /// The result of parsing a bundle's first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Head {
+pub enum BundleHead {
     Whole(Envelope),
     /// This many bytes from the start are needed; at most [`MAX_HEAD`].
     More(usize),
@@ -58,12 +58,12 @@ impl Envelope {
     ///
     /// # Errors
     /// [`BundleError::Malformed`], [`BundleError::Format`], [`BundleError::TooLong`]: detected as early as possible.
-    pub fn read(head: &[u8]) -> Result<Head, BundleError> {
+    pub fn read(head: &[u8]) -> Result<BundleHead, BundleError> {
         let known = head.len().min(MAGIC.len());
         if head[..known] != MAGIC[..known] {
             return Err(BundleError::malformed("the bundle", "it does not start as bundles do"));
         }
-        let Some(preamble) = head.first_chunk::<PREAMBLE>() else { return Ok(Head::More(PREAMBLE)) };
+        let Some(preamble) = head.first_chunk::<PREAMBLE>() else { return Ok(BundleHead::More(PREAMBLE)) };
         let word = |at: usize| u32::from_le_bytes([preamble[at], preamble[at + 1], preamble[at + 2], preamble[at + 3]]);
         if word(8) != FORMAT {
             return Err(BundleError::Format {
@@ -84,11 +84,11 @@ impl Envelope {
         // The lengths are checked with an empty manifest: its bytes may be missing still.
         Self::new(Vec::new(), word(16).into(), blocks)?;
         if head.len() < whole {
-            return Ok(Head::More(whole));
+            return Ok(BundleHead::More(whole));
         }
         let (manifest, room) = head[PREAMBLE..whole].split_at(word(12) as usize);
         let envelope = Self::new(manifest.to_vec(), word(16).into(), blocks)?;
-        Ok(Head::Whole(Self { signatures: signatures(room)?, ..envelope }))
+        Ok(BundleHead::Whole(Self { signatures: signatures(room)?, ..envelope }))
     }
 
     /// Its bytes: the bundle up to the index.

@@ -11,7 +11,7 @@ const WHAT: &str = "the index";
 
 /// The blocks of a bundle: those of the root image, then those of the boot image, each in order.
 #[derive(Debug)]
-pub struct Index {
+pub struct BlockIndex {
     entries: Vec<u8>,
     /// Position of every [`STRIDE`]th stored block.
     places: Vec<u64>,
@@ -36,8 +36,8 @@ pub struct Block {
     pub zero: bool,
 }
 
-impl Index {
-    /// Makes an unverified index, for display and comparison; otherwise use [`crate::trust::Release::index`].
+impl BlockIndex {
+    /// Makes an unverified index, for display and comparison; otherwise use [`crate::trust::VerifiedRelease::index`].
     ///
     /// # Errors
     /// As there.
@@ -101,7 +101,7 @@ impl Index {
     /// Block `n`.
     ///
     /// # Panics
-    /// When there is none: `n` is not below [`Index::len`].
+    /// When there is none: `n` is not below [`BlockIndex::len`].
     pub fn block(&self, n: u32) -> Block {
         let (image, at, size) = self.spot(n);
         let (length, stored_sha256, sha256) = self.entry(n);

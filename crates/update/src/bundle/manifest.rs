@@ -51,7 +51,7 @@ const MAX_KEYS: usize = 512;
 
 impl Manifest {
     /// Parses and checks one. To trust its content, verify the signatures over `bytes` first
-    /// ([`crate::trust::Roots::verify_release`]); if it is only displayed, say that it is unverified.
+    /// ([`crate::trust::RootOfTrust::verify_release`]); if it is only displayed, say that it is unverified.
     ///
     /// # Errors
     /// [`BundleError::Malformed`], [`BundleError::Format`], [`BundleError::TooLong`].

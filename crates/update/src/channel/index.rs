@@ -2,7 +2,7 @@
 //! (docs/channel.md).
 
 use crate::{
-    Place,
+    FileLocation,
     bundle::{self, BundleError, Digest, is_time, is_version, is_word, strict},
 };
 use base::error::{ErrorCode, ToolError};
@@ -22,8 +22,8 @@ const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 /// The signed content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Index {
+#[serde(deny_unknown_fields, expecting = "struct Index")]
+pub struct ChannelIndex {
     /// Must be 1; readers refuse any other.
     pub format: u32,
     pub product: String,
@@ -38,7 +38,7 @@ pub struct Index {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
     /// Newest first.
-    pub releases: Vec<Offer>,
+    pub releases: Vec<ReleaseEntry>,
     /// Releases that must not be installed any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revoked: Vec<Revoked>,
@@ -46,8 +46,8 @@ pub struct Index {
 
 /// One release, and the devices it is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Offer {
+#[serde(deny_unknown_fields, expecting = "struct Offer")]
+pub struct ReleaseEntry {
     pub version: String,
     pub counter: u64,
     /// SHA-256 of its manifest: no other bundle is accepted.
@@ -95,7 +95,7 @@ pub struct Revoked {
     pub reason: String,
 }
 
-impl Index {
+impl ChannelIndex {
     /// Parses the signed text.
     ///
     /// # Errors
@@ -156,7 +156,7 @@ impl Index {
     }
 }
 
-impl Offer {
+impl ReleaseEntry {
     fn check(&self) -> Result<(), &'static str> {
         let sure = |fits: bool, problem: &'static str| if fits { Ok(()) } else { Err(problem) };
         sure(is_version(&self.version), "its version is none")?;
@@ -175,19 +175,22 @@ impl Offer {
             self.notes.len() <= MAX_NOTES && !self.notes.contains(|c: char| c.is_control() && c != '\n'),
             "its notes are too long",
         )?;
-        let page = |url: &String| matches!(Place::parse(url), Ok(Place::Web(_)));
+        let page = |url: &String| matches!(FileLocation::parse(url), Ok(FileLocation::Web(_)));
         sure(self.notes_url.as_ref().is_none_or(page), "the address of its notes is none")?;
-        sure(self.url.len() <= 1024 && Place::join("https://base.invalid", &self.url).is_ok(), "its address is none")
+        sure(
+            self.url.len() <= 1024 && FileLocation::join("https://base.invalid", &self.url).is_ok(),
+            "its address is none",
+        )
     }
 
     /// The addresses of its bundle, for a device that knows the channel under `bases`, in the order of preference.
     ///
     /// # Errors
     /// `invalid_argument` for an invalid base.
-    pub fn places(&self, bases: &[String]) -> Result<Vec<Place>, ToolError> {
+    pub fn places(&self, bases: &[String]) -> Result<Vec<FileLocation>, ToolError> {
         let mut places = Vec::new();
         for base in bases {
-            let place = Place::join(base, &self.url)?;
+            let place = FileLocation::join(base, &self.url)?;
             if !places.contains(&place) {
                 places.push(place);
             }

@@ -14,12 +14,12 @@ mod seen;
 mod tree;
 
 pub use accept::{Accepted, IndexCriteria, accept};
-pub use choose::{Choice, Why, choose};
+pub use choose::{ReleaseChoice, Why, choose};
 pub use contract::values::window;
-pub use device::{Device, DeviceId};
+pub use device::{DeviceId, TargetDevice};
 pub use files::{INDEX, ROOTS};
-pub use index::{Index, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, Offer, Revoked, Rollout};
+pub use index::{ChannelIndex, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, ReleaseEntry, Revoked, Rollout};
 pub use memory::{recall, remember};
-pub use publish::{Change, publish, salt};
-pub use seen::{Mark, Seen};
+pub use publish::{IndexChange, publish, salt};
+pub use seen::{AcceptedIndex, KeyWatermark};
 pub use tree::Tree;

@@ -33,7 +33,7 @@ pub enum FrameKind {
     Cancel,
     /// To the server: a bit for each block to be sent, lowest bit first.
     Wanted,
-    /// To the server: [`Progress`].
+    /// To the server: [`InstallProgress`].
     Progress,
     /// To the server: the error that ended it.
     Failed,
@@ -162,8 +162,8 @@ pub fn broken(error: &io::Error) -> ToolError {
 
 /// The agent's progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Progress {
+#[serde(deny_unknown_fields, expecting = "struct Progress")]
+pub struct InstallProgress {
     pub phase: crate::status::Phase,
     /// Bytes of the images done in this phase; when writing, these are on the medium.
     pub done: u64,

@@ -1,7 +1,7 @@
 //! The server's and the console's end of an install stream: sends head, index and blocks. The agent decides.
 
 use super::{
-    frame::{self, Armed, FrameKind, HEADER, MAX_INDEX_PIECE, NeededBlocks, Progress, broken},
+    frame::{self, Armed, FrameKind, HEADER, InstallProgress, MAX_INDEX_PIECE, NeededBlocks, broken},
     judged::Judged,
 };
 use base::error::{ErrorCode, ToolError, WireError};
@@ -20,12 +20,12 @@ use tokio::{
 const SILENCE: Duration = Duration::from_secs(180);
 
 /// An install under way. Dropping it ends the stream; what is written stays and is not requested again.
-pub struct Install {
+pub struct InstallStream {
     writer: OwnedWriteHalf,
     answers: mpsc::Receiver<Result<Answer, ToolError>>,
     /// An answer that arrived while its request was still being written.
     early: Option<Answer>,
-    progress: watch::Receiver<Option<Progress>>,
+    progress: watch::Receiver<Option<InstallProgress>>,
     reader: AbortHandle,
 }
 
@@ -37,16 +37,16 @@ enum Answer {
     Armed(Armed),
 }
 
-/// The result of [`Install::finish`].
+/// The result of [`InstallStream::finish`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Finished {
+pub enum InstallOutcome {
     /// Everything is written and read back; the slot is armed.
     Armed(Armed),
     /// These blocks have to be sent as well (a copy on the card had rotted); then finish again.
     More(NeededBlocks),
 }
 
-impl Install {
+impl InstallStream {
     /// Sends the head of a bundle into a stream that the agent has accepted for an install, and returns the agent's
     /// judgement. Must be called inside the runtime.
     ///
@@ -66,7 +66,7 @@ impl Install {
     }
 
     /// The agent's progress.
-    pub fn progress(&self) -> watch::Receiver<Option<Progress>> {
+    pub fn progress(&self) -> watch::Receiver<Option<InstallProgress>> {
         self.progress.clone()
     }
 
@@ -95,11 +95,11 @@ impl Install {
     }
 
     /// Marks all wanted blocks as sent, and waits until they are written, read back and armed.
-    pub async fn finish(&mut self) -> Result<Finished, ToolError> {
+    pub async fn finish(&mut self) -> Result<InstallOutcome, ToolError> {
         self.send(FrameKind::Finish, &[]).await?;
         match self.answer().await? {
-            Answer::Armed(armed) => Ok(Finished::Armed(armed)),
-            Answer::Wanted(wanted) => Ok(Finished::More(wanted)),
+            Answer::Armed(armed) => Ok(InstallOutcome::Armed(armed)),
+            Answer::Wanted(wanted) => Ok(InstallOutcome::More(wanted)),
             Answer::Judged(_) => Err(out_of_turn()),
         }
     }
@@ -173,7 +173,7 @@ impl Install {
     }
 }
 
-impl Drop for Install {
+impl Drop for InstallStream {
     fn drop(&mut self) {
         self.reader.abort();
     }
@@ -183,7 +183,7 @@ impl Drop for Install {
 async fn listen(
     mut from: OwnedReadHalf,
     say: mpsc::Sender<Result<Answer, ToolError>>,
-    tell: watch::Sender<Option<Progress>>,
+    tell: watch::Sender<Option<InstallProgress>>,
 ) {
     let mut payload = Vec::new();
     loop {
@@ -203,7 +203,7 @@ async fn listen(
 async fn hear(
     from: &mut OwnedReadHalf,
     payload: &mut Vec<u8>,
-    tell: &watch::Sender<Option<Progress>>,
+    tell: &watch::Sender<Option<InstallProgress>>,
 ) -> Result<Option<Answer>, ToolError> {
     let mut bytes = [0; HEADER];
     from.read_exact(&mut bytes).await.map_err(|error| match error.kind() {

@@ -1,6 +1,6 @@
 //! Steps 1 and 2 of an update: may this version be installed, and where. Nothing is written.
 
-use super::{Blocked, Limits, Stage, StateRecord, limits};
+use super::{Blocked, Stage, StateRecord, UpdateLimits, limits};
 use crate::{
     Slot,
     boot::Evidence,
@@ -35,13 +35,13 @@ impl Candidate {
 
 /// A candidate, and the inputs of the decision besides the record.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct AdmissionInput<'a> {
     pub candidate: &'a Candidate,
     /// The boot chain's current evidence.
     pub seen: &'a Evidence,
     /// The running image's own counter, if it has one.
     pub running: Option<u64>,
-    pub limits: Limits,
+    pub limits: UpdateLimits,
     /// Milliseconds since 1970.
     pub now_ms: i64,
 }
@@ -58,8 +58,8 @@ pub fn floor(state: &StateRecord, running: Option<u64>) -> u64 {
 /// `failed_precondition` while a trial is uncommitted, while the running slot is not the boot chain's default, for a
 /// version that is blocked, older than the floor, or different from another one with the same counter;
 /// `resource_exhausted` by rule 16.
-pub fn admit(state: &StateRecord, asked: &Asked) -> Result<Slot, ToolError> {
-    let &Asked { candidate, seen, running, limits, now_ms } = asked;
+pub fn admit(state: &StateRecord, asked: &AdmissionInput) -> Result<Slot, ToolError> {
+    let &AdmissionInput { candidate, seen, running, limits, now_ms } = asked;
     let target = place(state, seen)?;
     if let Some(update) = &state.update {
         let same = update.manifest == Some(candidate.manifest);

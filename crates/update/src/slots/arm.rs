@@ -2,7 +2,7 @@
 //! trial.
 
 use super::{
-    Act, Limits, MOST_ARMINGS, Orderly, Pending, Stage, StateRecord, Step, TrialKind, effects,
+    Act, MOST_ARMINGS, Orderly, PendingUpdate, Stage, StateRecord, Step, TrialKind, UpdateLimits, effects,
     last_words::hear,
     limits,
     write::{at, bounded, set_phase, stage},
@@ -31,7 +31,11 @@ pub fn arm(state: &StateRecord, seen: &Evidence) -> Result<Step, ToolError> {
 }
 
 /// `state` with `update` armed once more, which is counted; and its slot.
-pub(super) fn armed_once_more(state: &StateRecord, mut update: Pending, seen: &Evidence) -> (StateRecord, crate::Slot) {
+pub(super) fn armed_once_more(
+    state: &StateRecord,
+    mut update: PendingUpdate,
+    seen: &Evidence,
+) -> (StateRecord, crate::Slot) {
     update.armings += 1;
     let target = armed(&mut update, seen);
     let mut next = StateRecord { update: Some(update), ..state.clone() };
@@ -44,7 +48,7 @@ pub(super) fn armed_once_more(state: &StateRecord, mut update: Pending, seen: &E
 }
 
 /// Sets the stage; returns the target.
-fn armed(update: &mut Pending, seen: &Evidence) -> crate::Slot {
+fn armed(update: &mut PendingUpdate, seen: &Evidence) -> crate::Slot {
     update.stage = Stage::Armed;
     update.armed_in.clone_from(&seen.boot_id);
     update.verdict = None;
@@ -85,7 +89,7 @@ pub fn restarting(
     seen: &Evidence,
     trial: bool,
     reason: &str,
-    limits: Limits,
+    limits: UpdateLimits,
     now_ms: i64,
 ) -> Result<Step, ToolError> {
     if trial {
@@ -145,7 +149,7 @@ pub fn roll_back(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64
     let (counter, manifest) = (record.counter.unwrap_or(0), record.manifest);
     let mut next = state.clone();
     next.orderly = None;
-    let mut update = Pending {
+    let mut update = PendingUpdate {
         kind: TrialKind::Rollback,
         manifest,
         version: version.clone(),

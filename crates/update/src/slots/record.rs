@@ -7,7 +7,7 @@
 //! 4096 bytes.
 
 use super::StateRecord;
-use crate::disk::{Access, Area, Device, Disk};
+use crate::disk::{Access, Area, BlockDevice, Disk};
 use base::error::ToolError;
 use std::io;
 
@@ -20,7 +20,7 @@ pub const MAX_RECORD: usize = 1 << 20;
 
 /// The storage of the state. Knows which copy is the newer one.
 #[derive(Debug)]
-pub struct Store {
+pub struct StateStore {
     sequence: u64,
     /// The copy that the next write overwrites.
     older: u64,
@@ -28,8 +28,8 @@ pub struct Store {
 
 /// The result of opening.
 #[derive(Debug)]
-pub struct Opened {
-    pub store: Store,
+pub struct OpenedStore {
+    pub store: StateStore,
     pub state: StateRecord,
     /// Problems for people: torn copies, fields of a newer version. None for an empty area, which is a card from the
     /// factory.
@@ -43,12 +43,12 @@ enum Copy {
     Whole { sequence: u64, json: Vec<u8> },
 }
 
-impl Store {
+impl StateStore {
     /// Reads both copies; the newer intact one counts. Writes nothing.
     ///
     /// # Errors
     /// Those of [`Disk::open`]; `unavailable` when no copy can be read at all: then nothing may be written either.
-    pub fn open(disk: &dyn Disk) -> Result<Opened, ToolError> {
+    pub fn open(disk: &dyn Disk) -> Result<OpenedStore, ToolError> {
         let device = disk.open(Area::AgentState, Access::Read)?;
         let copies = [0, 1].map(|copy| read(&*device, copy));
         let mut faults = Vec::new();
@@ -77,7 +77,7 @@ impl Store {
                     .with("area", Area::AgentState.name())
                     .hint("the card may be worn out: look at the kernel's log, and do not update this machine"));
             }
-            return Ok(Opened {
+            return Ok(OpenedStore {
                 store: Self { sequence: 0, older: 0 },
                 state: StateRecord { lost, ..StateRecord::default() },
                 faults,
@@ -85,7 +85,7 @@ impl Store {
         };
         let (state, told) = StateRecord::from_json(&json);
         faults.extend(told);
-        Ok(Opened { store: Self { sequence, older: 1 - copy }, state, faults })
+        Ok(OpenedStore { store: Self { sequence, older: 1 - copy }, state, faults })
     }
 
     /// Writes `state` over the older copy, in one write, and returns when it was read back from the medium.
@@ -131,7 +131,7 @@ impl Store {
     /// it as a replacement. Returns whether it was written.
     ///
     /// # Errors
-    /// Those of [`Disk::open`] and [`Store::save`]. The newer copy is unchanged.
+    /// Those of [`Disk::open`] and [`StateStore::save`]. The newer copy is unchanged.
     pub fn save_again(
         &mut self,
         disk: &dyn Disk,
@@ -178,7 +178,7 @@ fn encode(sequence: u64, json: &[u8]) -> Vec<u8> {
     record
 }
 
-fn read(device: &dyn Device, copy: u64) -> io::Result<Copy> {
+fn read(device: &dyn BlockDevice, copy: u64) -> io::Result<Copy> {
     let quarter = device.size() / 4;
     let at = place(quarter, copy);
     let mut header = [0; HEADER];

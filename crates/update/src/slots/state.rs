@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// All state that must survive the loss of the data partition. Written as a whole, by [`super::Store`].
+/// All state that must survive the loss of the data partition. Written as a whole, by [`super::StateStore`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateRecord {
     pub slots: Slots,
     /// The update that is neither committed nor given up.
-    pub update: Option<Pending>,
+    pub update: Option<PendingUpdate>,
     pub last_attempt: Option<Attempt>,
     /// No image with a smaller counter is installed. Only rises.
     pub counter_floor: u64,
@@ -61,7 +61,7 @@ impl StateRecord {
     }
 
     /// A person took back what is armed or half written. It did not fail, but is not installed again automatically.
-    pub fn taken_back(&mut self, update: &Pending, reason: &str) {
+    pub fn taken_back(&mut self, update: &PendingUpdate, reason: &str) {
         if let Some(manifest) = update.manifest {
             self.block(manifest, &update.version, &reason[..reason.floor_char_boundary(1024)], true);
         }
@@ -159,7 +159,8 @@ pub enum TrialKind {
 
 /// An update that is neither committed nor given up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pending {
+#[serde(expecting = "struct Pending")]
+pub struct PendingUpdate {
     #[serde(default)]
     pub kind: TrialKind,
     /// `None` for a rollback to a factory image.
@@ -190,7 +191,7 @@ pub struct Pending {
     pub heard: Vec<Digest>,
     /// Why the running or last trial failed.
     #[serde(default)]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<FailedTrial>,
     /// When the machine restarts into it, once it is armed.
     #[serde(default, skip_serializing_if = "RestartPlan::waits")]
     pub restart: RestartPlan,
@@ -206,7 +207,8 @@ pub struct Pending {
 
 /// A trial was found to have failed, before the restart that ended it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+#[serde(expecting = "struct Verdict")]
+pub struct FailedTrial {
     pub reason: String,
     /// Whether a person decided so: then the state of the old slot does not change it.
     #[serde(default)]

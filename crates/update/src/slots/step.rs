@@ -1,6 +1,6 @@
 //! A transition: acts before the record, the record, acts after it. All acts are idempotent.
 
-use super::{StateRecord, Store};
+use super::{StateRecord, StateStore};
 use crate::{
     Slot,
     boot::{BootFlow, head_to_zero},
@@ -49,8 +49,8 @@ impl Step {
 /// undone; the next boot settles from there.
 ///
 /// # Errors
-/// Those of [`BootFlow`] and [`Store::save`]; `failed_precondition` for a head that must not be zeroed.
-pub fn perform(disk: &dyn Disk, flow: &dyn BootFlow, store: &mut Store, step: &Step) -> Result<(), ToolError> {
+/// Those of [`BootFlow`] and [`StateStore::save`]; `failed_precondition` for a head that must not be zeroed.
+pub fn perform(disk: &dyn Disk, flow: &dyn BootFlow, store: &mut StateStore, step: &Step) -> Result<(), ToolError> {
     step.before.iter().try_for_each(|act| act.perform(disk, flow))?;
     if let Some(state) = &step.state {
         // Whoever decides about slots has dealt with the loss and set a valid state.

@@ -1,7 +1,7 @@
 //! The trial: a value that only [`super::settle`] creates, from evidence. Nothing is committed without one.
 
 use super::{
-    Act, Stage, StateRecord, Step, TrialKind, Verdict,
+    Act, FailedTrial, Stage, StateRecord, Step, TrialKind,
     last_words::tail,
     write::{at, bounded, end_attempt, stage},
 };
@@ -130,7 +130,7 @@ pub fn condemn(
     }
     stage(state, &[Stage::Trial], |update| {
         if by_person || !update.verdict.as_ref().is_some_and(|verdict| verdict.by_person) {
-            update.verdict = Some(Verdict { reason: bounded(reason), by_person, log_tail: log_tail.map(tail) });
+            update.verdict = Some(FailedTrial { reason: bounded(reason), by_person, log_tail: log_tail.map(tail) });
         }
     })
 }

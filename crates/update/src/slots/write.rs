@@ -1,6 +1,9 @@
 //! Steps 3 to 6: while blocks are written. Each transition is one write.
 
-use super::{Act, Asked, Candidate, Limits, Pending, Stage, StateRecord, Step, TrialKind, admit::admit, limits};
+use super::{
+    Act, AdmissionInput, Candidate, PendingUpdate, Stage, StateRecord, Step, TrialKind, UpdateLimits, admit::admit,
+    limits,
+};
 use crate::{
     Slot,
     status::{Attempt, Phase, RestartPlan, SlotState},
@@ -17,12 +20,12 @@ const LONGEST_REASON: usize = 1024;
 ///
 /// # Errors
 /// Those of [`admit`].
-pub fn begin_writing(state: &StateRecord, asked: &Asked) -> Result<Step, ToolError> {
-    let &Asked { candidate, limits, now_ms, .. } = asked;
+pub fn begin_writing(state: &StateRecord, asked: &AdmissionInput) -> Result<Step, ToolError> {
+    let &AdmissionInput { candidate, limits, now_ms, .. } = asked;
     let resumed = resumes(state, candidate);
     // Resuming does not count as another install.
-    let generous = Limits { installs_a_day: u32::MAX, ..limits };
-    let target = admit(state, &Asked { limits: if resumed { generous } else { limits }, ..*asked })?;
+    let generous = UpdateLimits { installs_a_day: u32::MAX, ..limits };
+    let target = admit(state, &AdmissionInput { limits: if resumed { generous } else { limits }, ..*asked })?;
     // No floor rises here: the release may still fail.
     let mut next = state.clone();
     if !resumed {
@@ -53,7 +56,7 @@ pub fn begin_writing(state: &StateRecord, asked: &Asked) -> Result<Step, ToolErr
     // Counted across downloads: a version gets three armings, however often it is written.
     let armings =
         state.update.as_ref().filter(|update| update.manifest == Some(candidate.manifest)).map_or(0, |was| was.armings);
-    next.update = Some(Pending {
+    next.update = Some(PendingUpdate {
         kind: TrialKind::Install,
         manifest: Some(candidate.manifest),
         version: candidate.version.clone(),
@@ -127,7 +130,7 @@ pub fn failed(state: &StateRecord, target: Slot, reason: &str, now_ms: i64) -> R
 }
 
 /// The pending update, if it is in one of the stages `from`.
-pub(super) fn at<'a>(state: &'a StateRecord, from: &[Stage]) -> Result<&'a Pending, ToolError> {
+pub(super) fn at<'a>(state: &'a StateRecord, from: &[Stage]) -> Result<&'a PendingUpdate, ToolError> {
     let what = match &state.update {
         Some(update) if from.contains(&update.stage) => return Ok(update),
         Some(update) => format!("version {} is at another step ({:?})", update.version, update.stage),
@@ -137,7 +140,11 @@ pub(super) fn at<'a>(state: &'a StateRecord, from: &[Stage]) -> Result<&'a Pendi
 }
 
 /// Changes the pending update, if it is in one of the stages `from`.
-pub(super) fn stage(state: &StateRecord, from: &[Stage], change: impl FnOnce(&mut Pending)) -> Result<Step, ToolError> {
+pub(super) fn stage(
+    state: &StateRecord,
+    from: &[Stage],
+    change: impl FnOnce(&mut PendingUpdate),
+) -> Result<Step, ToolError> {
     let mut update = at(state, from)?.clone();
     change(&mut update);
     Ok(Step::to(StateRecord { update: Some(update), ..state.clone() }))

@@ -1,7 +1,7 @@
 //! A device's root of trust: which keys may sign what, the thresholds, and the successor.
 
 use super::{PublicKey, Purpose, Signed};
-use crate::bundle::{BundleError, Digest, Envelope, Index, Manifest, Signature, is_time, is_word, strict};
+use crate::bundle::{BlockIndex, BundleError, Digest, Envelope, Manifest, Signature, is_time, is_word, strict};
 use serde::{Deserialize, Serialize};
 
 /// The signed content of a root of trust: JSON.
@@ -20,17 +20,17 @@ pub struct RootFile {
     /// Without duplicates; at most 32.
     pub keys: Vec<PublicKey>,
     /// Signs the next root. Offline.
-    pub root: Role,
+    pub root: KeyRole,
     /// Signs manifests. Offline.
-    pub release: Role,
+    pub release: KeyRole,
     /// Signs channels' indexes. Online, so it gets no other rights.
-    pub channel: Role,
+    pub channel: KeyRole,
 }
 
 /// The keys of a role, and its threshold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Role {
+#[serde(deny_unknown_fields, expecting = "struct Role")]
+pub struct KeyRole {
     /// Ids of distinct keys of the same file; at most 16.
     pub keys: Vec<Digest>,
     /// From 1 to the number of keys.
@@ -39,32 +39,32 @@ pub struct Role {
 
 /// A verified root of trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Roots {
+pub struct RootOfTrust {
     file: RootFile,
     keys: Vec<(Digest, PublicKey)>,
 }
 
-/// A manifest with enough signatures of release keys. Only [`Roots::verify_release`] creates one.
+/// A manifest with enough signatures of release keys. Only [`RootOfTrust::verify_release`] creates one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::manual_non_exhaustive, reason = "not only other crates: nobody else makes one")]
-pub struct Release {
+pub struct VerifiedRelease {
     pub manifest: Manifest,
     /// SHA-256 of the manifest's bytes: the release's id.
     pub digest: Digest,
     /// Where in the bundle the blocks start, and where they end. Not signed, but bound by the index: see
-    /// [`super::super::bundle::Index`].
+    /// [`super::super::bundle::BlockIndex`].
     pub blocks_at: u64,
     pub total: u64,
     _only_here: (),
 }
 
-impl Release {
+impl VerifiedRelease {
     /// Makes the index of this release, from the bytes that its manifest names by hash and length.
     ///
     /// # Errors
     /// [`BundleError::Hash`], and [`BundleError::Malformed`] if signed content violates the format.
-    pub fn index(&self, bytes: Vec<u8>) -> Result<Index, BundleError> {
-        Index::decode(bytes, &self.manifest, self.blocks_at, self.total)
+    pub fn index(&self, bytes: Vec<u8>) -> Result<BlockIndex, BundleError> {
+        BlockIndex::decode(bytes, &self.manifest, self.blocks_at, self.total)
     }
 }
 
@@ -73,7 +73,7 @@ const WHAT: &str = "the root of trust";
 const MAX_KEYS: usize = 32;
 const MAX_ROLE: usize = 16;
 
-impl Roots {
+impl RootOfTrust {
     /// Parses the root that comes with the image. It is trusted because of its location; the signatures of its own root
     /// keys only show that it is intact and that the keys exist.
     ///
@@ -102,7 +102,7 @@ impl Roots {
     }
 
     /// Accepts the next root: its version must be the next, signed by both this root's keys and its own. Its expiry is
-    /// not checked, so that a device that was off for years can follow the chain; check [`Roots::fresh`] for the last
+    /// not checked, so that a device that was off for years can follow the chain; check [`RootOfTrust::fresh`] for the last
     /// one.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ impl Roots {
     ///
     /// # Errors
     /// [`BundleError`].
-    pub fn verify_release(&self, envelope: &Envelope) -> Result<Release, BundleError> {
+    pub fn verify_release(&self, envelope: &Envelope) -> Result<VerifiedRelease, BundleError> {
         self.verify(Purpose::Release, &envelope.manifest, &envelope.signatures, "the manifest")?;
         let manifest = Manifest::parse(&envelope.manifest)?;
         if manifest.product != self.file.product {
@@ -154,7 +154,7 @@ impl Roots {
             ));
         }
         let digest = Digest::of(&envelope.manifest);
-        Ok(Release { manifest, digest, blocks_at: envelope.blocks_at, total: envelope.total, _only_here: () })
+        Ok(VerifiedRelease { manifest, digest, blocks_at: envelope.blocks_at, total: envelope.total, _only_here: () })
     }
 
     /// The ids of the channel keys that have signed `bytes`, if they meet the threshold.
@@ -220,7 +220,7 @@ impl Roots {
     }
 
     /// The role that signs for `purpose`.
-    pub const fn role(&self, purpose: Purpose) -> &Role {
+    pub const fn role(&self, purpose: Purpose) -> &KeyRole {
         match purpose {
             Purpose::Root => &self.file.root,
             Purpose::Release => &self.file.release,

@@ -7,7 +7,7 @@ use crate::bundle::{BundleError, Digest, MAX_SIGNATURES, Signature};
 /// Longest signed text with its signatures, in bytes.
 pub const MAX_SIGNED: usize = 1 << 20;
 
-/// A signed text. Untrusted until [`super::Roots`] verifies it.
+/// A signed text. Untrusted until [`super::RootOfTrust`] verifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     pub purpose: Purpose,

@@ -6,7 +6,7 @@ use ::update::{
         fat::{Fat, FatType, make},
         head_of_image, head_to_zero,
     },
-    disk::{Access, Area, Device, Disk, MemoryDisk},
+    disk::{Access, Area, BlockDevice, Disk, MemoryDisk},
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-pub fn device(image: &[u8]) -> Box<dyn Device> {
+pub fn device(image: &[u8]) -> Box<dyn BlockDevice> {
     let areas = BTreeMap::from([(Area::Config, image.to_vec())]);
     MemoryDisk::of(areas).open(Area::Config, Access::Shared).unwrap()
 }

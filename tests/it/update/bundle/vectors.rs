@@ -2,8 +2,8 @@
 
 use crate::update::{NOW, a_boot, a_bundle_of, a_key, a_plan, a_root, a_root_file, envelope, roots, signed};
 use ::update::{
-    bundle::{BundleError, Envelope, Head, Plan, unpack},
-    trust::{Purpose, Roots},
+    bundle::{BundleContent, BundleError, BundleHead, Envelope, unpack},
+    trust::{Purpose, RootOfTrust},
 };
 use serde_json::{Value, json};
 use std::{env, fs, path::PathBuf, process::Command};
@@ -26,7 +26,7 @@ fn root_image() -> Vec<u8> {
 }
 
 fn sound() -> Vec<u8> {
-    let plan = Plan {
+    let plan = BundleContent {
         hardware: vec!["raspberrypi,4-model-b".into(), "raspberrypi,5-model-b".into()],
         min_eeprom: Some(1_669_852_800),
         revoke_below: Some(2),
@@ -106,8 +106,8 @@ fn vectors() -> Vec<(&'static str, Vec<u8>, &'static str)> {
 
 fn head(bytes: &[u8]) -> Result<Envelope, BundleError> {
     match Envelope::read(bytes)? {
-        Head::Whole(envelope) => Ok(envelope),
-        Head::More(_) => panic!("a whole head"),
+        BundleHead::Whole(envelope) => Ok(envelope),
+        BundleHead::More(_) => panic!("a whole head"),
     }
 }
 
@@ -126,7 +126,7 @@ fn they_are_what_is_committed_and_what_is_said_of_them_is_said() {
                 let read = update::trust::Signed::parse(&bytes, Purpose::Channel).unwrap();
                 roots().verify_channel(&read.text, &read.signatures).map(drop)
             }
-            _ if name.contains('1') => Roots::parse(&bytes).map(drop),
+            _ if name.contains('1') => RootOfTrust::parse(&bytes).map(drop),
             _ => roots().accept(&bytes).map(drop),
         };
         assert_eq!(said.as_ref().map_or_else(BundleError::kind, |()| "good"), wanted, "{name}: {said:?}");

@@ -3,7 +3,7 @@
 use crate::update::{LATER, NOW, a_root, a_root_file, ids, roots, signed};
 use ::update::{
     bundle::BundleError,
-    trust::{Purpose, RootFile, Roots},
+    trust::{Purpose, RootFile, RootOfTrust},
 };
 use serde_json::{Value, json};
 
@@ -30,10 +30,10 @@ fn the_first_is_signed_by_its_own_root_keys() {
     assert_eq!(roots().version(), 1);
     let file = a_root_file(1);
     for keys in [&[1, 2][..], &[2, 3], &[1, 2, 3], &[11, 1, 2]] {
-        Roots::parse(&encoded(&file, keys)).unwrap();
+        RootOfTrust::parse(&encoded(&file, keys)).unwrap();
     }
     for keys in [&[][..], &[1], &[11, 12], &[21, 22], &[1, 99]] {
-        let said = Roots::parse(&encoded(&file, keys)).unwrap_err();
+        let said = RootOfTrust::parse(&encoded(&file, keys)).unwrap_err();
         assert!(matches!(said, BundleError::Threshold { need: 2, .. }), "{keys:?}: {said}");
     }
 }
@@ -87,7 +87,7 @@ fn a_rotated_out_key_signs_no_release_any_more() {
 #[test]
 fn an_old_root_can_be_walked_through_but_not_relied_on() {
     let old = RootFile { created: 1, expires: 2, ..a_root_file(1) };
-    let held = Roots::parse(&encoded(&old, &[1, 2])).unwrap();
+    let held = RootOfTrust::parse(&encoded(&old, &[1, 2])).unwrap();
     assert!(matches!(held.fresh(NOW), Err(BundleError::Expired { expired: 2, .. })));
     let next = held.accept(&encoded(&a_root_file(2), &[1, 2])).unwrap();
     next.fresh(LATER - 1).unwrap();
@@ -120,7 +120,7 @@ fn every_field_has_its_bounds() {
                 Some(field) => *field = value.clone(),
                 None => file[&pointer[1..]] = value.clone(),
             }
-            let said = Roots::parse(&signed(Purpose::Root, file.to_string().as_bytes(), &[1, 2])).unwrap_err();
+            let said = RootOfTrust::parse(&signed(Purpose::Root, file.to_string().as_bytes(), &[1, 2])).unwrap_err();
             assert!(
                 matches!(said, BundleError::Malformed { .. } | BundleError::Format { .. }),
                 "{pointer} = {value}: {said}"
@@ -128,5 +128,5 @@ fn every_field_has_its_bounds() {
         }
     }
     let twice = sound.to_string().replacen("\"version\":1", "\"version\":1,\"version\":1", 1);
-    assert!(Roots::parse(&signed(Purpose::Root, twice.as_bytes(), &[1, 2])).is_err());
+    assert!(RootOfTrust::parse(&signed(Purpose::Root, twice.as_bytes(), &[1, 2])).is_err());
 }

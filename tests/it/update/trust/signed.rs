@@ -3,7 +3,7 @@
 use crate::update::{a_key, a_root, ids, signed};
 use ::update::{
     bundle::BundleError,
-    trust::{MAX_SIGNED, Purpose, Roots, Signed},
+    trust::{MAX_SIGNED, Purpose, RootOfTrust, Signed},
 };
 
 #[test]
@@ -20,12 +20,12 @@ fn it_is_read_as_it_was_written() {
 fn no_cut_and_no_bent_bit_is_taken_for_it() {
     let root = a_root();
     for length in 0..root.len() {
-        assert!(Roots::parse(&root[..length]).is_err(), "{length} bytes");
+        assert!(RootOfTrust::parse(&root[..length]).is_err(), "{length} bytes");
     }
     for at in 0..root.len() {
         let mut bent = root.clone();
         bent[at] ^= 1 << (at % 8);
-        assert!(Roots::parse(&bent).is_err(), "byte {at}");
+        assert!(RootOfTrust::parse(&bent).is_err(), "byte {at}");
     }
 }
 

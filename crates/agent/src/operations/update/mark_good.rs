@@ -10,7 +10,7 @@ use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
-use update::{Slot, slots::Standing, status::SlotState};
+use update::{Slot, slots::BootState, status::SlotState};
 
 const TOOL: &str = "manage.mark_good";
 
@@ -73,7 +73,7 @@ async fn mark_good(cx: &Context<'_>, request: &MarkGoodRequest) -> Result<Marked
         let record = ledger.state().slots.of(running);
         (running, record.version.clone(), record.state)
     };
-    let trial = matches!(&*system.standing(), Standing::Trial(_));
+    let trial = matches!(&*system.standing(), BootState::Trial(_));
     let mut problems = cx.installer.problems().await;
     if trial {
         match &cx.installer.boot.now().report {

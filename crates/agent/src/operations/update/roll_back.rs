@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use update::{
     Slot,
-    slots::{self, Act, Stage, Standing, StateRecord, Step},
+    slots::{self, Act, BootState, Stage, StateRecord, Step},
     status::{Phase, SlotState},
 };
 
@@ -124,7 +124,7 @@ async fn roll_back(cx: &Context<'_>, request: &RollBackRequest) -> Result<Rolled
 
 fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
     // Locked before the ledger: the lock order.
-    let in_trial = matches!(&*system.standing(), Standing::Trial(_));
+    let in_trial = matches!(&*system.standing(), BootState::Trial(_));
     let ledger = system.record.ledger();
     let (state, seen) = (ledger.state(), ledger.evidence());
     let running = seen.running().ok_or_else(|| {
@@ -166,7 +166,7 @@ fn perform(
     match way {
         Way::OutOfTrial => {
             let standing = system.standing();
-            let Standing::Trial(trial) = &*standing else {
+            let BootState::Trial(trial) = &*standing else {
                 return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
             };
             system.record.step(|state| slots::condemn(state, trial, reason, true, log))

@@ -8,19 +8,19 @@ const RESERVED: usize = 1;
 
 /// The files do not fit, or one has a name that is not 8.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Full(pub String);
+pub struct FatOverflow(pub String);
 
 /// A file system of `size` bytes (whole sectors, at least 32 KiB) with these files in its root directory, one after the
 /// other. FAT12 up to 4084 clusters of one sector, otherwise FAT16. Deterministic.
 ///
 /// # Errors
-/// [`Full`], naming the file.
-pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, Full> {
+/// [`FatOverflow`], naming the file.
+pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, FatOverflow> {
     let all = size / SECTOR;
     // In this range the larger FAT16 would leave too few clusters for FAT16: the rest is not used.
     let sectors = if (4096..4200).contains(&all) { 4095 } else { all };
     let (kind, per_cluster) = match sectors {
-        ..64 => return Err(Full(format!("{size} bytes are too few for a file system"))),
+        ..64 => return Err(FatOverflow(format!("{size} bytes are too few for a file system"))),
         64..4096 => (FatType::Fat12, 1),
         // Of the 16-bit numbers some are reserved for ends of chains.
         _ => (FatType::Fat16, (sectors / 65_000 + 1).next_power_of_two()),
@@ -39,11 +39,11 @@ pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, Full> {
         let at = data_at + (first - 2) * per_cluster * SECTOR;
         let room = image.get_mut(..sectors * SECTOR).and_then(|used| used.get_mut(at..at + content.len()));
         let room = room.filter(|_| number < ENTRIES);
-        room.ok_or_else(|| Full(format!("{name} does not fit")))?.copy_from_slice(content);
+        room.ok_or_else(|| FatOverflow(format!("{name} does not fit")))?.copy_from_slice(content);
         let last = first + clusters;
         table.extend((first + 1..=last).map(|next| if next == last { 0xffff } else { next as u16 }));
         let entry = entry(name, if clusters == 0 { 0 } else { first }, content.len());
-        let entry = entry.ok_or_else(|| Full(format!("{name} is no 8.3 name")))?;
+        let entry = entry.ok_or_else(|| FatOverflow(format!("{name} is no 8.3 name")))?;
         image[root_at + number * 32..][..32].copy_from_slice(&entry);
     }
     let table = packed(&table, kind);

@@ -2,18 +2,18 @@
 //! Format", 1.03).
 //!
 //! Every number from the disk is checked before use, and every loop is bounded by the size of the area. Files cannot be
-//! written here: a FAT on a running system is changed sector by sector, in place ([`Entry::first_sector`]), or made
+//! written here: a FAT on a running system is changed sector by sector, in place ([`DirectoryEntry::first_sector`]), or made
 //! anew as a whole ([`make`]).
 
 mod directory;
 mod make;
 mod names;
 
-pub use directory::Entry;
-pub use make::{Full, make};
+pub use directory::DirectoryEntry;
+pub use make::{FatOverflow, make};
 pub use names::ReadAt;
 
-use crate::disk::Device;
+use crate::disk::BlockDevice;
 use std::io;
 
 /// Longest file read as a whole, in bytes: such files are short texts.
@@ -65,7 +65,7 @@ impl Fat {
     /// # Errors
     /// Those of reading; `InvalidData`, with the reason, when it is not a FAT file system or does not fit into the
     /// area.
-    pub fn of(device: &dyn Device) -> io::Result<Self> {
+    pub fn of(device: &dyn BlockDevice) -> io::Result<Self> {
         let mut first = [0; FIRST];
         device.read(0, &mut first)?;
         Self::parse(&first, device.size())
@@ -144,7 +144,7 @@ impl Fat {
     ///
     /// # Errors
     /// Those of reading; `InvalidData` when the directory cannot be traversed.
-    pub fn find(&self, device: &dyn Device, name: &str) -> io::Result<Option<Entry>> {
+    pub fn find(&self, device: &dyn BlockDevice, name: &str) -> io::Result<Option<DirectoryEntry>> {
         directory::find(self, device, name)
     }
 
@@ -152,7 +152,7 @@ impl Fat {
     ///
     /// # Errors
     /// Those of reading; `InvalidData` when its chain is shorter than its length, or it is longer than 64 KiB.
-    pub fn text(&self, device: &dyn Device, entry: &Entry) -> io::Result<Vec<u8>> {
+    pub fn text(&self, device: &dyn BlockDevice, entry: &DirectoryEntry) -> io::Result<Vec<u8>> {
         let size = u64::from(entry.size);
         if size > LONGEST_TEXT {
             return Err(bad(format!("{size} bytes where 64 KiB is the most")));
@@ -170,7 +170,7 @@ impl Fat {
     ///
     /// # Errors
     /// Those of [`Fat::text`], except for the length.
-    pub fn whole(&self, device: &dyn Device, entry: &Entry) -> io::Result<()> {
+    pub fn whole(&self, device: &dyn BlockDevice, entry: &DirectoryEntry) -> io::Result<()> {
         self.walk(device, entry.cluster, u64::from(entry.size), |_, _| Ok(()))
     }
 
@@ -180,8 +180,8 @@ impl Fat {
     /// Those of `each`, and of [`Fat::whole`], after the clusters that could be reached.
     pub fn each_piece(
         &self,
-        device: &dyn Device,
-        entry: &Entry,
+        device: &dyn BlockDevice,
+        entry: &DirectoryEntry,
         mut each: impl FnMut(u64, usize) -> io::Result<()>,
     ) -> io::Result<()> {
         let whole = usize::try_from(self.cluster).map_err(|_| bad("clusters too large"))?;
@@ -191,7 +191,7 @@ impl Fat {
     /// Calls `each` with offset and length of every piece of the first `size` bytes of a chain.
     fn walk(
         &self,
-        device: &dyn Device,
+        device: &dyn BlockDevice,
         first: u32,
         size: u64,
         mut each: impl FnMut(u64, u64) -> io::Result<()>,
@@ -220,7 +220,7 @@ impl Fat {
     }
 
     /// The cluster after this one; `None` at the end of the chain, or where it is broken.
-    fn next(&self, device: &dyn Device, cluster: u32) -> io::Result<Option<u32>> {
+    fn next(&self, device: &dyn BlockDevice, cluster: u32) -> io::Result<Option<u32>> {
         let (at, length) = self.link(cluster)?;
         let mut word = [0; 4];
         device.read(at, &mut word[..length])?;

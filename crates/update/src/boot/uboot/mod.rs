@@ -8,7 +8,7 @@ mod state;
 
 pub use state::{ALL_TRIES, COPY, UbootState, crc32, variables};
 
-use super::{BootFlow, Evidence, Slot, Witness};
+use super::{BootFlow, BootWitness, Evidence, Slot};
 use crate::disk::{Access, Area, Disk};
 use base::error::{ErrorCode, ToolError};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The flow of boards with U-Boot.
 pub struct Uboot {
     disk: Arc<dyn Disk>,
-    witness: Arc<dyn Witness>,
+    witness: Arc<dyn BootWitness>,
 }
 
 /// Both copies, as read.
@@ -31,7 +31,7 @@ struct Copies {
 }
 
 impl Uboot {
-    pub fn new(disk: Arc<dyn Disk>, witness: Arc<dyn Witness>) -> Self {
+    pub fn new(disk: Arc<dyn Disk>, witness: Arc<dyn BootWitness>) -> Self {
         Self { disk, witness }
     }
 

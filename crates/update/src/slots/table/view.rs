@@ -1,6 +1,6 @@
 //! Maps evidence and record to the table's columns.
 
-use super::{Set, View, flag, place, recorded, since};
+use super::{ValueSet, View, flag, place, recorded, since};
 use crate::{
     Slot,
     boot::{Evidence, ResetCause},
@@ -40,7 +40,7 @@ fn named(state: &StateRecord, seen: &Evidence, running: Option<Slot>) -> Option<
     passed_over.or(seen.default)
 }
 
-fn record(state: &StateRecord, running: Option<Slot>) -> Set {
+fn record(state: &StateRecord, running: Option<Slot>) -> ValueSet {
     use recorded::{ARMED, BAD, COMMITTING, GOOD, LOST, ROLLED_BACK, TRIAL, UNKNOWN, WRITING};
     match state.update.as_ref().map(|update| update.stage) {
         Some(Stage::Writing | Stage::Written | Stage::Verified) => WRITING,
@@ -57,7 +57,7 @@ fn record(state: &StateRecord, running: Option<Slot>) -> Set {
     }
 }
 
-fn when(state: &StateRecord, seen: &Evidence) -> Set {
+fn when(state: &StateRecord, seen: &Evidence) -> ValueSet {
     let Some(update) = &state.update else { return since::NOW };
     let this = |id: Option<&String>| id.is_some() && id == seen.boot_id.as_ref();
     if update.stage != Stage::Armed {

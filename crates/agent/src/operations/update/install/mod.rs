@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use update::{
-    job::{AUTOMATIC, plan::Plan},
+    job::{AUTOMATIC, plan::UpdatePlan},
     slots::Blocked,
     status::RestartPlan,
-    trust::Release,
+    trust::VerifiedRelease,
 };
 
 /// Turns the connection into an install stream ([`update::install`]).
@@ -83,7 +83,7 @@ fn admit_install(
     cx: &Context<'_>,
     request: &InstallRequest,
     system: &System,
-    release: &Release,
+    release: &VerifiedRelease,
 ) -> Result<(), ToolError> {
     let Some(authorization) = &request.authorization else { return Ok(()) };
     let tool = request.tool;
@@ -104,7 +104,7 @@ fn admit_install(
 }
 
 /// Whether the person approved this: a version, or whatever the channel offers; or one plan, by its hash.
-fn shows(args: &Value, tool: UpdateTool, system: &System, release: &Release) -> bool {
+fn shows(args: &Value, tool: UpdateTool, system: &System, release: &VerifiedRelease) -> bool {
     let named = |name: &str| args.get(name).filter(|value| !value.is_null());
     let is = |name: &str, value: &str| named(name).is_none_or(|named| named == value);
     let manifest = &release.manifest;
@@ -118,7 +118,7 @@ fn shows(args: &Value, tool: UpdateTool, system: &System, release: &Release) -> 
             let ledger = system.record.ledger();
             let Some(running) = ledger.evidence().running() else { return false };
             let from = ledger.state().slots.of(running).version.clone().unwrap_or_default();
-            let plan = Plan {
+            let plan = UpdatePlan {
                 manifest: &release.digest,
                 to_version: &manifest.version,
                 from_version: &from,

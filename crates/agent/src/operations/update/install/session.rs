@@ -14,14 +14,14 @@ use std::{
     time::Duration,
 };
 use update::{
-    bundle::{Index, MAX_HEAD},
+    bundle::{BlockIndex, MAX_HEAD},
     install::{
-        Armed, Engine, Finish, Judged,
-        frame::{self, FrameKind, HEADER, Progress},
-        hooks::{Point, Watch},
+        Armed, Finish, InstallEngine, Judged,
+        frame::{self, FrameKind, HEADER, InstallProgress},
+        hooks::{InstallObserver, Point},
     },
-    slots::Standing,
-    trust::Release,
+    slots::BootState,
+    trust::VerifiedRelease,
 };
 
 /// Limit from the first byte of a frame to its last. Between frames there is none, because the server fetches.
@@ -97,7 +97,12 @@ impl Session {
     }
 
     /// Assembles the index from its pieces; its length must match the manifest's.
-    fn index(&self, line: &Line, release: &Release, payload: &mut Vec<u8>) -> Result<Option<Index>, ToolError> {
+    fn index(
+        &self,
+        line: &Line,
+        release: &VerifiedRelease,
+        payload: &mut Vec<u8>,
+    ) -> Result<Option<BlockIndex>, ToolError> {
         let size = release.manifest.index.size as usize;
         let mut bytes = Vec::new();
         bytes.reserve_exact(size);
@@ -115,13 +120,13 @@ impl Session {
     fn install(
         &self,
         line: &Arc<Line>,
-        release: Release,
-        index: Index,
+        release: VerifiedRelease,
+        index: BlockIndex,
         judged: &Judged,
         mut payload: Vec<u8>,
     ) -> Result<End, ToolError> {
         let site = self.system.site(Arc::clone(line) as _, self.request.restart);
-        let mut engine = Engine::prepare(site, release, index, judged.target)?;
+        let mut engine = InstallEngine::prepare(site, release, index, judged.target)?;
         line.say(FrameKind::Wanted, engine.wanted().bytes())?;
         loop {
             match line.hear(&mut payload) {
@@ -132,7 +137,7 @@ impl Session {
                 Ok(Some(FrameKind::Finish)) => match engine.finish()? {
                     Finish::More(wanted) => line.say(FrameKind::Wanted, wanted.bytes())?,
                     Finish::Armed(armed) => {
-                        *self.system.standing() = Standing::Armed;
+                        *self.system.standing() = BootState::Armed;
                         self.agent.installer.plan_changed(false);
                         return Ok(End::Armed(armed));
                     }
@@ -150,7 +155,7 @@ struct Line {
     stream: UnixStream,
     /// Locked per frame, so that frames do not interleave.
     write: Mutex<()>,
-    outer: Arc<dyn Watch>,
+    outer: Arc<dyn InstallObserver>,
 }
 
 impl Line {
@@ -185,12 +190,12 @@ impl Line {
     }
 }
 
-impl Watch for Line {
+impl InstallObserver for Line {
     fn passed(&self, point: Point) {
         self.outer.passed(point);
     }
 
-    fn progress(&self, progress: &Progress) {
+    fn progress(&self, progress: &InstallProgress) {
         self.outer.progress(progress);
         if let Ok(json) = serde_json::to_vec(progress) {
             // An error is ignored: `stopped` notices a server that is gone.
