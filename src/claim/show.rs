@@ -2,7 +2,7 @@
 
 use super::{news::News, qr, uri::ClaimUri};
 use agent::{BootClock, hostname::is_label};
-use appliance::{ApplianceState, Claim, Folder, certificate::Fingerprint};
+use appliance::{ApplianceState, CurrentClaim, Folder, certificate::Fingerprint};
 use base::{
     error::ToolError,
     os::{Root, addresses},
@@ -29,7 +29,7 @@ pub struct Show {
 /// The current contents of the screen.
 enum Scene {
     Over,
-    Waiting(Box<(Claim, ApplianceState)>),
+    Waiting(Box<(CurrentClaim, ApplianceState)>),
     /// The code was used, and the owner is being written.
     Between,
 }
@@ -86,7 +86,7 @@ impl Show {
         Ok(claim.map_or(Scene::Between, |claim| Scene::Waiting(Box::new((claim, standing)))))
     }
 
-    fn drawn(&self, claim: &Claim, standing: &ApplianceState, left: Duration) -> String {
+    fn drawn(&self, claim: &CurrentClaim, standing: &ApplianceState, left: Duration) -> String {
         let mut text = String::from(CLEAR);
         let say = |text: &mut String, line: &str| text.push_str(&format!("{line}\n"));
         if left.is_zero() || claim.tries_left == 0 {

@@ -166,7 +166,7 @@ fn account(places: &Places, root: &Root) -> Account {
     Account { name, uid: Some(uid), is_service: false }
 }
 
-async fn ask_agent(socket: &Path) -> Result<agent::Status, ToolError> {
+async fn ask_agent(socket: &Path) -> Result<agent::AgentStatus, ToolError> {
     let link = AgentLink::Socket(Client::new(socket));
     tokio::time::timeout(PATIENCE, link.get::<GetStatus>())
         .await

@@ -14,7 +14,7 @@ mod settings;
 mod state;
 pub mod update;
 
-use agent::Status;
+use agent::AgentStatus;
 use base::{error::ToolError, os::Root};
 use contract::config::{Faults, InForce, PlaceSettings, Places, Settings};
 use hw::{board::Board, devices::Devices};
@@ -67,7 +67,7 @@ pub struct Subject {
     /// The account of the server that is checked.
     pub account: Account,
     /// The answer of the agent's socket.
-    pub agent: Result<Status, ToolError>,
+    pub agent: Result<AgentStatus, ToolError>,
     /// The answer of the server's socket: its version.
     pub server: Result<String, ToolError>,
     /// The server's places; `None` if it does not answer or does not report them.

@@ -43,7 +43,7 @@ impl PowerAction {
 }
 
 /// A machine that can be restarted, switched off and renamed.
-pub trait Machine: Send + Sync {
+pub trait MachineControl: Send + Sync {
     /// Begins to go down and returns; services stop in order after that.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ pub struct RealMachine {
     pub bus: DBus,
 }
 
-impl Machine for RealMachine {
+impl MachineControl for RealMachine {
     fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError> {
         let verb = match action {
             PowerAction::Reboot => "reboot",
@@ -181,7 +181,7 @@ impl SimulatedMachine {
     }
 }
 
-impl Machine for SimulatedMachine {
+impl MachineControl for SimulatedMachine {
     fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError> {
         if let Some(error) = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);

@@ -23,9 +23,10 @@ const ALL: usize = 96 << 10;
 
 /// Connections by file name. There is no debug form, because it would show secrets.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Connections(BTreeMap<String, String>);
+#[serde(expecting = "tuple struct Connections")]
+pub struct SavedConnections(BTreeMap<String, String>);
 
-impl Connections {
+impl SavedConnections {
     /// The connections of the machine, and what was left out. Empty if NetworkManager has no folder.
     ///
     /// # Errors

@@ -35,8 +35,8 @@ pub struct Identity {
     /// The accepted tokens, as hashes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<TokenSetting>,
-    #[serde(skip_serializing_if = "Channel::is_nothing")]
-    pub update: Channel,
+    #[serde(skip_serializing_if = "ReleaseChannel::is_nothing")]
+    pub update: ReleaseChannel,
     /// SHA-256 of the provisioning file that was recorded and may still be on partition 1, completely or in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub erasing: Option<Digest>,
@@ -62,8 +62,8 @@ pub struct Wifi {
 
 /// The source of releases, and the root of trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Channel {
+#[serde(default, expecting = "struct Channel")]
+pub struct ReleaseChannel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub struct Channel {
     pub trust: Option<String>,
 }
 
-impl Channel {
+impl ReleaseChannel {
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

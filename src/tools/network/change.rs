@@ -1,6 +1,6 @@
 //! A change of the network that is reverted unless confirmed, in answers.
 
-use agent::{connections::Change, network};
+use agent::{connections::NetworkChange, network};
 use contract::audit::rfc3339;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,14 +28,14 @@ pub struct Pending {
     pub principal: String,
 }
 
-impl From<network::Profile> for Profile {
-    fn from(from: network::Profile) -> Self {
+impl From<network::ConnectionProfile> for Profile {
+    fn from(from: network::ConnectionProfile) -> Self {
         Self { uuid: from.uuid, name: from.name, interfaces: from.interfaces }
     }
 }
 
-impl From<Change> for Pending {
-    fn from(from: Change) -> Self {
+impl From<NetworkChange> for Pending {
+    fn from(from: NetworkChange) -> Self {
         Self {
             connection: from.profile.into(),
             previous: profiles(from.before),
@@ -45,6 +45,6 @@ impl From<Change> for Pending {
     }
 }
 
-pub fn profiles(from: Vec<network::Profile>) -> Vec<Profile> {
+pub fn profiles(from: Vec<network::ConnectionProfile>) -> Vec<Profile> {
     from.into_iter().map(Profile::from).collect()
 }

@@ -505,7 +505,7 @@ async fn a_gap_stays_one_until_a_person_signs_for_it_and_that_is_on_record() {
     assert!(audit.doubt().unwrap().contains(&gone.chain));
 
     let accept = |seq| op::audit::GapRequest { chain: gone.chain.clone(), seq };
-    let server = Peer { uid: 999, name: "raspi-mcp".into(), standing: Standing::Server };
+    let server = Peer { uid: 999, name: "raspi-mcp".into(), standing: PeerKind::Server };
     assert_eq!(
         pi.agent().perform::<op::audit::AcceptGap>(&server, accept(6)).await.unwrap_err().code,
         ErrorCode::PermissionDenied

@@ -3,7 +3,7 @@
 use super::*;
 use crate::private_bus::PrivateBus;
 use ::agent::{
-    machine::{Machine, RealMachine},
+    machine::{MachineControl, RealMachine},
     operations::hostname::HostnameRequest,
 };
 use base::{error::ErrorCode, os::bus::DBusObject};

@@ -7,7 +7,7 @@ use super::{
 };
 use ::agent::{
     Client, bind, serve,
-    units::{Action, Install, JobEnd, JobMode, Unit},
+    units::{Action, EnableEffects, JobEnd, JobMode, Unit},
 };
 use contract::{
     access::caller::{Caller, Transport},
@@ -152,7 +152,7 @@ impl Units for Slow {
             self.units.act(unit, action, mode, wait).await
         })
     }
-    fn install(&self, unit: &Unit) -> Result<Install, ToolError> {
+    fn install(&self, unit: &Unit) -> Result<EnableEffects, ToolError> {
         self.units.install(unit)
     }
     fn set_enabled<'a>(&'a self, unit: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>> {

@@ -25,7 +25,7 @@ mod wire;
 use ::agent::operations as op;
 use ::agent::{
     Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Authorization, BootClock, CardPort, Clock,
-    Operation, Peer, Platform, PowerAction, Standing,
+    Operation, Peer, PeerKind, Platform, PowerAction,
     machine::SimulatedMachine,
     units::{SimulatedUnits, Units},
 };
@@ -187,7 +187,7 @@ impl Pi {
     }
 
     async fn person<O: Operation>(&self, request: O::Request) -> Result<O::Answer, ToolError> {
-        let person = Peer { uid: 1000, name: "pi".into(), standing: Standing::Approver };
+        let person = Peer { uid: 1000, name: "pi".into(), standing: PeerKind::Approver };
         self.agent().perform::<O>(&person, request).await
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use ::agent::{
-    machine::{Machine, RealMachine},
+    machine::{MachineControl, RealMachine},
     power::PowerOutcome,
 };
 use base::{error::ErrorCode, os::bus::DBus};
@@ -261,7 +261,7 @@ async fn a_real_reboot_is_settled_by_the_next_start() {
     let mut settings = Pi::settings_in(dir.path());
     settings.simulated = false;
     settings.policy.modes.insert("system.reboot".into(), Mode::Allow);
-    let machine: Arc<dyn Machine> = Arc::new(machine);
+    let machine: Arc<dyn MachineControl> = Arc::new(machine);
     let start = || {
         let platform = Platform::new(Arc::new(|| NOON), Arc::clone(&machine));
         AgentLink::InProcess(Agent::start(settings.clone(), platform).unwrap())

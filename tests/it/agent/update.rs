@@ -3,7 +3,7 @@
 use super::*;
 use crate::update::{BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened};
 use ::agent::{
-    Card, HealthReport, UpdateTool,
+    BootableCard, HealthReport, UpdateTool,
     operations::update::{InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest},
     units::{Action, JobMode},
 };
@@ -39,8 +39,8 @@ fn with_slots(mode: Mode) -> Pi {
     std::fs::write(pi.dir.path().join("trust.json"), a_root()).unwrap();
     // The clock of these bundles.
     pi.now_ms.store(crate::update::NOW as i64 * 1000, Ordering::SeqCst);
-    let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
-    pi.update = CardPort { card: Ok(Card { hardware: vec![HARDWARE.into()], ..card }), ..CardPort::none() };
+    let card = BootableCard::simulated(&pi.dir.path().join("card")).unwrap();
+    pi.update = CardPort { card: Ok(BootableCard { hardware: vec![HARDWARE.into()], ..card }), ..CardPort::none() };
     pi.start();
     pi
 }

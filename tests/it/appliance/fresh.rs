@@ -7,11 +7,11 @@
 //! ```
 
 use crate::served::{Door, Wire, secure::pinned, soon};
-use agent::Card;
+use agent::BootableCard;
 use appliance::{
     Code, Folder, Identity,
     certificate::Fingerprint,
-    prepare::{Site, prepare},
+    prepare::{PrepareSite, prepare},
 };
 use base::os::Root;
 use contract::config::{self, CliFlag, Places, Settings, Sources};
@@ -64,7 +64,7 @@ impl Fresh {
         }
         fs::write(root.join("proc/sys/kernel/hostname"), "raspi-mcp\n").unwrap();
         let (root, folder) = (Root::at(root), self.folder());
-        let done = prepare(&Site {
+        let done = prepare(&PrepareSite {
             disk: &*card.disk,
             root: &root,
             folder: &folder,
@@ -80,8 +80,8 @@ impl Fresh {
         self.places().agent_state_dir.join("card/agent-state.img")
     }
 
-    fn card(&self) -> Card {
-        Card::simulated(&self.places().agent_state_dir.join("card")).unwrap()
+    fn card(&self) -> BootableCard {
+        BootableCard::simulated(&self.places().agent_state_dir.join("card")).unwrap()
     }
 
     pub fn places(&self) -> Places {

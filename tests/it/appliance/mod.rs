@@ -13,8 +13,8 @@ mod starts;
 
 use crate::update::{PRODUCT, powercut::card::Card};
 use appliance::{
-    ApplianceState, Claim, Folder, Identity,
-    prepare::{Prepared, Site, prepare},
+    ApplianceState, CurrentClaim, Folder, Identity,
+    prepare::{PrepareResult, PrepareSite, prepare},
 };
 use base::{error::ToolError, os::Root};
 use contract::{access::token::Token, config::TokenSetting, meta::Role};
@@ -98,21 +98,21 @@ impl Machine {
     }
 
     /// Power on: `/run` is empty, and `prepare` runs.
-    pub fn starts(&self) -> Prepared {
+    pub fn starts(&self) -> PrepareResult {
         self.tries_to_start().unwrap()
     }
 
-    pub fn tries_to_start(&self) -> Result<Prepared, ToolError> {
+    pub fn tries_to_start(&self) -> Result<PrepareResult, ToolError> {
         let run = self.home.path().join("run");
         fs::remove_dir_all(&run).unwrap();
         fs::create_dir(&run).unwrap();
         self.prepares()
     }
 
-    pub fn prepares(&self) -> Result<Prepared, ToolError> {
+    pub fn prepares(&self) -> Result<PrepareResult, ToolError> {
         let (root, folder) = (self.root(), self.folder());
         let (disk, root, folder) = (&self.card, &root, &folder);
-        prepare(&Site { disk, root, folder, group: None, product: PRODUCT, window: WINDOW })
+        prepare(&PrepareSite { disk, root, folder, group: None, product: PRODUCT, window: WINDOW })
     }
 
     pub fn state(&self) -> StateRecord {
@@ -129,7 +129,7 @@ impl Machine {
         self.folder().standing().unwrap().unwrap()
     }
 
-    pub fn claim(&self) -> Option<Claim> {
+    pub fn claim(&self) -> Option<CurrentClaim> {
         self.folder().claim().unwrap()
     }
 

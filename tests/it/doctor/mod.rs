@@ -6,7 +6,7 @@ mod network;
 mod update;
 
 use crate::trees::Copied;
-use agent::{Status, protocol::PROTOCOL};
+use agent::{AgentStatus, protocol::PROTOCOL};
 use base::{error::ToolError, os::Root};
 use contract::config::{self, PlaceSettings, Places, Settings, Sources};
 use raspi_mcp::{
@@ -100,8 +100,8 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn status() -> Status {
-    Status {
+fn status() -> AgentStatus {
+    AgentStatus {
         network_change: None,
         version: VERSION.into(),
         protocol: PROTOCOL,
@@ -205,9 +205,9 @@ fn halves_that_do_not_answer_or_are_of_another_version_are_wrong() {
     let mut machine = Machine::well();
     machine.subject.agent = Err(ToolError::unavailable("the agent does not answer").hint("start it"));
     assert_eq!(line(&machine.wrong()), "agent: the agent does not answer -> start it");
-    machine.subject.agent = Ok(Status { version: "0.0.9".into(), ..status() });
+    machine.subject.agent = Ok(AgentStatus { version: "0.0.9".into(), ..status() });
     assert!(machine.wrong().says.contains("the agent that runs is 0.0.9"));
-    machine.subject.agent = Ok(Status { faults: vec!["asks.json is unreadable".into()], ..status() });
+    machine.subject.agent = Ok(AgentStatus { faults: vec!["asks.json is unreadable".into()], ..status() });
     assert_eq!(machine.wrong().says, "asks.json is unreadable");
     machine.subject.agent = Ok(status());
     machine.subject.server = Ok("0.0.9".into());
@@ -220,7 +220,7 @@ fn halves_that_do_not_answer_or_are_of_another_version_are_wrong() {
 fn halves_that_use_other_places_are_named_key_by_key() {
     let mut machine = Machine::well();
     let ours = machine.subject.settings.as_ref().unwrap().0.places.clone();
-    machine.subject.agent = Ok(Status { places: Some(ours.clone()), ..status() });
+    machine.subject.agent = Ok(AgentStatus { places: Some(ours.clone()), ..status() });
     machine.subject.server_places = Some(ours.clone());
     assert_eq!(machine.report().wrong, 0);
 
@@ -233,7 +233,7 @@ fn halves_that_use_other_places_are_named_key_by_key() {
     assert!(wrong.mend.unwrap().contains("set places in the image or in /etc/raspi-mcp"));
 
     // The agent was moved along.
-    machine.subject.agent = Ok(Status { places: Some(moved), ..status() });
+    machine.subject.agent = Ok(AgentStatus { places: Some(moved), ..status() });
     assert_eq!(machine.report().wrong, 0);
 }
 

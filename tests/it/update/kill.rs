@@ -6,7 +6,7 @@ use super::*;
 use crate::agent::{Pi, authorization, update::install};
 use ::agent::operations as op;
 use ::agent::{
-    Agent, AgentLink, Card, CardPort, Client, Platform, UpdateTool, bind, machine::SimulatedMachine,
+    Agent, AgentLink, BootableCard, CardPort, Client, Platform, UpdateTool, bind, machine::SimulatedMachine,
     operations::update::InstallRequest, serve,
 };
 use ::update::{
@@ -97,7 +97,8 @@ async fn an_agent() {
         Some(point) => Arc::new(KillAt(point, AtomicU32::new(count))),
         None => Arc::new(Unwatched),
     };
-    let card = Card::simulated(&folder.join("card")).map(|card| Card { hardware: vec![HARDWARE.into()], ..card });
+    let card = BootableCard::simulated(&folder.join("card"))
+        .map(|card| BootableCard { hardware: vec![HARDWARE.into()], ..card });
     let machine = Arc::new(SimulatedMachine::new("boot"));
     let clock = Arc::new(|| NOW as i64 * 1000);
     let platform = Platform { update: CardPort { card, watch }, ..Platform::new(clock, machine) };

@@ -13,7 +13,7 @@ use self::state::{Hand, Signal, Waiting};
 use super::{
     asks::Asks,
     log::OpLog,
-    peer::{Peer, Standing},
+    peer::{Peer, PeerKind},
     settings::AgentSettings,
 };
 use base::{error::ToolError, os::clock::monotonic};
@@ -229,7 +229,7 @@ fn waiting(asks: &Asks) -> (Waiting, Option<Duration>) {
 
 fn approve_by_hand(asks: &Asks, log: &OpLog, id: &str, pin: Pin) -> Result<(), ToolError> {
     let name = format!("the button on GPIO {}", pin.bcm());
-    let peer = Peer { uid: rustix::process::getuid().as_raw(), name, standing: Standing::Approver };
+    let peer = Peer { uid: rustix::process::getuid().as_raw(), name, standing: PeerKind::Approver };
     let ask = asks.answer(id, true, &peer.name, "button")?;
     log.note_ask("ask answered", &peer, &ask)
 }

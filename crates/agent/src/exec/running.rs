@@ -1,6 +1,6 @@
 //! The running commands.
 
-use super::output::Live;
+use super::output::LiveOutput;
 use base::error::ToolError;
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ pub(crate) struct Commands(Mutex<HashMap<String, Handle>>);
 
 #[derive(Clone)]
 pub(crate) struct Handle {
-    pub(crate) live: Arc<Live>,
+    pub(crate) live: Arc<LiveOutput>,
     pub(crate) stop: CancellationToken,
 }
 

@@ -8,7 +8,7 @@
 mod properties;
 mod watch;
 
-use super::{Ending, Plan, Process, Runner, Started};
+use super::{CommandPlan, Ending, Process, Runner, Started};
 use base::{
     error::ToolError,
     os::bus::{DBus, DBusObject},
@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 use tokio::net::unix::pipe;
-use watch::Watch;
+use watch::UnitWatch;
 
 const MANAGER: DBusObject<'static> = DBusObject {
     service: "org.freedesktop.systemd1",
@@ -46,13 +46,13 @@ impl Transient {
         Self { bus: Arc::new(DBus::system()), agent: own_unit() }
     }
 
-    async fn begin(&self, plan: &Plan) -> Result<Started, ToolError> {
+    async fn begin(&self, plan: &CommandPlan) -> Result<Started, ToolError> {
         let failed = |error: io::Error| ToolError::unavailable(format!("no pipes for the command: {error}"));
         let (stdout, out) = io::pipe().map_err(failed)?;
         let (stderr, err) = io::pipe().map_err(failed)?;
         let input = given(&plan.stdin).map_err(failed)?;
         let name = format!("{PREFIX}{}.service", plan.id);
-        let watch = Watch::start(&self.bus, &name).await?;
+        let watch = UnitWatch::start(&self.bus, &name).await?;
         let properties = properties::of(plan, self.agent.as_deref(), input, out.into(), err.into())?;
         let none: Vec<(&str, Vec<(&str, zbus::Variant<'_>)>)> = Vec::new();
         self.bus.call(MANAGER, "StartTransientUnit", &(&name, "fail", properties, none)).await?;
@@ -67,7 +67,7 @@ impl Transient {
 }
 
 impl Runner for Transient {
-    fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>> {
+    fn start<'a>(&'a self, plan: &'a CommandPlan) -> BoxFuture<'a, Result<Started, ToolError>> {
         Box::pin(self.begin(plan))
     }
 
@@ -112,7 +112,7 @@ impl Transient {
 struct Unit {
     bus: Arc<DBus>,
     name: String,
-    watch: Watch,
+    watch: UnitWatch,
     ending: Option<Result<Ending, ToolError>>,
 }
 

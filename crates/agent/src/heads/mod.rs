@@ -11,10 +11,10 @@ mod told;
 
 use self::{
     book::{Book, Chain, MAX_CHAINS},
-    file::{Line, Tie, parse},
+    file::{HeadsLine, Tie, parse},
     told::{answer, known},
 };
-use super::{clock::Clock, files, files::Lines};
+use super::{clock::Clock, files, files::RotatedFile};
 use base::{
     base64url,
     canonical::hex,
@@ -50,7 +50,7 @@ const LINES: &str = "audit-heads.ndjson";
 const KEY: &str = "audit-heads.key";
 
 pub(super) struct Heads {
-    lines: Lines,
+    lines: RotatedFile,
     key: hmac::Key,
     clock: Clock,
     /// `audit.max_bytes` of the configuration.
@@ -76,7 +76,7 @@ impl Heads {
     /// Opens the file. Its key is created at the first start.
     pub(super) fn load(folder: &Path, clock: Clock, max_bytes: u64, simulated: bool) -> Result<Self, ToolError> {
         // Never rotated: it is rewritten as a whole.
-        let lines = Lines::new(folder.join(LINES), u64::MAX);
+        let lines = RotatedFile::new(folder.join(LINES), u64::MAX);
         let (key, fresh) = key(folder)?;
         let read = lines.read()?;
         let content = file::read(&key, &read, step(max_bytes), simulated);
@@ -137,7 +137,7 @@ impl Heads {
             let mut chain = Chain::new(asked.chain.clone(), store, now);
             chain.old = old;
             chain.begin(asked.before_seq, hash);
-            self.append(&mut state, &Line::chain(&chain), true)?;
+            self.append(&mut state, &HeadsLine::chain(&chain), true)?;
             match known {
                 Some(at) => state.book.chains[at] = chain,
                 None => state.book.chains.push(chain),
@@ -189,7 +189,7 @@ impl Heads {
             }
         }
         for signature in noted {
-            self.append(&mut state, &Line::noted(&signature, now), false)?;
+            self.append(&mut state, &HeadsLine::noted(&signature, now), false)?;
         }
         self.write_positions(&mut state);
         result?;
@@ -228,7 +228,7 @@ impl Heads {
                 signature: String::new(),
             },
         );
-        self.append(&mut state, &Line::checkpoint(&checkpoint, cut.bytes), true)?;
+        self.append(&mut state, &HeadsLine::checkpoint(&checkpoint, cut.bytes), true)?;
         let chain = state.book.find(&asked.chain).ok_or_else(|| unknown(&asked.chain))?;
         chain.add(checkpoint.clone(), cut);
         Ok(checkpoint)
@@ -310,7 +310,7 @@ impl Heads {
                 marks.push(chain.newest);
             }
             for mark in marks {
-                let line = Line::head(&state.book.chains[at], mark);
+                let line = HeadsLine::head(&state.book.chains[at], mark);
                 if let Err(error) = self.append(state, &line, false) {
                     tracing::error!(target: "agent", %error, "the audit's position could not be kept");
                 }
@@ -323,7 +323,7 @@ impl Heads {
         }
     }
 
-    fn append(&self, state: &mut State, line: &Line, durable: bool) -> Result<(), ToolError> {
+    fn append(&self, state: &mut State, line: &HeadsLine, durable: bool) -> Result<(), ToolError> {
         let mut tie = state.tie.clone();
         let text = tie.write(&self.key, line);
         self.lines.append(&text, durable)?;

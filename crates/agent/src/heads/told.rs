@@ -2,10 +2,10 @@
 
 use super::{
     KEY, LINES,
-    book::{Book, Mark},
+    book::{Book, ChainPosition},
     file, unknown,
 };
-use crate::files::{self, Lines};
+use crate::files::{self, RotatedFile};
 use base::{canonical::hex, error::ToolError};
 use contract::audit::{AuditCheckpoint, KnownChain, KnownHeads, VerifiedPosition};
 use ring::hmac;
@@ -19,7 +19,7 @@ pub fn read(folder: &Path) -> Result<KnownHeads, ToolError> {
     let bytes = files::read(&folder.join(KEY))?
         .ok_or_else(|| ToolError::not_found(format!("no agent has kept anything in {}", folder.display())))?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes);
-    let book = file::read(&key, &Lines::new(folder.join(LINES), u64::MAX).read()?, u64::MAX, false).book;
+    let book = file::read(&key, &RotatedFile::new(folder.join(LINES), u64::MAX).read()?, u64::MAX, false).book;
     Ok(known(&book, book.forged))
 }
 
@@ -31,14 +31,16 @@ pub(super) fn known(book: &Book, forged: u64) -> KnownHeads {
         let marks = chain.marks.iter().copied().chain(newest).chain(chain.old.iter().copied());
         known.heads.extend(marks.map(|mark| chain.head(mark)));
         let first =
-            chain.base.filter(|base| base.seq > 0 && chain.checkpoints.is_empty()).map(|base: Mark| AuditCheckpoint {
-                chain: chain.name.clone(),
-                through_seq: base.seq,
-                through_hash: hex(&base.hash),
-                removed: base.seq,
-                why: "gone before the agent saw the chain".into(),
-                ts_ms: chain.began_ms,
-                signature: String::new(),
+            chain.base.filter(|base| base.seq > 0 && chain.checkpoints.is_empty()).map(|base: ChainPosition| {
+                AuditCheckpoint {
+                    chain: chain.name.clone(),
+                    through_seq: base.seq,
+                    through_hash: hex(&base.hash),
+                    removed: base.seq,
+                    why: "gone before the agent saw the chain".into(),
+                    ts_ms: chain.began_ms,
+                    signature: String::new(),
+                }
             });
         known.chains.push(KnownChain {
             chain: chain.name.clone(),

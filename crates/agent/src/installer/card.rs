@@ -27,7 +27,7 @@ const SIMULATED: &str = "raspi-mcp,simulated";
 
 /// The card and its boot chain.
 #[derive(Clone)]
-pub struct Card {
+pub struct BootableCard {
     pub disk: Arc<dyn Disk>,
     pub flow: Arc<dyn BootFlow>,
     /// The layout's name.
@@ -38,7 +38,7 @@ pub struct Card {
     pub board: Option<Arc<simulated::RestartableBoard>>,
 }
 
-impl Card {
+impl BootableCard {
     /// The card of the machine that the settings describe.
     ///
     /// # Errors

@@ -11,7 +11,8 @@ const OLDEST: u64 = 1_790_000_000;
 
 /// The image's description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(crate) struct Image {
+#[serde(expecting = "struct Image")]
+pub(crate) struct ImageDescription {
     #[serde(default)]
     pub version: Option<String>,
     #[serde(default)]
@@ -21,7 +22,7 @@ pub(crate) struct Image {
     pub created: u64,
 }
 
-impl Image {
+impl ImageDescription {
     /// Reads the description of the machine under `root`; an empty one when there is no file. An unreadable file is a
     /// fault.
     pub fn read(root: &Root, faults: &mut Vec<String>) -> Self {

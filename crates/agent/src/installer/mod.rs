@@ -22,7 +22,7 @@ mod system;
 mod trial;
 mod update_tool;
 
-pub use card::Card;
+pub use card::BootableCard;
 pub use card_port::CardPort;
 pub use dead_man::DEAD_MAN;
 pub use health::{HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS};
@@ -63,14 +63,14 @@ pub(super) struct Means {
 }
 
 /// An opened card, and the observer of installs onto it.
-pub(super) struct Opened {
+pub(super) struct OpenedCard {
     system: Result<Arc<System>, ToolError>,
     watch: Arc<dyn InstallObserver>,
 }
 
 impl Installer {
     /// Opens the card and settles this boot. A failure is recorded as a fault; the agent starts anyway.
-    pub fn open(settings: &AgentSettings, port: CardPort, clock: &Clock, faults: &mut Vec<String>) -> Opened {
+    pub fn open(settings: &AgentSettings, port: CardPort, clock: &Clock, faults: &mut Vec<String>) -> OpenedCard {
         let system = port.card.and_then(|card| System::open(settings, card, Arc::clone(clock), faults));
         match &system {
             Ok(system) => system.settle(faults),
@@ -78,7 +78,7 @@ impl Installer {
             Err(error) if error.code == ErrorCode::CapabilityMissing => {}
             Err(error) => faults.push(format!("updates: {}", error.message)),
         }
-        Opened { system: system.map(Arc::new), watch: port.watch }
+        OpenedCard { system: system.map(Arc::new), watch: port.watch }
     }
 
     /// Loads the state of the previous agent.
@@ -87,7 +87,7 @@ impl Installer {
     /// `unavailable` when its file cannot be read.
     pub fn load(
         settings: &AgentSettings,
-        Opened { system, watch }: Opened,
+        OpenedCard { system, watch }: OpenedCard,
         means: Means,
         clock: Clock,
         faults: &mut Vec<String>,

@@ -2,8 +2,8 @@
 
 use super::{
     Installer,
-    card::Card,
-    image::{self, Image},
+    card::BootableCard,
+    image::{self, ImageDescription},
     planned_restart::into,
 };
 use crate::{clock::Clock, machine::PowerAction, power::Restarts, settings::AgentSettings};
@@ -20,11 +20,11 @@ use update::{
 
 /// A machine with two slots.
 pub(crate) struct System {
-    pub card: Card,
+    pub card: BootableCard,
     pub record: InstallRecord,
     pub machine: MachineFacts,
     pub(super) settings: AgentSettings,
-    image: Image,
+    image: ImageDescription,
     standing: Mutex<BootState>,
     clock: Clock,
     /// Notified when a simulated machine starts again.
@@ -34,16 +34,16 @@ pub(crate) struct System {
 impl System {
     pub(super) fn open(
         settings: &AgentSettings,
-        card: Card,
+        card: BootableCard,
         clock: Clock,
         faults: &mut Vec<String>,
     ) -> Result<Self, ToolError> {
         let ledger = Ledger::open(Arc::clone(&card.disk), Arc::clone(&card.flow))?;
         faults.extend(ledger.faults().iter().cloned());
         let image = if settings.simulated {
-            Image { created: Image::default().floor(), ..Image::default() }
+            ImageDescription { created: ImageDescription::default().floor(), ..ImageDescription::default() }
         } else {
-            Image::read(&settings.root, faults)
+            ImageDescription::read(&settings.root, faults)
         };
         let update = &settings.update;
         let machine = MachineFacts {

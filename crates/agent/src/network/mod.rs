@@ -19,7 +19,8 @@ pub trait Network: Send + Sync {
     /// # Errors
     /// `not_found`; `invalid_argument` when several have that name or it is for another device; `capability_missing`
     /// without NetworkManager.
-    fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>>;
+    fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>)
+    -> BoxFuture<'a, Result<ActivationPlan, ToolError>>;
     /// Takes a checkpoint of the current state, which is restored after `timeout` even if this process ends.
     ///
     /// # Errors
@@ -30,7 +31,7 @@ pub trait Network: Send + Sync {
     ///
     /// # Errors
     /// `failed_precondition` when it cannot be activated.
-    fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>>;
+    fn activate<'a>(&'a self, plan: &'a ActivationPlan) -> BoxFuture<'a, Result<Vec<String>, ToolError>>;
     /// Sets the revert to `timeout` from now.
     ///
     /// # Errors
@@ -50,20 +51,20 @@ pub trait Network: Send + Sync {
 
 /// A profile about to be activated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    pub profile: Profile,
+pub struct ActivationPlan {
+    pub profile: ConnectionProfile,
     /// Its D-Bus object path.
     pub path: String,
     /// The interface that the caller chose.
     pub device: Option<String>,
     /// All active profiles.
-    pub before: Vec<Profile>,
+    pub before: Vec<ConnectionProfile>,
 }
 
 /// A profile, as it is shown and stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Profile {
+#[serde(deny_unknown_fields, expecting = "struct Profile")]
+pub struct ConnectionProfile {
     pub uuid: String,
     pub name: String,
     /// The interfaces it is active on.

@@ -1,6 +1,6 @@
 //! This machine's network, through NetworkManager.
 
-use super::{Network, NetworkCheckpoint, Plan, Profile, named};
+use super::{ActivationPlan, ConnectionProfile, Network, NetworkCheckpoint, named};
 use base::{
     error::ToolError,
     os::{
@@ -24,7 +24,11 @@ pub struct RealNetwork {
 }
 
 impl Network for RealNetwork {
-    fn plan<'a>(&'a self, wanted: &'a str, interface: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>> {
+    fn plan<'a>(
+        &'a self,
+        wanted: &'a str,
+        interface: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<ActivationPlan, ToolError>> {
         Box::pin(async move {
             let objects = Objects::read(&self.bus).await?;
             let all = profile::all(&self.bus, &objects).await?;
@@ -39,14 +43,22 @@ impl Network for RealNetwork {
                 }
             }
             let before = profile::active(&objects);
-            Ok(Plan {
-                profile: Profile { uuid: found.uuid.clone(), name: found.name.clone(), interfaces: Vec::new() },
+            Ok(ActivationPlan {
+                profile: ConnectionProfile {
+                    uuid: found.uuid.clone(),
+                    name: found.name.clone(),
+                    interfaces: Vec::new(),
+                },
                 path: found.path.clone(),
                 device: interface.map(str::to_owned),
                 before: before
                     .into_iter()
                     .take(MOST_ACTIVE)
-                    .map(|active| Profile { uuid: active.uuid, name: active.name, interfaces: active.interfaces })
+                    .map(|active| ConnectionProfile {
+                        uuid: active.uuid,
+                        name: active.name,
+                        interfaces: active.interfaces,
+                    })
                     .collect(),
             })
         })
@@ -56,7 +68,7 @@ impl Network for RealNetwork {
         Box::pin(activation::checkpoint(&self.bus, timeout))
     }
 
-    fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+    fn activate<'a>(&'a self, plan: &'a ActivationPlan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         Box::pin(async move {
             let objects = Objects::read(&self.bus).await?;
             activation::activate(&self.bus, &objects, &plan.path, plan.device.as_deref()).await

@@ -1,6 +1,6 @@
 //! A simulated network of profiles and two interfaces, in memory. It reverts on timeout like the real one.
 
-use super::{Network, NetworkCheckpoint, Plan, Profile, named};
+use super::{ActivationPlan, ConnectionProfile, Network, NetworkCheckpoint, named};
 use base::error::{ErrorCode, ToolError};
 use futures::future::{BoxFuture, FutureExt, ready};
 use std::{
@@ -20,9 +20,9 @@ const PROFILES: [(&str, &str, &str); 3] = [
 pub struct SimulatedNetwork(Mutex<State>);
 
 struct State {
-    active: Vec<Profile>,
+    active: Vec<ConnectionProfile>,
     made: i64,
-    back: Option<(NetworkCheckpoint, Instant, Vec<Profile>)>,
+    back: Option<(NetworkCheckpoint, Instant, Vec<ConnectionProfile>)>,
     fault: Option<ToolError>,
 }
 
@@ -32,9 +32,9 @@ impl Default for SimulatedNetwork {
     }
 }
 
-fn profile(at: usize) -> Profile {
+fn profile(at: usize) -> ConnectionProfile {
     let (uuid, name, interface) = PROFILES[at];
-    Profile { uuid: uuid.into(), name: name.into(), interfaces: vec![interface.into()] }
+    ConnectionProfile { uuid: uuid.into(), name: name.into(), interfaces: vec![interface.into()] }
 }
 
 impl SimulatedNetwork {
@@ -69,13 +69,17 @@ fn gone() -> ToolError {
 }
 
 impl Network for SimulatedNetwork {
-    fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>> {
+    fn plan<'a>(
+        &'a self,
+        wanted: &'a str,
+        device: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<ActivationPlan, ToolError>> {
         let found = named(&PROFILES, wanted, |(uuid, name, _)| (uuid, name)).and_then(|(uuid, name, interface)| {
             if device.is_some_and(|device| device != *interface) {
                 return Err(ToolError::invalid(format!("{name} is for {interface} alone")).with("parameter", "device"));
             }
-            Ok(Plan {
-                profile: Profile { uuid: (*uuid).into(), name: (*name).into(), interfaces: Vec::new() },
+            Ok(ActivationPlan {
+                profile: ConnectionProfile { uuid: (*uuid).into(), name: (*name).into(), interfaces: Vec::new() },
                 path: (*interface).into(),
                 device: device.map(str::to_owned),
                 before: self.lock().active.clone(),
@@ -98,7 +102,7 @@ impl Network for SimulatedNetwork {
         ready(made).boxed()
     }
 
-    fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+    fn activate<'a>(&'a self, plan: &'a ActivationPlan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         let mut state = self.lock();
         // The previous profile of that interface is inactive, even when the new one does not start.
         state.active.retain(|active| !active.interfaces.contains(&plan.path));
@@ -106,7 +110,7 @@ impl Network for SimulatedNetwork {
             Some(fault) => Err(fault),
             None => {
                 let interfaces = vec![plan.path.clone()];
-                state.active.push(Profile { interfaces: interfaces.clone(), ..plan.profile.clone() });
+                state.active.push(ConnectionProfile { interfaces: interfaces.clone(), ..plan.profile.clone() });
                 Ok(interfaces)
             }
         };

@@ -97,8 +97,8 @@ pub struct Links {
 
 /// What enabling a unit does besides linking it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Install {
-    /// Its file has a non-empty [Install] section.
+pub struct EnableEffects {
+    /// Its file has a non-empty [EnableEffects] section.
     pub has_any: bool,
     /// Units that are enabled or disabled with it.
     pub also: Vec<String>,
@@ -143,7 +143,7 @@ pub trait Units: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` when its file cannot be read.
-    fn install(&self, unit: &Unit) -> Result<Install, ToolError>;
+    fn install(&self, unit: &Unit) -> Result<EnableEffects, ToolError>;
 
     /// Enables or disables it.
     ///

@@ -1,6 +1,6 @@
 //! Units through systemd's D-Bus interface (org.freedesktop.systemd1(5)), as root.
 
-use super::{Action, Install, JobEnd, JobMode, Links, Unit, Units};
+use super::{Action, EnableEffects, JobEnd, JobMode, Links, Unit, Units};
 use base::{
     error::{ErrorCode, ToolError},
     os::{
@@ -134,7 +134,7 @@ impl Units for RealUnits {
         self.job(unit, action, mode, wait).boxed()
     }
 
-    fn install(&self, unit: &Unit) -> Result<Install, ToolError> {
+    fn install(&self, unit: &Unit) -> Result<EnableEffects, ToolError> {
         let mut file = UnitFile::default();
         for path in unit.fragment.iter().chain(&unit.drop_ins) {
             let text = self.root.read(path).map_err(|error| {
@@ -149,7 +149,7 @@ impl Units for RealUnits {
         let has_any = ["WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias"]
             .iter()
             .any(|key| !file.words("Install", key).is_empty());
-        Ok(Install { has_any, also: words("Also"), alias: words("Alias"), required_by: words("RequiredBy") })
+        Ok(EnableEffects { has_any, also: words("Also"), alias: words("Alias"), required_by: words("RequiredBy") })
     }
 
     fn set_enabled<'a>(&'a self, unit: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>> {

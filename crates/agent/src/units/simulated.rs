@@ -1,6 +1,6 @@
 //! A few units in memory, for a simulated machine: they start, stop, depend on each other, and fail on request.
 
-use super::{Action, Install, JobEnd, JobMode, Links, Unit, Units};
+use super::{Action, EnableEffects, JobEnd, JobMode, Links, Unit, Units};
 use base::{error::ToolError, os::systemd::list::ActiveState};
 use futures::future::{BoxFuture, ready};
 use std::{
@@ -17,7 +17,7 @@ struct File {
     wants: &'static [&'static str],
     conflicts: &'static [&'static str],
     also: &'static [&'static str],
-    /// Has an [Install] section.
+    /// Has an [EnableEffects] section.
     installs: bool,
     runs: bool,
 }
@@ -221,9 +221,9 @@ impl Units for SimulatedUnits {
         Box::pin(ready(end.map(|end| if wait.is_none() { JobEnd::Queued } else { end })))
     }
 
-    fn install(&self, unit: &Unit) -> Result<Install, ToolError> {
+    fn install(&self, unit: &Unit) -> Result<EnableEffects, ToolError> {
         let file = find(&unit.id).ok_or_else(|| none(&unit.id))?;
-        Ok(Install { has_any: file.installs, also: owned(file.also), ..Install::default() })
+        Ok(EnableEffects { has_any: file.installs, also: owned(file.also), ..EnableEffects::default() })
     }
 
     fn set_enabled<'a>(&'a self, name: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>> {

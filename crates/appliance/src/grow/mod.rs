@@ -28,11 +28,11 @@ pub struct GrowReport {
     pub after: u64,
     /// Sectors of the table that were written, or would be.
     pub sectors: Vec<u64>,
-    pub file_system: FileSystem,
+    pub file_system: FileSystemResult,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileSystem {
+pub enum FileSystemResult {
     /// resize2fs extended it to the partition.
     Grown,
     /// It already fills the partition.
@@ -99,7 +99,7 @@ pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool
         before: table.data().size * SECTOR,
         after: grown.size * SECTOR,
         sectors: writes.iter().map(|sector| sector.at).collect(),
-        file_system: FileSystem::DryRun,
+        file_system: FileSystemResult::DryRun,
     };
     if dry_run {
         return Ok(report);
@@ -120,12 +120,12 @@ pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool
     let read = device.read_back(grown.start * SECTOR + ext4::SUPERBLOCK, &mut superblock);
     read.map_err(|fault| ToolError::unavailable(format!("{} cannot be read: {fault}", data.name)))?;
     report.file_system = match ext4::size(&superblock) {
-        None => FileSystem::NotExt4,
-        Some(size) if size.saturating_add(SLACK) > report.after => FileSystem::Full,
-        Some(_) if !disk.mounted(&data)? => FileSystem::NotMounted,
+        None => FileSystemResult::NotExt4,
+        Some(size) if size.saturating_add(SLACK) > report.after => FileSystemResult::Full,
+        Some(_) if !disk.mounted(&data)? => FileSystemResult::NotMounted,
         Some(_) => {
             programs.run("resize2fs", &[&format!("/dev/{}", data.name)])?;
-            FileSystem::Grown
+            FileSystemResult::Grown
         }
     };
     Ok(report)

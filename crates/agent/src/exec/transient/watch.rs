@@ -7,7 +7,7 @@ use std::{collections::HashMap, num::NonZero};
 use zbus::{MatchRule, MessageStream, Variant};
 
 /// What systemd has reported of one unit.
-pub(super) struct Watch {
+pub(super) struct UnitWatch {
     signals: MessageStream,
     /// Its program was executed.
     active: bool,
@@ -16,7 +16,7 @@ pub(super) struct Watch {
     status: i32,
 }
 
-impl Watch {
+impl UnitWatch {
     pub(super) async fn start(bus: &DBus, unit: &str) -> Result<Self, ToolError> {
         let failed = |error: zbus::Error| {
             ToolError::unavailable(format!("systemd's signals cannot be followed: {error}"))

@@ -3,7 +3,7 @@
 use super::way::{self, PathError};
 use crate::{
     context::Context,
-    exec::{Account, Plan},
+    exec::{Account, CommandPlan},
 };
 use base::{
     error::{ErrorCode, ToolError},
@@ -21,11 +21,16 @@ use std::{
 };
 
 /// Resolves and checks an allowed command on this machine: its program, its folder, its account.
-pub(super) fn plan(cx: &Context<'_>, id: &str, allowed: AllowedCommand, stdin: Vec<u8>) -> Result<Plan, ToolError> {
+pub(super) fn plan(
+    cx: &Context<'_>,
+    id: &str,
+    allowed: AllowedCommand,
+    stdin: Vec<u8>,
+) -> Result<CommandPlan, ToolError> {
     let simulated = cx.runner.is_simulated();
     let AllowedCommand { program, args, user, roots, cwd, mut env, network, limit } = allowed;
     let account = if simulated { Account { name: user, uid: 0, gid: 0 } } else { account(cx, user)? };
-    let mut plan = Plan {
+    let mut plan = CommandPlan {
         id: id.to_owned(),
         program,
         args,

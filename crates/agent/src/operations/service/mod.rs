@@ -46,7 +46,7 @@ async fn service(cx: &Context<'_>, tool: &str, given: &str, verb: &str) -> Resul
 }
 
 /// See docs/contract/service.md.
-fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::Reach) -> Result<(), ToolError> {
+fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::JobEffects) -> Result<(), ToolError> {
     let dependents: Vec<&String> = reach.stops.iter().chain(&reach.wanted_by).collect();
     if dependents.is_empty() {
         return Ok(());

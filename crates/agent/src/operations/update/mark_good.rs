@@ -4,7 +4,7 @@ use crate::{
     authorization::Authorization,
     context::Context,
     operations::{CARD, Operation},
-    peer::{Callers, Standing as Who},
+    peer::{Callers, PeerKind},
 };
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ async fn mark_good(cx: &Context<'_>, request: &MarkGoodRequest) -> Result<Marked
             .with("problems", problems)
             .hint("mend that first; manage.rollback goes back to the other slot"));
     }
-    if cx.peer.standing != Who::Approver {
+    if cx.peer.standing != PeerKind::Approver {
         cx.admit(TOOL, &request.authorization, |args| MarkGood::was_shown(request, args))?;
     }
     if trial {

@@ -6,7 +6,7 @@ use crate::{
     installer::{System, UpdateTool, into},
     machine::PowerAction,
     operations::{CARD, Operation},
-    peer::{Callers, Standing},
+    peer::{Callers, PeerKind},
     power::Scheduled,
 };
 use base::{error::ToolError, os::blocking};
@@ -65,7 +65,7 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
     };
     let (version, principal) = (armed.version.clone(), &request.authorization.principal);
     let let_in = armed.manifest.is_some_and(|manifest| cx.installer.admissions.holds(manifest, tool, principal));
-    if !let_in && cx.peer.standing != Standing::Approver {
+    if !let_in && cx.peer.standing != PeerKind::Approver {
         cx.admit(tool.name(), &request.authorization, |args| shows_armed(args, &system, &armed))?;
     }
     // From here on it is a plan, which survives the end of this agent and a refused restart. An explicit order applies

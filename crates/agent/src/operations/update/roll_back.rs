@@ -6,7 +6,7 @@ use crate::{
     installer::{System, into},
     machine::PowerAction,
     operations::{CARD, Operation},
-    peer::{Callers, Standing as Who},
+    peer::{Callers, PeerKind},
 };
 use base::{error::ToolError, os::blocking};
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ async fn roll_back(cx: &Context<'_>, request: &RollBackRequest) -> Result<Rolled
     }
     // Read before the approval is consumed.
     let log = if way == Way::OutOfTrial { cx.installer.log_tail().await } else { None };
-    if cx.peer.standing != Who::Approver && !due {
+    if cx.peer.standing != PeerKind::Approver && !due {
         cx.admit(TOOL, &request.authorization, |args| RollBack::was_shown(request, args))?;
     }
     let now = (cx.clock)();

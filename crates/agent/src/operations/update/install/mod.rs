@@ -4,7 +4,7 @@
 mod session;
 mod take_over;
 
-pub(crate) use session::Session;
+pub(crate) use session::InstallSession;
 pub(crate) use take_over::{may_take_over, take_over};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     installer::{System, UpdateTool},
     operations::{Done, Operation},
-    peer::{Callers, Standing},
+    peer::{Callers, PeerKind},
 };
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ impl Operation for Install {
 ///
 /// # Errors
 /// `permission_denied` by the policy; `capability_missing`; `conflict`.
-pub(crate) fn begin(cx: &Context<'_>, request: InstallRequest) -> Result<Session, ToolError> {
+pub(crate) fn begin(cx: &Context<'_>, request: InstallRequest) -> Result<InstallSession, ToolError> {
     match &request.authorization {
         Some(authorization) => cx.allows(request.tool.name(), authorization)?,
         // Judging only: the result is not secret, and nothing changes.
@@ -71,7 +71,7 @@ pub(crate) fn begin(cx: &Context<'_>, request: InstallRequest) -> Result<Session
         .as_ref()
         .map_or_else(|| cx.peer.to_string(), |authorization| authorization.principal.clone());
     let guard = cx.installer.lock.take(&who)?;
-    Ok(Session { agent: Arc::clone(cx.agent), system, peer: cx.peer.clone(), request, guard })
+    Ok(InstallSession { agent: Arc::clone(cx.agent), system, peer: cx.peer.clone(), request, guard })
 }
 
 /// Admits the install of `release`: by policy, and by an approval that showed this bundle, or an earlier admission of
@@ -97,7 +97,7 @@ fn admit_install(
     if cx.installer.admissions.holds(release.digest, tool, &authorization.principal) {
         return Ok(());
     }
-    if cx.peer.standing != Standing::Approver {
+    if cx.peer.standing != PeerKind::Approver {
         cx.admit(tool.name(), authorization, |args| shows(args, tool, system, release))?;
     }
     cx.installer.admissions.keep(release.digest, tool, &authorization.principal)

@@ -28,7 +28,7 @@ use update::{
 const FRAME: Duration = Duration::from_secs(60);
 
 /// An accepted install stream.
-pub(crate) struct Session {
+pub(crate) struct InstallSession {
     pub agent: Arc<Agent>,
     pub system: Arc<System>,
     pub peer: Peer,
@@ -45,7 +45,7 @@ enum End {
     Left,
 }
 
-impl Session {
+impl InstallSession {
     /// Serves the stream to its end.
     pub fn run(self, stream: UnixStream) {
         let line = Arc::new(Line { stream, write: Mutex::new(()), outer: Arc::clone(self.agent.installer.watch()) });
