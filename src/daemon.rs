@@ -9,12 +9,12 @@ use crate::{
     metrics::Metrics,
     observed::Observed,
     process_setup,
-    registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, pipeline::Pipeline},
+    registry::{Registry, bounds::ServerLimits, deed::REPORT, listing::CallLimits, pipeline::Pipeline},
     resources::subscriptions::Subscriptions,
     rpc::{
         connection::PARTING,
         mcp::{listeners::Listeners, provider::Provider},
-        router::{Options, Server},
+        router::{RouterOptions, Server},
     },
     sampling::DefaultJob,
     services::Services,
@@ -179,15 +179,15 @@ fn server(
     provider: Arc<dyn Provider>,
 ) -> Server {
     let (limits, approval) = (services.settings.limits.clone(), services.settings.approval.clone());
-    let options = Options {
+    let options = RouterOptions {
         naming: services.settings.tool_names.into(),
         max_depth: limits.max_depth,
         request_bytes: limits.max_request_bytes,
         grace: Duration::from_secs(limits.shutdown_grace_seconds),
         elicitation_clients: approval.elicitation_clients.clone(),
     };
-    let bounds = Bounds {
-        limits: Limits::of(&limits),
+    let bounds = ServerLimits {
+        limits: CallLimits::of(&limits),
         concurrent: limits.max_concurrent_requests,
         waiting: limits.max_waiting_requests,
         streams: limits.max_streams,
@@ -219,8 +219,8 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
         if settings.jwt.is_on() && clock::synchronized(&server.pipeline.services.machine.root) == Some(false) {
             tracing::warn!("the clock is not set from the network yet; until then a JWT may pass that has expired");
         }
-        let (options, entrance) = (http::Options::of(settings), http::Entrance::of(settings)?);
-        let listener = http::Listener::bind(&options)
+        let (options, entrance) = (http::HttpOptions::of(settings), http::Entrance::of(settings)?);
+        let listener = http::HttpListener::bind(&options)
             .await
             .map_err(|error| format!("cannot listen on {}: {error}", url(settings, options.listen)))?;
         let address = listener.address().map_err(|error| error.to_string())?;
@@ -228,7 +228,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
         http = Some((listener, app, address));
     }
     if settings.socket.enabled {
-        let listener = unix::Listener::bind(unix::Options::of(settings))
+        let listener = unix::SocketListener::bind(unix::SocketOptions::of(settings))
             .map_err(|error| format!("cannot listen on {}: {error}", settings.socket.path.display()))?;
         socket = Some(listener);
     }

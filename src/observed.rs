@@ -3,7 +3,7 @@
 //! It is the one place that sees every call with its outcome, including refusals and panics.
 
 use crate::{
-    audit::ledger::{AuditEntry, Intent, Ledger},
+    audit::ledger::{AuditEntry, AuditLedger, Intent},
     metrics::Metrics,
     resources::subscriptions::Subscriptions,
 };
@@ -20,7 +20,7 @@ pub struct Observed<L> {
     pub subscriptions: Arc<Subscriptions>,
 }
 
-impl<L: Ledger> Ledger for Observed<L> {
+impl<L: AuditLedger> AuditLedger for Observed<L> {
     fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value {
         self.ledger.redact(args, whole)
     }

@@ -15,12 +15,12 @@ const HEAD: &str = "\
 
 /// One fragment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct GrantFragment {
     pub grants: Vec<Grant>,
     pub policy: BTreeMap<String, Mode>,
 }
 
-impl Kept {
+impl GrantFragment {
     /// The file's contents; empty if there is no file.
     ///
     /// # Errors
@@ -84,11 +84,11 @@ impl Kept {
 /// Every non-empty fragment of the site.
 ///
 /// # Errors
-/// Those of [`Kept::read`].
-pub fn all(sources: &Sources) -> Result<Vec<Kept>, Faults> {
+/// Those of [`GrantFragment::read`].
+pub fn all(sources: &Sources) -> Result<Vec<GrantFragment>, Faults> {
     let mut all = Vec::new();
     for namespace in NAMESPACES.iter().chain(&["tools"]) {
-        let kept = Kept::read(&fragment_of(&sources.places.site_dir, namespace), sources)?;
+        let kept = GrantFragment::read(&fragment_of(&sources.places.site_dir, namespace), sources)?;
         if !kept.is_empty() {
             all.push(kept);
         }

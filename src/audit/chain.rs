@@ -60,13 +60,13 @@ pub(super) fn ensure(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// How large the audit may be, and whether the agent must sign for trimming.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limit {
+pub(super) struct ChainLimit {
     pub max_bytes: u64,
-    /// The agent signs for what is trimmed. Until it has, the chain may exceed its limit by [`Limit::slack`].
+    /// The agent signs for what is trimmed. Until it has, the chain may exceed its limit by [`ChainLimit::slack`].
     pub witnessed: bool,
 }
 
-impl Limit {
+impl ChainLimit {
     /// How many bytes beyond `max_bytes` are allowed until the agent has signed: a quarter of it.
     fn slack(self) -> u64 {
         self.max_bytes / 4
@@ -85,7 +85,7 @@ pub(super) enum Appended {
 pub(super) fn append(
     connection: &mut Connection,
     records: &[PreparedRecord],
-    limit: Limit,
+    limit: ChainLimit,
 ) -> rusqlite::Result<Appended> {
     ensure(connection)?;
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -2,7 +2,7 @@
 
 use super::{
     Audit, Waiting, Work,
-    gather::{Noted, Tally, Who},
+    gather::{Noted, RepeatCount, Who},
     shares,
 };
 use crate::store::Durability;
@@ -108,7 +108,7 @@ impl Audit {
     /// Waits for the window's end and records what was counted in it.
     async fn end_window(&self, window: Duration) {
         self.pause(window).await;
-        let tallies: Vec<Tally> = self.waiting().gathered.ended(window);
+        let tallies: Vec<RepeatCount> = self.waiting().gathered.ended(window);
         if tallies.is_empty() {
             return;
         }

@@ -24,7 +24,7 @@ pub struct AuditEntry<'a> {
     pub volatile: bool,
     /// The call ended before it did anything.
     pub refused: bool,
-    /// What [`Ledger::intend`] returned.
+    /// What [`AuditLedger::intend`] returned.
     pub intent: Option<i64>,
     /// Redacted and bounded.
     pub args: Value,
@@ -56,7 +56,7 @@ pub struct Intent<'a> {
 }
 
 /// Records every call.
-pub trait Ledger: Send + Sync {
+pub trait AuditLedger: Send + Sync {
     /// Arguments as they may be recorded: redacted and bounded. `whole` describes the arguments as received.
     fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value;
     /// Whether a write could be recorded, as far as is known without trying.

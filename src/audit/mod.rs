@@ -25,10 +25,10 @@ mod walk;
 mod witness;
 
 pub use backlog::Backlog;
-pub use query::{Filter, Page, Unfinished, each_recent, recent_file, unfinished};
+pub use query::{AuditFilter, AuditPage, Unfinished, each_recent, recent_file, unfinished};
 pub use verify::{AuditReport, Gap, missing, verify, verify_file};
 
-use crate::store::{Durability, Opened, Store};
+use crate::store::{Durability, OpenOutcome, Store};
 use agent::{AgentLink, operations::audit::ListHeads};
 use base::error::ToolError;
 use batch::Batch;
@@ -36,7 +36,7 @@ use contract::audit::{
     AuditHead,
     record::{PreparedRecord, now_ms},
 };
-use gather::{Gathered, Tally};
+use gather::{Gathered, RepeatCount};
 use shares::Shares;
 use std::{
     mem,
@@ -86,7 +86,7 @@ struct Waiting {
     /// Commits that are not synced yet: a power cut would lose them.
     unsynced: Option<Unsynced>,
     /// What the agent still has to be told, and its last answer.
-    witness: witness::Witness,
+    witness: witness::AuditWitness,
     /// Calls that are counted instead of recorded one by one.
     gathered: Gathered,
     shares: Shares,
@@ -119,7 +119,7 @@ impl Lost {
 #[derive(Default)]
 struct Work {
     record: Option<PreparedRecord>,
-    tallies: Vec<Tally>,
+    tallies: Vec<RepeatCount>,
 }
 
 struct Unsynced {
@@ -196,7 +196,7 @@ impl Audit {
     /// Where the store's file was moved, if it was damaged when this server started and a new chain began.
     pub async fn set_aside(&self) -> Option<PathBuf> {
         match self.0.store.report().await.ok()?.state {
-            Opened::Replaced { set_aside, .. } => Some(set_aside),
+            OpenOutcome::Replaced { set_aside, .. } => Some(set_aside),
             _ => None,
         }
     }
@@ -227,7 +227,13 @@ impl Audit {
     ///
     /// # Errors
     /// `unavailable` if the store is.
-    pub async fn page(&self, filter: Filter, limit: u32, offset: u64, most_bytes: usize) -> Result<Page, ToolError> {
+    pub async fn page(
+        &self,
+        filter: AuditFilter,
+        limit: u32,
+        offset: u64,
+        most_bytes: usize,
+    ) -> Result<AuditPage, ToolError> {
         self.flush().await?;
         self.0
             .store
@@ -244,7 +250,7 @@ impl Audit {
     /// As [`Audit::page`].
     pub async fn recent(
         &self,
-        filter: Filter,
+        filter: AuditFilter,
         limit: u32,
         offset: u64,
     ) -> Result<(Vec<serde_json::Value>, u64), ToolError> {
@@ -291,7 +297,7 @@ impl Audit {
         let why = broken.as_ref().map_or("", |error| error.message.as_str());
         let gap = (lost.count > 0).then(|| PreparedRecord::gap(lost.count, lost.since_ms, why));
         let rows: Vec<PreparedRecord> =
-            reads.rows().chain(gap).chain(tallies.iter().map(Tally::prepare)).chain(record).collect();
+            reads.rows().chain(gap).chain(tallies.iter().map(RepeatCount::prepare)).chain(record).collect();
         if rows.is_empty() {
             return self.sync().await.map(|()| 0);
         }

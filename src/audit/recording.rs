@@ -2,7 +2,7 @@
 
 use super::{Audit, gather::Who, query::UNKNOWN};
 use crate::{
-    audit::ledger::{AuditEntry, Intent, Ledger},
+    audit::ledger::{AuditEntry, AuditLedger, Intent},
     store::Durability,
 };
 use base::{
@@ -19,7 +19,7 @@ use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use std::time::Duration;
 
-impl Ledger for Audit {
+impl AuditLedger for Audit {
     fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value {
         limit::fit(redact::redact(args), whole)
     }

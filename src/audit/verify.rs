@@ -106,7 +106,7 @@ pub fn verify(
 }
 
 /// One row, borrowed from SQLite's memory.
-pub(super) struct Record<'a> {
+pub(super) struct AuditRow<'a> {
     pub seq: i64,
     pub ts_ms: i64,
     /// kind, tool, principal, outcome: copies of fields of the body, for searching.
@@ -115,14 +115,14 @@ pub(super) struct Record<'a> {
     pub body: &'a [u8],
 }
 
-impl Record<'_> {
+impl AuditRow<'_> {
     pub fn follows(&self, previous: &Hash) -> bool {
         link(previous, self.body) == self.hash
     }
 }
 
 /// The file may have been tampered with: a row with unexpected types does not match.
-fn read(row: &Row<'_>, step: impl FnOnce(Record<'_>) -> Result<(), String>) -> Result<(), String> {
+fn read(row: &Row<'_>, step: impl FnOnce(AuditRow<'_>) -> Result<(), String>) -> Result<(), String> {
     let other = |_| "this is no record of an audit: it was changed".to_owned();
     let seq: i64 = row.get(0).map_err(other)?;
     if row.get::<_, i64>(1).map_err(other)? > MAX_BODY {
@@ -135,7 +135,7 @@ fn read(row: &Row<'_>, step: impl FnOnce(Record<'_>) -> Result<(), String>) -> R
     let plain = |at: usize| std::str::from_utf8(text(at)?).map_err(|_| format!("record {seq} is not text"));
     let columns = [plain(3)?, plain(4)?, plain(5)?, plain(6)?];
     let hash = row.get(7).unwrap_or([0; 32]);
-    step(Record { seq, ts_ms: row.get(2).map_err(other)?, columns, hash, body: text(8)? })
+    step(AuditRow { seq, ts_ms: row.get(2).map_err(other)?, columns, hash, body: text(8)? })
 }
 
 /// Whether the known chain `this` belongs to the same store as the verified one.

@@ -1,6 +1,6 @@
 //! One walk along the chain: checks each record against the chain and the agent's heads.
 
-use super::verify::{AuditReport, Gap, Record, same_store};
+use super::verify::{AuditReport, AuditRow, Gap, same_store};
 use crate::audit::chain::{Hash, parse_hash};
 use base::canonical::hex;
 use contract::audit::{
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
 
     /// # Errors
     /// Why the record does not match.
-    pub fn step(&mut self, record: &Record<'_>, connection: &Connection) -> Result<(), String> {
+    pub fn step(&mut self, record: &AuditRow<'_>, connection: &Connection) -> Result<(), String> {
         let seq = record.seq;
         let body: Body<'_> = serde_json::from_slice(record.body)
             .map_err(|error| format!("record {seq} is not JSON ({error}): it was changed"))?;

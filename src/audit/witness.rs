@@ -5,7 +5,7 @@
 //! the agent is sent later, from the store; nothing waits in memory for it.
 
 use super::{Audit, PreparedRecord};
-use crate::audit::chain::{self, Appended, Limit};
+use crate::audit::chain::{self, Appended, ChainLimit};
 use crate::store::Durability;
 use agent::operations::audit::{ExtendAudit, FindPosition, MakeRoom};
 use base::{
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 const ROOM: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
-pub(super) struct Witness {
+pub(super) struct AuditWitness {
     /// The newest head that is on the card and was not sent.
     head: Option<AuditHead>,
     /// The store exceeds its limit.
@@ -51,7 +51,7 @@ impl Audit {
         durability: Durability,
         again: bool,
     ) -> Result<(AuditHead, i64, Arc<Vec<PreparedRecord>>), ToolError> {
-        let limit = Limit { max_bytes: self.0.max_bytes, witnessed: self.0.agent.is_some() };
+        let limit = ChainLimit { max_bytes: self.0.max_bytes, witnessed: self.0.agent.is_some() };
         let (rows, began) = (Arc::new(rows), Instant::now());
         loop {
             let these = Arc::clone(&rows);
@@ -95,7 +95,7 @@ impl Audit {
     /// Why the agent does not follow the chain, or what it reports missing.
     pub fn doubt(&self) -> Option<String> {
         let waiting = self.waiting();
-        let Witness { trouble, at, .. } = &waiting.witness;
+        let AuditWitness { trouble, at, .. } = &waiting.witness;
         let missing = at.as_ref().and_then(|(_, position)| position.missing.last()).map(|gone| {
             format!("the chain {} is missing, which had {} records: `raspi-mcp audit verify`", gone.chain, gone.seq)
         });
@@ -241,7 +241,7 @@ impl Audit {
             };
             // Not through `commit`, which may be waiting for this task to make room.
             let rows = [record.prepare()];
-            let limit = Limit { max_bytes: u64::MAX / 2, witnessed: true };
+            let limit = ChainLimit { max_bytes: u64::MAX / 2, witnessed: true };
             let done = self.0.store.run(move |connection| chain::append(connection, &rows, limit)).await;
             match done {
                 Ok(Appended::Done { head, .. }) => self.waiting().witness.head = Some(head),

@@ -1,6 +1,6 @@
 //! `raspi-mcp claim --show`: the screen of a machine that waits for its owner.
 
-use super::{news::News, qr, uri::ClaimUri};
+use super::{news::ChangeWatcher, qr, uri::ClaimUri};
 use agent::{BootClock, hostname::is_label};
 use appliance::{ApplianceState, CurrentClaim, Folder, certificate::Fingerprint};
 use base::{
@@ -44,7 +44,7 @@ impl Show {
     pub async fn run(&self, screen: &mut impl Write, told: impl Future<Output = ()>) -> Result<bool, ToolError> {
         let mut told = std::pin::pin!(told);
         // Registered before reading the state, so that no change is missed.
-        let news = News::of(self.folder.path()).map_err(|error| self.failed(&error))?;
+        let news = ChangeWatcher::of(self.folder.path()).map_err(|error| self.failed(&error))?;
         let over = loop {
             let left = match self.scene()? {
                 Scene::Over => break true,

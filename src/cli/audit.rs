@@ -7,7 +7,7 @@ use super::{
     sources,
 };
 use crate::{
-    audit::{self, AuditReport, Filter, Unfinished},
+    audit::{self, AuditFilter, AuditReport, Unfinished},
     registry::Registry,
     terminal::printable,
 };
@@ -74,7 +74,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         Command::Verify { file, json } => verify(&settings, file.unwrap_or(store), json),
         Command::AcceptGap { file, yes } => accept_gap::run(&settings, &file.unwrap_or(store), yes),
         Command::Show { limit, tool, principal, outcome, file, json } => {
-            let filter = Filter { tool, principal, outcome, ..Filter::default() };
+            let filter = AuditFilter { tool, principal, outcome, ..AuditFilter::default() };
             show(file.unwrap_or(store), &filter, limit, json)
         }
     }
@@ -171,7 +171,7 @@ fn told_open((newest, count): &(Vec<Unfinished>, u64)) -> String {
     text
 }
 
-fn show(file: PathBuf, filter: &Filter, limit: u32, json: bool) -> Result<(), Failure> {
+fn show(file: PathBuf, filter: &AuditFilter, limit: u32, json: bool) -> Result<(), Failure> {
     let mut shown = 0;
     let total = audit::each_recent(&file, filter, limit, |record| {
         shown += 1;

@@ -7,7 +7,7 @@ use super::{
     sources,
 };
 use crate::{
-    doctor::{self, Account, DoctorReport, Finding, Severity, Subject, update::Preflight},
+    doctor::{self, DoctorReport, Finding, ServerAccount, Severity, Subject, update::Preflight},
     registry::Registry,
 };
 use agent::{
@@ -157,13 +157,13 @@ async fn look(sources: Sources, root: Root) -> Subject {
 }
 
 /// The service's account if the places are the system's; otherwise the current user's.
-fn account(places: &Places, root: &Root) -> Account {
+fn account(places: &Places, root: &Root) -> ServerAccount {
     if places.policy_owner.is_some() {
-        return Account { name: SERVER_USER.into(), uid: groups::user_id(root, SERVER_USER), is_service: true };
+        return ServerAccount { name: SERVER_USER.into(), uid: groups::user_id(root, SERVER_USER), is_service: true };
     }
     let uid = rustix::process::geteuid().as_raw();
     let name = groups::user_name(root, uid).unwrap_or_else(|| format!("user {uid}"));
-    Account { name, uid: Some(uid), is_service: false }
+    ServerAccount { name, uid: Some(uid), is_service: false }
 }
 
 async fn ask_agent(socket: &Path) -> Result<agent::AgentStatus, ToolError> {

@@ -35,7 +35,7 @@ pub fn role(text: &str) -> Result<Role, String> {
 }
 
 /// What a server offers to its clients.
-pub struct Offer {
+pub struct ServerOffer {
     /// The tools.
     pub registry: Registry,
     /// The part of MCP beyond tools.
@@ -44,7 +44,7 @@ pub struct Offer {
     pub check: fn(&Settings) -> Result<(), Failure>,
 }
 
-impl Offer {
+impl ServerOffer {
     /// The offer of the product, with any settings.
     fn standard() -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Offer {
 const STUCK: Duration = Duration::from_secs(2);
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    serve(args, sources, Offer::standard())
+    serve(args, sources, ServerOffer::standard())
 }
 
 /// Serves until the process is told to stop.
@@ -67,9 +67,9 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 /// # Errors
 /// [`Exit::Config`] for settings that are wrong or that `check` refuses, [`Exit::Failed`] if the server cannot start or
 /// fails at its end.
-pub fn serve(args: Args, sources: &sources::Args, offer: Offer) -> Result<(), Failure> {
+pub fn serve(args: Args, sources: &sources::Args, offer: ServerOffer) -> Result<(), Failure> {
     ioctl::give_large_buffers_back();
-    let Offer { registry, provider, check } = offer;
+    let ServerOffer { registry, provider, check } = offer;
     let flags = args.http.iter().map(|address| CliFlag {
         key: "http.listen".into(),
         value: address.clone(),

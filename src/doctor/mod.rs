@@ -65,7 +65,7 @@ pub struct Subject {
     /// The settings as the agent reads them; `None` if this user cannot read them as the agent does.
     pub agent_settings: Option<Result<Settings, Faults>>,
     /// The account of the server that is checked.
-    pub account: Account,
+    pub account: ServerAccount,
     /// The answer of the agent's socket.
     pub agent: Result<AgentStatus, ToolError>,
     /// The answer of the server's socket: its version.
@@ -76,7 +76,7 @@ pub struct Subject {
 
 /// The user that a server runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct ServerAccount {
     pub name: String,
     /// `None` if there is no such user.
     pub uid: Option<u32>,

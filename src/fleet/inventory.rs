@@ -32,7 +32,7 @@ const AT_ONCE: (i64, i64, i64) = (1, 16, 64);
 
 /// A fleet.
 pub struct Inventory {
-    pub devices: Vec<Device>,
+    pub devices: Vec<FleetDevice>,
     /// Time limit for all answers of one device.
     pub timeout: Duration,
     /// Devices queried concurrently.
@@ -40,7 +40,7 @@ pub struct Inventory {
 }
 
 /// One device and how to reach it.
-pub struct Device {
+pub struct FleetDevice {
     pub name: String,
     pub url: Url,
     pub trust: Trust,
@@ -122,7 +122,7 @@ impl Reading<'_> {
         }
     }
 
-    fn devices(&mut self, found: &LocatedValue, trust: &Trust, token: Option<&String>) -> Option<Vec<Device>> {
+    fn devices(&mut self, found: &LocatedValue, trust: &Trust, token: Option<&String>) -> Option<Vec<FleetDevice>> {
         let tables = Tables {
             key: "devices",
             expected: "tables [[devices]] with name, url and how to trust it",
@@ -135,7 +135,7 @@ impl Reading<'_> {
             text(field, found).map_err(|message| (at, message))
         })?;
         let (Value::Array(checked), UncheckedValue::List(items)) = (checked, &found.value) else { return None };
-        let mut devices: Vec<Device> = Vec::new();
+        let mut devices: Vec<FleetDevice> = Vec::new();
         for (item, table) in items.iter().zip(&checked) {
             let Some(device) = table.as_object().and_then(|table| self.device(item, table, trust, token)) else {
                 continue;
@@ -154,7 +154,7 @@ impl Reading<'_> {
         table: &Map<String, Value>,
         trust: &Trust,
         token: Option<&String>,
-    ) -> Option<Device> {
+    ) -> Option<FleetDevice> {
         let before = self.wrong.len();
         let text = |field: &str| table.get(field).and_then(Value::as_str);
         let field = |field: &str| match &item.value {
@@ -189,7 +189,7 @@ impl Reading<'_> {
         if url.path() == "/" {
             url.set_path("/mcp");
         }
-        (self.wrong.len() == before).then_some(Device { name, url, trust: trust?, token })
+        (self.wrong.len() == before).then_some(FleetDevice { name, url, trust: trust?, token })
     }
 
     /// The certificates in a file.

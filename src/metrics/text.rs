@@ -7,7 +7,7 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A page under construction.
 #[derive(Default)]
-pub struct Text(String);
+pub struct MetricsText(String);
 
 /// The type of a family.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub enum MetricType {
     Histogram,
 }
 
-impl Text {
+impl MetricsText {
     /// Begins a family, whose samples follow. `help` is one line.
     pub fn family(&mut self, name: &str, kind: MetricType, help: &str) {
         let kind = match kind {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_page_is_lines_of_help_type_and_samples() {
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         text.family("calls_total", MetricType::Counter, "Calls.");
         text.sample("calls_total", &[("tool", "a.b"), ("note", "\"\\\n")], 3);
         text.single("load", MetricType::Gauge, "Now.", 0.25);

@@ -1,9 +1,9 @@
 //! Who may call what now: all that can be said of a call before anybody has looked at its arguments.
 
-use super::{entry::Entry, listing::Limits, pipeline::Call};
+use super::{entry::Entry, listing::CallLimits, pipeline::Call};
 use crate::{
     registry::{
-        budget::{Budget, Taken},
+        budget::{Budget, BudgetCharge},
         rate::RateLimiter,
     },
     services::Services,
@@ -24,7 +24,12 @@ impl Admission {
     ///
     /// # Errors
     /// `resource_exhausted` with `details.retry_after_ms`, `permission_denied`.
-    pub(super) fn admit(&self, services: &Services, limits: &Limits, call: &Call) -> Result<Taken, ToolError> {
+    pub(super) fn admit(
+        &self,
+        services: &Services,
+        limits: &CallLimits,
+        call: &Call,
+    ) -> Result<BudgetCharge, ToolError> {
         let (entry, caller) = (&call.entry, &call.caller);
         // The transports refuse before; this is the check for one that does not.
         services.ownership.check()?;
@@ -45,7 +50,7 @@ impl Admission {
     }
 
     /// A refusal has cost the caller's budget; anything else has been a call of its tool.
-    pub(super) fn settle(&self, entry: &Entry, caller: &Caller, taken: Taken, refused: bool) {
+    pub(super) fn settle(&self, entry: &Entry, caller: &Caller, taken: BudgetCharge, refused: bool) {
         if refused {
             self.rate.give_back(&caller.party(), entry.name());
         } else {

@@ -1,8 +1,8 @@
 //! A write under way. Unlike a read it is not dropped when its caller withdraws it or its time is up: it is told to stop, and has a
 //! moment to report what it did. What has not reported by then goes on, and its outcome is recorded when it comes.
 
-use super::{context::Notes, entry::Entry, tool::Output};
-use crate::audit::ledger::{self, Ledger};
+use super::{context::Notes, entry::Entry, tool::ToolOutput};
+use crate::audit::ledger::{self, AuditLedger};
 use base::{
     error::{ErrorCode, ToolError},
     os::blocking,
@@ -28,7 +28,7 @@ pub const REPORT: Duration = Duration::from_secs(4);
 pub const LATER: Duration = Duration::from_secs(15 * 60);
 
 /// A write as a future of its own, with everything it needs and the place it runs in.
-pub(super) type WriteFuture = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send>>;
+pub(super) type WriteFuture = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send>>;
 
 /// Why a call ends before its tool does.
 #[derive(Clone, Copy, Debug)]
@@ -47,20 +47,20 @@ impl Interrupt {
 }
 
 /// How a write ended for its caller, and what of it goes on.
-pub(super) struct Ended {
-    pub result: Result<Output, ToolError>,
+pub(super) struct WriteOutcome {
+    pub result: Result<ToolOutput, ToolError>,
     pub goes_on: Option<WriteFuture>,
 }
 
 /// Runs `running` until it ends, `cancel` fires or `deadline` (after `limit`) has come, and then for as long as [`REPORT`].
 pub(super) async fn attend(
     tool: &str,
-    running: impl Future<Output = Result<Output, ToolError>> + Send + 'static,
+    running: impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     cancel: &CancellationToken,
     deadline: tokio::time::Instant,
     limit: Duration,
     notes: &Notes,
-) -> Ended {
+) -> WriteOutcome {
     let mut running: WriteFuture = Box::pin(blocking::told_by(cancel.clone(), running));
     let interrupt = tokio::select! {
         // Biased: a finished call wins over a cancellation that came with it.
@@ -73,17 +73,17 @@ pub(super) async fn attend(
                 }
                 ended => ended,
             };
-            return Ended { result, goes_on: None };
+            return WriteOutcome { result, goes_on: None };
         }
         () = cancel.cancelled() => Interrupt::Cancelled,
         () = tokio::time::sleep_until(deadline) => Interrupt::TimedOut(limit),
     };
     cancel.cancel();
     match tokio::time::timeout(REPORT, &mut running).await {
-        Ok(report) => Ended { result: Err(interrupted(tool, interrupt, report, notes)), goes_on: None },
+        Ok(report) => WriteOutcome { result: Err(interrupted(tool, interrupt, report, notes)), goes_on: None },
         Err(_) => {
             let error = interrupt.error(tool).with("stopped", false);
-            Ended { result: Err(worded(error, tool, interrupt, GOES_ON)), goes_on: Some(running) }
+            WriteOutcome { result: Err(worded(error, tool, interrupt, GOES_ON)), goes_on: Some(running) }
         }
     }
 }
@@ -91,7 +91,7 @@ pub(super) async fn attend(
 const GOES_ON: &str = "it goes on, and the audit will have its outcome";
 
 /// What a caller hears of a write that was told to stop and has reported.
-fn interrupted(tool: &str, why: Interrupt, report: Result<Output, ToolError>, notes: &Notes) -> ToolError {
+fn interrupted(tool: &str, why: Interrupt, report: Result<ToolOutput, ToolError>, notes: &Notes) -> ToolError {
     let finished = report.is_ok();
     let mut error = why.error(tool);
     if let Err(own) = report {
@@ -156,7 +156,7 @@ pub(super) struct Later {
 
 impl Later {
     /// Waits for the outcome, and records it.
-    pub async fn record(self, running: WriteFuture, ledger: Arc<dyn Ledger>) {
+    pub async fn record(self, running: WriteFuture, ledger: Arc<dyn AuditLedger>) {
         let tool = self.entry.name();
         let ended = outcome(running, tool, &self.notes).await;
         let record = ledger::AuditEntry {

@@ -10,20 +10,20 @@ use super::{
     Registry,
     admission::Admission,
     answer_meta::AnswerMeta,
-    bounds::{Bounds, Load},
+    bounds::{ServerLimits, ServerLoad},
     context::{Context, Notes},
-    deed::{self, Ended, Later},
+    deed::{self, Later, WriteOutcome},
     entry::Entry,
     gates,
     listing::Listings,
-    places::{Place, Places},
+    places::{CallPlace, CallPlaces},
     progress::Progress,
     refusal,
-    tool::Output,
+    tool::ToolOutput,
     trail::{Trail, not_done, panicked, unrecorded},
 };
 use crate::{
-    audit::ledger::{AuditEntry, Intent, Ledger},
+    audit::ledger::{AuditEntry, AuditLedger, Intent},
     services::Services,
 };
 use base::{
@@ -54,12 +54,12 @@ pub struct Call {
     pub cancel: CancellationToken,
     pub progress: Progress,
     /// The client's end of the conversation, where there is one to ask.
-    pub peer: Option<Arc<dyn super::context::Peer>>,
+    pub peer: Option<Arc<dyn super::context::ClientPeer>>,
 }
 
 /// The terminal answer of a call.
-pub struct Finished {
-    pub result: Result<Output, ToolError>,
+pub struct CallOutcome {
+    pub result: Result<ToolOutput, ToolError>,
     pub meta: AnswerMeta,
 }
 
@@ -68,11 +68,11 @@ pub struct Pipeline {
     pub services: Arc<Services>,
     pub registry: Arc<Registry>,
     pub listings: Listings,
-    pub bounds: Bounds,
-    ledger: Arc<dyn Ledger>,
+    pub bounds: ServerLimits,
+    ledger: Arc<dyn AuditLedger>,
     gate: Arc<dyn Gate>,
     admission: Admission,
-    places: Places,
+    places: CallPlaces,
     cache: super::cache::Cache,
 }
 
@@ -83,11 +83,14 @@ pub trait Gate: Send + Sync {
     /// # Errors
     /// `failed_precondition` while nobody has answered, `permission_denied` when somebody said no, `unavailable` when the
     /// agent is offline.
-    fn approve<'a>(&'a self, request: Ask<'a>) -> futures::future::BoxFuture<'a, Result<Approval, ToolError>>;
+    fn approve<'a>(
+        &'a self,
+        request: ApprovalSubject<'a>,
+    ) -> futures::future::BoxFuture<'a, Result<Approval, ToolError>>;
 }
 
 /// What a person is asked about.
-pub struct Ask<'a> {
+pub struct ApprovalSubject<'a> {
     pub entry: &'a Arc<Entry>,
     pub caller: &'a Caller,
     pub args: &'a Value,
@@ -95,15 +98,15 @@ pub struct Ask<'a> {
     pub args_sha256: &'a str,
     pub progress: &'a Progress,
     pub cancel: &'a CancellationToken,
-    pub peer: Option<&'a Arc<dyn super::context::Peer>>,
+    pub peer: Option<&'a Arc<dyn super::context::ClientPeer>>,
 }
 
 impl Pipeline {
     pub fn new(
         services: Arc<Services>,
         registry: Arc<Registry>,
-        bounds: Bounds,
-        ledger: Arc<dyn Ledger>,
+        bounds: ServerLimits,
+        ledger: Arc<dyn AuditLedger>,
         gate: Arc<dyn Gate>,
     ) -> Self {
         base::os::panics::watch();
@@ -115,7 +118,7 @@ impl Pipeline {
             ledger,
             gate,
             admission: Admission::default(),
-            places: Places::new(&bounds),
+            places: CallPlaces::new(&bounds),
             cache: super::cache::Cache::default(),
         }
     }
@@ -133,26 +136,26 @@ impl Pipeline {
     }
 
     /// What is going on now.
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> ServerLoad {
         self.places.load()
     }
 
     /// Runs `call` to its end. Never panics, never answers twice; dropping the future cancels the call. A write has a task of
     /// its own, so that its record is written whoever leaves.
-    pub async fn run(self: &Arc<Self>, call: Call) -> Finished {
+    pub async fn run(self: &Arc<Self>, call: Call) -> CallOutcome {
         if !call.entry.meta().effect.is_write() {
             return self.run_here(call).await;
         }
         let (pipeline, entry, gone) = (Arc::clone(self), Arc::clone(&call.entry), call.cancel.clone().drop_guard());
         let ended = base::task::spawn(async move { pipeline.run_here(call).await }).await;
         gone.disarm();
-        ended.unwrap_or_else(|_| Finished {
+        ended.unwrap_or_else(|_| CallOutcome {
             result: Err(ToolError::unavailable("the server is stopping").with("changed", "unknown")),
             meta: AnswerMeta::of(&entry, Duration::ZERO, None, &Notes::default(), Changed::Unknown),
         })
     }
 
-    async fn run_here(&self, mut call: Call) -> Finished {
+    async fn run_here(&self, mut call: Call) -> CallOutcome {
         let started = Instant::now();
         let (entry, caller) = (Arc::clone(&call.entry), Arc::clone(&call.caller));
         let (request_id, correlation_id) = (call.request_id.clone(), call.correlation_id.clone());
@@ -262,7 +265,7 @@ impl Pipeline {
             };
             base::task::spawn(call.record(running, ledger));
         }
-        Finished { result, meta }
+        CallOutcome { result, meta }
     }
 
     /// Arguments as they go into the audit, and what they are as a whole.
@@ -275,7 +278,7 @@ impl Pipeline {
         (told, whole)
     }
 
-    async fn serve(&self, call: Call, trail: &mut Trail) -> Result<Output, ToolError> {
+    async fn serve(&self, call: Call, trail: &mut Trail) -> Result<ToolOutput, ToolError> {
         let Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer } = call;
         let meta = &entry.meta();
         let policy = self.services.policy.held();
@@ -304,7 +307,7 @@ impl Pipeline {
         prepared.permit(&cx)?;
         if let Some(args) = asked.filter(|_| prepared.asks()) {
             let _waits = self.places.approval(&caller)?;
-            let ask = Ask {
+            let ask = ApprovalSubject {
                 entry: &entry,
                 caller: &caller,
                 args: &args,
@@ -379,14 +382,14 @@ impl Pipeline {
             let _place = place;
             prepared.run(&cx).await
         };
-        let Ended { result, goes_on } =
+        let WriteOutcome { result, goes_on } =
             deed::attend(entry.name(), running, &cancel, deadline, limit, &trail.notes).await;
         trail.goes_on = goes_on;
         result
     }
 
     /// A place to run in; waits in a bounded queue.
-    async fn place(&self, entry: &Entry, caller: &Arc<Caller>) -> Result<Place, ToolError> {
+    async fn place(&self, entry: &Entry, caller: &Arc<Caller>) -> Result<CallPlace, ToolError> {
         if entry.meta().long { self.places.stream(caller) } else { self.places.run(caller).await }
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of a call while it runs, and what is said when its record fails.
 
-use super::{context::Notes, deed::WriteFuture, entry::Entry, tool::Output};
+use super::{context::Notes, deed::WriteFuture, entry::Entry, tool::ToolOutput};
 use base::{
     canonical::ArgsDigest,
     error::{ErrorCode, ToolError},
@@ -38,13 +38,13 @@ impl Trail {
     }
 
     /// The call ended before anything was done, or its tool said that it is not for this caller.
-    pub(super) fn is_refusal(&self, entry: &Entry, result: &Result<Output, ToolError>) -> bool {
+    pub(super) fn is_refusal(&self, entry: &Entry, result: &Result<ToolOutput, ToolError>) -> bool {
         let denied = |error: &ToolError| error.code == ErrorCode::PermissionDenied && !entry.meta().effect.is_write();
         self.intent.is_none() && result.as_ref().is_err_and(|error| !self.begun || denied(error))
     }
 
     /// A person said no: that is never only counted.
-    pub(super) fn answered_by_a_person(&self, result: &Result<Output, ToolError>) -> bool {
+    pub(super) fn answered_by_a_person(&self, result: &Result<ToolOutput, ToolError>) -> bool {
         self.asked && result.as_ref().is_err_and(|error| error.code == ErrorCode::PermissionDenied)
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn not_done(entry: &Entry, error: ToolError) -> ToolError {
 
 /// The deed is done, or was tried; only its record is missing. The caller must neither take it for a recorded success nor do it
 /// once more.
-pub(super) fn unrecorded(entry: &Entry, result: Result<Output, ToolError>, error: &ToolError) -> ToolError {
+pub(super) fn unrecorded(entry: &Entry, result: Result<ToolOutput, ToolError>, error: &ToolError) -> ToolError {
     match result {
         Ok(_) => ToolError::unavailable(format!(
             "{} was done, but its outcome could not be recorded: {}",
@@ -85,7 +85,7 @@ pub(super) fn panicked(entry: &Entry, request_id: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{context::Context, row::Row, tool::Tool};
+    use crate::registry::{context::Context, row::ToolRow, tool::Tool};
     use contract::meta::Meta;
     use serde_json::value::RawValue;
 
@@ -103,11 +103,11 @@ mod tests {
 
     #[test]
     fn a_missing_record_never_says_that_nothing_was_done() {
-        static ROW: Row = Row::of::<WritePin>();
+        static ROW: ToolRow = ToolRow::of::<WritePin>();
         let entry = &Entry::from(&ROW);
         let full = ToolError::unavailable("the store failed: disk is full");
         let json = RawValue::from_string("{}".into()).unwrap();
-        let done = unrecorded(entry, Ok(Output { json, content: Vec::new(), whole: None, blob: None }), &full);
+        let done = unrecorded(entry, Ok(ToolOutput { json, content: Vec::new(), whole: None, blob: None }), &full);
         assert!(done.message.contains("was done") && done.message.contains("disk is full"), "{done}");
         assert_eq!((&done.details["done"], &done.details["outcome_recorded"]), (&true.into(), &false.into()));
         let failed = unrecorded(entry, Err(ToolError::not_found("no such pin")), &full);

@@ -11,7 +11,7 @@ mod services;
 pub mod subscription;
 pub mod subscriptions;
 
-pub use address::Address;
+pub use address::ResourceAddress;
 
 use crate::registry::{Registry, entry::Entry, pipeline::Pipeline};
 use base::error::ToolError;
@@ -72,7 +72,7 @@ pub const LOG: &str = "raspi://logs/app";
 
 /// Whether this caller may read the resource at `uri`.
 pub fn admits(uri: &str, pipeline: &Pipeline, caller: &Caller) -> bool {
-    Address::parse(uri).is_ok_and(|address| address.resource.admit(pipeline, caller).is_ok())
+    ResourceAddress::parse(uri).is_ok_and(|address| address.resource.admit(pipeline, caller).is_ok())
 }
 
 const fn text(name: &'static str) -> Parameter {

@@ -7,7 +7,7 @@ use super::{
     UpdateTrigger, change,
     pins::{Pins, may_read},
     services::ServiceListeners,
-    subscription::{Due, News},
+    subscription::{Due, SubscriptionEvent},
     subscriptions::{Needs, Subscriptions},
 };
 use crate::{
@@ -71,8 +71,8 @@ async fn deliver(due: Vec<Due>) {
     join_all(due.into_iter().map(|Due { ear, news }| async move {
         let told = async {
             match news {
-                News::Updated(uri) => ear.updated(&uri).await,
-                News::Log(since) => ear.log(since).await,
+                SubscriptionEvent::Updated(uri) => ear.updated(&uri).await,
+                SubscriptionEvent::Log(since) => ear.log(since).await,
             }
         };
         // A client that is too slow has the message in its queue, or has missed it: an update only says "read again".

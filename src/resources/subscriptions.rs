@@ -4,8 +4,8 @@
 //! the ring. [`super::notifier`] takes what is due and delivers it.
 
 use super::{
-    Address, UpdateTrigger,
-    subscription::{Due, Ear, Entry, Wants},
+    ResourceAddress, UpdateTrigger,
+    subscription::{Due, Ear, Subscription, SubscriptionTarget},
 };
 use crate::log::Ring;
 use base::{error::ToolError, os::systemd::ServiceName};
@@ -43,7 +43,7 @@ pub struct Subscriptions {
 
 #[derive(Default)]
 struct Inner {
-    entries: Vec<Entry>,
+    entries: Vec<Subscription>,
     /// A notifier is running.
     notifier: bool,
 }
@@ -81,12 +81,12 @@ impl Subscriptions {
         conversation: u64,
         caller: &Arc<Caller>,
         uri: &str,
-        address: Address,
+        address: ResourceAddress,
         log: &Ring,
         ear: Arc<dyn Ear>,
     ) -> Result<bool, ToolError> {
-        let wants = Wants::Updates { uri: uri.to_owned(), address };
-        self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
+        let wants = SubscriptionTarget::Updates { uri: uri.to_owned(), address };
+        self.enter(Subscription { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
     }
 
     /// Sends log messages at least as severe as `least` (its [`crate::log::rank`]) from now on. One level per
@@ -103,17 +103,17 @@ impl Subscriptions {
         log: &Ring,
         ear: Arc<dyn Ear>,
     ) -> Result<bool, ToolError> {
-        let wants = Wants::Log { least };
-        self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
+        let wants = SubscriptionTarget::Log { least };
+        self.enter(Subscription { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
     }
 
-    fn enter(&self, entry: Entry) -> Result<bool, ToolError> {
+    fn enter(&self, entry: Subscription) -> Result<bool, ToolError> {
         let mut inner = self.lock();
         if let Some(known) = inner.entries.iter_mut().find(|known| known.is_same_as(&entry)) {
             known.wants = entry.wants;
             return Ok(false);
         }
-        let count = |of: &dyn Fn(&Entry) -> bool| inner.entries.iter().filter(|known| of(known)).count();
+        let count = |of: &dyn Fn(&Subscription) -> bool| inner.entries.iter().filter(|known| of(known)).count();
         let here = count(&|known| known.conversation == entry.conversation);
         let own = count(&|known| known.caller.party() == entry.caller.party());
         let weak = count(&|known| !is_admin(&known.caller));
@@ -141,7 +141,7 @@ impl Subscriptions {
     pub fn unsubscribe(&self, conversation: u64, uri: &str) {
         self.retain(|entry| {
             entry.conversation != conversation
-                || !matches!(&entry.wants, Wants::Updates { uri: known, .. } if known == uri)
+                || !matches!(&entry.wants, SubscriptionTarget::Updates { uri: known, .. } if known == uri)
         });
     }
 
@@ -166,7 +166,7 @@ impl Subscriptions {
     /// The notifier found a change of this source.
     pub fn moved(&self, source: UpdateTrigger) {
         for entry in &mut self.lock().entries {
-            entry.due |= matches!(&entry.wants, Wants::Updates { address, .. } if address.resource.source == source);
+            entry.due |= matches!(&entry.wants, SubscriptionTarget::Updates { address, .. } if address.resource.source == source);
         }
     }
 
@@ -175,7 +175,7 @@ impl Subscriptions {
         let mut news = false;
         for entry in &mut self.lock().entries {
             let moved = match &entry.wants {
-                Wants::Updates { address, .. } if address.resource.source == UpdateTrigger::Service => {
+                SubscriptionTarget::Updates { address, .. } if address.resource.source == UpdateTrigger::Service => {
                     service(address).is_some_and(|service| service == name)
                 }
                 _ => false,
@@ -191,7 +191,7 @@ impl Subscriptions {
     pub fn pin_moved(&self, pin: Pin, may: impl Fn(&Caller) -> bool) {
         let mut news = false;
         for entry in &mut self.lock().entries {
-            let moved = matches!(&entry.wants, Wants::Updates { address, .. }
+            let moved = matches!(&entry.wants, SubscriptionTarget::Updates { address, .. }
                 if address.resource.source == UpdateTrigger::Pin && address.pin() == Some(pin))
                 && may(&entry.caller);
             news |= moved && !std::mem::replace(&mut entry.due, true);
@@ -208,8 +208,8 @@ impl Subscriptions {
         let mut needs = Needs::default();
         for entry in &self.lock().entries {
             match &entry.wants {
-                Wants::Log { .. } => needs.log = true,
-                Wants::Updates { address, .. } => match address.resource.source {
+                SubscriptionTarget::Log { .. } => needs.log = true,
+                SubscriptionTarget::Updates { address, .. } => match address.resource.source {
                     UpdateTrigger::Log => needs.log = true,
                     UpdateTrigger::Health => needs.health = true,
                     UpdateTrigger::Capabilities => needs.capabilities = true,
@@ -245,7 +245,7 @@ impl Subscriptions {
         self.lock().entries.iter_mut().filter_map(|entry| entry.take_due(log)).collect()
     }
 
-    fn retain(&self, keep: impl Fn(&Entry) -> bool) {
+    fn retain(&self, keep: impl Fn(&Subscription) -> bool) {
         let mut inner = self.lock();
         let before = inner.entries.len();
         inner.entries.retain(keep);
@@ -263,14 +263,14 @@ impl Subscriptions {
 }
 
 /// The full name of the service at this address. An invalid name cannot be subscribed to.
-fn service(address: &Address) -> Option<String> {
+fn service(address: &ResourceAddress) -> Option<String> {
     Some(ServiceName::parse(address.which()?).ok()?.as_str().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::Since;
+    use crate::log::LinesSince;
     use contract::{access::caller::Transport, meta::Role};
     use futures::future::{BoxFuture, ready};
 
@@ -279,7 +279,7 @@ mod tests {
         fn updated<'a>(&'a self, _uri: &'a str) -> BoxFuture<'a, ()> {
             Box::pin(ready(()))
         }
-        fn log(&self, _lines: Since) -> BoxFuture<'_, ()> {
+        fn log(&self, _lines: LinesSince) -> BoxFuture<'_, ()> {
             Box::pin(ready(()))
         }
     }
@@ -293,7 +293,7 @@ mod tests {
             for n in 0.. {
                 let (uri, number) = (format!("raspi://audit?limit={}", n % 16 + 1), subscriptions.conversation() / 16);
                 let conversation = 1000 * (subscriptions.count() as u64 + 1) + number;
-                let address = Address::parse(&uri).unwrap();
+                let address = ResourceAddress::parse(&uri).unwrap();
                 if let Err(full) = subscriptions.subscribe(conversation, &caller, &uri, address, &log, Arc::new(Deaf)) {
                     return (n, full.details["limit"].clone());
                 }

@@ -4,13 +4,13 @@
 
 use super::{
     batch::Out,
-    envelope::{self, Content, INVALID_REQUEST, Id, Message, RpcError},
+    envelope::{self, FrameContent, INVALID_REQUEST, Id, Message, RpcError},
     mcp::bridge::Bridge,
     outbox::{Outbox, Outgoing, outbox},
     params::{InitializeParams, cancelled_id},
     reply,
-    router::{RequestContext, Route, Server},
-    running::{OpenRequests, Refused},
+    router::{RequestContext, RequestRoute, Server},
+    running::{OpenRequests, RequestRefused},
     session::Session,
     soon,
     ticket::Ticket,
@@ -59,9 +59,9 @@ impl Connection {
     pub async fn accept(&mut self, bytes: &[u8]) {
         self.outbox.room().await;
         match envelope::parse(bytes, self.server.options.max_depth) {
-            Ok(Content::Single(message)) => self.message(message, bytes).await,
-            Ok(Content::Batch(items)) if self.session.batches() => self.batch(&items).await,
-            Ok(Content::Batch(_)) => {
+            Ok(FrameContent::Single(message)) => self.message(message, bytes).await,
+            Ok(FrameContent::Batch(items)) if self.session.batches() => self.batch(&items).await,
+            Ok(FrameContent::Batch(_)) => {
                 let why =
                     "Invalid Request: batches exist in protocol revision 2025-03-26 only; send one message at a time";
                 self.refuse(&RpcError::new(None, INVALID_REQUEST, why)).await;
@@ -184,9 +184,9 @@ impl Connection {
         let client = self.session.client.as_deref();
         let context = RequestContext { caller: &self.caller, client, notifies: true, converses: true };
         match self.server.route(&context, id, method, params) {
-            Route::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
-            Route::Call(ticket) => self.call(*ticket, key).await,
-            Route::Mcp => self.hand_to_mcp(Some(id), bytes).await,
+            RequestRoute::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
+            RequestRoute::Call(ticket) => self.call(*ticket, key).await,
+            RequestRoute::Mcp => self.hand_to_mcp(Some(id), bytes).await,
         }
     }
 
@@ -274,10 +274,10 @@ fn in_use(id: &Id) -> RpcError {
     )
 }
 
-fn not_opened(id: &Id, refused: Refused) -> Vec<u8> {
+fn not_opened(id: &Id, refused: RequestRefused) -> Vec<u8> {
     match refused {
-        Refused::InUse => in_use(id).reply(),
-        Refused::Full => crowded(id),
+        RequestRefused::InUse => in_use(id).reply(),
+        RequestRefused::Full => crowded(id),
     }
 }
 

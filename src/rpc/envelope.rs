@@ -117,7 +117,7 @@ pub enum Message<'a> {
 
 /// The contents of one frame.
 #[derive(Debug)]
-pub enum Content<'a> {
+pub enum FrameContent<'a> {
     Single(Message<'a>),
     /// 2025-03-26 only: each element is a message of its own, valid or not.
     Batch(Vec<&'a RawValue>),
@@ -157,7 +157,7 @@ struct Wire<'a> {
 /// # Errors
 /// -32700 for input that is not JSON (or not UTF-8), -32600 for JSON that is not a JSON-RPC message or is nested deeper
 /// than `max_depth`, -32602 for positional parameters.
-pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Content<'_>, RpcError> {
+pub fn parse(bytes: &[u8], max_depth: usize) -> Result<FrameContent<'_>, RpcError> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(RpcError::new(None, PARSE_ERROR, "Parse error: not valid UTF-8"));
     };
@@ -175,10 +175,10 @@ pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Content<'_>, RpcError> {
                 INVALID_REQUEST,
                 format!("Invalid Request: {n} messages in one batch, at most {BATCH_LIMIT}"),
             )),
-            _ => Ok(Content::Batch(items)),
+            _ => Ok(FrameContent::Batch(items)),
         };
     }
-    single(text, deep.then_some(max_depth)).map(Content::Single)
+    single(text, deep.then_some(max_depth)).map(FrameContent::Single)
 }
 
 /// Parses one element of a batch.
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn good_messages_pass() {
-        let Ok(Content::Single(Message::Request { id, method, params })) =
+        let Ok(FrameContent::Single(Message::Request { id, method, params })) =
             parse(br#" {"jsonrpc":"2.0","id":"a","method":"gpio.read_pin","params":{"pin":4}}"#, 8)
         else {
             panic!("refused")
@@ -309,9 +309,12 @@ mod tests {
         assert_eq!((id.key().as_str(), method.as_str(), params.unwrap().get()), ("a", "gpio.read_pin", r#"{"pin":4}"#));
         assert!(matches!(
             parse(br#"{"jsonrpc":"2.0","method":"n"}"#, 8),
-            Ok(Content::Single(Message::Notification { .. }))
+            Ok(FrameContent::Single(Message::Notification { .. }))
         ));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 8), Ok(Content::Single(Message::Response))));
-        assert!(matches!(parse(br#"[{},1]"#, 8), Ok(Content::Batch(items)) if items.len() == 2));
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 8),
+            Ok(FrameContent::Single(Message::Response))
+        ));
+        assert!(matches!(parse(br#"[{},1]"#, 8), Ok(FrameContent::Batch(items)) if items.len() == 2));
     }
 }

@@ -20,7 +20,7 @@ struct Inner {
 
 /// Why a request cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum RequestRefused {
     /// A request with this id is open.
     InUse,
     /// The limit of open requests is reached.
@@ -45,15 +45,15 @@ impl OpenRequests {
     /// Opens a request if its id is free and fewer than `limit` are open.
     ///
     /// # Errors
-    /// [`Refused`]
-    pub fn open(&self, key: &str, limit: usize) -> Result<Entered, Refused> {
+    /// [`RequestRefused`]
+    pub fn open(&self, key: &str, limit: usize) -> Result<Entered, RequestRefused> {
         {
             let inner = self.lock();
             if inner.open.contains_key(key) {
-                return Err(Refused::InUse);
+                return Err(RequestRefused::InUse);
             }
             if inner.open.len() >= limit {
-                return Err(Refused::Full);
+                return Err(RequestRefused::Full);
             }
         }
         Ok(self.enter(key.to_owned()))

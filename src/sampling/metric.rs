@@ -106,9 +106,9 @@ fn decimal(value: f64) -> Value {
 
 /// A set of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Set(u32);
+pub struct MetricSet(u32);
 
-impl Set {
+impl MetricSet {
     pub const ALL: Self = Self((1 << COUNT) - 1);
     pub const NONE: Self = Self(0);
 

@@ -9,8 +9,8 @@ use super::{
     block::MOST,
     job::Job,
     look::{self, MOVING},
-    metric::{Sample, Set},
-    store::{self, Block},
+    metric::{MetricSet, Sample},
+    store::{self, SampleBlock},
 };
 use base::os::activity::{ActivityReading, Interval};
 use hw::machine::Machine;
@@ -59,8 +59,8 @@ impl Sampling {
         let now = Instant::now();
         let (is_due, wanted, moving) = {
             let state = self.state();
-            let due: Vec<Set> = state.due(now).map(|job| job.kept.metrics).collect();
-            let wanted = due.iter().fold(Set::NONE, |all, metrics| all.and(*metrics));
+            let due: Vec<MetricSet> = state.due(now).map(|job| job.kept.metrics).collect();
+            let wanted = due.iter().fold(MetricSet::NONE, |all, metrics| all.and(*metrics));
             (!due.is_empty(), wanted, wanted.has_any(&MOVING))
         };
         if is_due {
@@ -126,7 +126,7 @@ impl Sampling {
 
     /// Writes the waiting samples to the card. If that fails they wait again, and the fault is kept.
     pub(super) async fn flush_locked(&self) {
-        let taken: Vec<(Block, Vec<Sample>)> = self.state().jobs.iter_mut().filter_map(Job::take_block).collect();
+        let taken: Vec<(SampleBlock, Vec<Sample>)> = self.state().jobs.iter_mut().filter_map(Job::take_block).collect();
         if taken.is_empty() {
             return;
         }

@@ -23,7 +23,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// The socket's path and access rules.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SocketOptions {
     pub path: PathBuf,
     pub max_connections: usize,
     /// Members of this group are admin, like root; all other users may only read.
@@ -32,7 +32,7 @@ pub struct Options {
     pub owners: Owners,
 }
 
-impl Options {
+impl SocketOptions {
     pub fn of(settings: &Settings) -> Self {
         Self {
             path: settings.socket.path.clone(),
@@ -44,17 +44,17 @@ impl Options {
 }
 
 /// A bound socket that removes its file when dropped.
-pub struct Listener {
+pub struct SocketListener {
     listener: UnixListener,
-    options: Options,
+    options: SocketOptions,
 }
 
-impl Listener {
+impl SocketListener {
     /// Binds the socket; replaces one that a dead server left behind.
     ///
     /// # Errors
     /// `AddrInUse` if another server answers there, and those of the file system.
-    pub fn bind(options: Options) -> io::Result<Self> {
+    pub fn bind(options: SocketOptions) -> io::Result<Self> {
         let path = &options.path;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -127,7 +127,7 @@ fn turn_away(stream: &UnixStream, full: PoolFull) {
     let _ = stream.try_write(&line);
 }
 
-impl Drop for Listener {
+impl Drop for SocketListener {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.options.path);
     }
@@ -138,7 +138,7 @@ fn is_dead(path: &Path) -> bool {
     matches!(std::os::unix::net::UnixStream::connect(path), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-fn identify(stream: &UnixStream, options: &Options) -> io::Result<Caller> {
+fn identify(stream: &UnixStream, options: &SocketOptions) -> io::Result<Caller> {
     let peer = stream.peer_cred()?;
     let admin = peer.uid() == 0 || groups::contains(&Root::system(), &options.admin_group, peer.uid(), peer.gid());
     let role = if admin { Role::Admin } else { Role::ReadOnly };

@@ -14,7 +14,7 @@ use base::base64url;
 use base::reload_on_change::ReloadOnChange;
 use contract::access::token::EARLIEST;
 use contract::{config::Jwt, meta::Role};
-use known::{Claims, Known};
+use known::{Claims, VerifiedTokens};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ pub struct Validator {
     role_claim: String,
     skew: Duration,
     keys: ReloadOnChange<Keys>,
-    known: Known,
+    known: VerifiedTokens,
 }
 
 impl Validator {
@@ -115,7 +115,7 @@ impl Validator {
             role_claim: settings.role_claim.clone(),
             skew: Duration::seconds(settings.clock_skew_seconds.into()),
             keys: ReloadOnChange::new(vec![settings.keys_file.clone()], |files| Keys::read(&files[0]))?,
-            known: Known::default(),
+            known: VerifiedTokens::default(),
         })
     }
 
@@ -133,7 +133,7 @@ impl Validator {
         if token.len() > LONGEST {
             return Err(JwtError::Malformed);
         }
-        let (keys, hash) = (self.keys.get(), Known::hash(token));
+        let (keys, hash) = (self.keys.get(), VerifiedTokens::hash(token));
         if let Some(claims) = self.known.find(&hash, &keys) {
             return Ok(claims);
         }

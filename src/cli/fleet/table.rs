@@ -1,7 +1,7 @@
 //! A fleet for people: one line for each device, with details below it.
 
 use crate::{
-    fleet::report::{DeviceReport, Slot},
+    fleet::report::{DeviceReport, SlotReport},
     terminal::printable,
 };
 use std::fmt::Write;
@@ -31,7 +31,7 @@ pub fn drawn(reports: &[DeviceReport]) -> String {
 }
 
 fn row(report: &DeviceReport) -> [String; 7] {
-    let slot = |slot: &Option<Slot>| {
+    let slot = |slot: &Option<SlotReport>| {
         slot.as_ref().map_or_else(
             || "-".into(),
             |slot| {

@@ -1,9 +1,9 @@
 //! Carries messages between a connection and rmcp's service, which sees it as a transport.
 
-use super::{fault::complete, handler::Handler};
+use super::{fault::complete, handler::McpHandler};
 use crate::rpc::{
     batch::Out,
-    envelope::{self, Content, INVALID_PARAMS, INVALID_REQUEST, Id, Message, RpcError},
+    envelope::{self, FrameContent, INVALID_PARAMS, INVALID_REQUEST, Id, Message, RpcError},
     outbox::Outbox,
     reply,
     router::{Server, is_mcp},
@@ -73,7 +73,7 @@ impl Bridge {
         let (to_service, from_client) = mpsc::channel(QUEUE);
         let (pending, stop) = (Pending::default(), CancellationToken::new());
         let pipe = Pipe { from_client, outbox: outbox.clone(), pending: Arc::clone(&pending) };
-        let handler = Handler::on_stream(Arc::clone(server), Arc::clone(caller), running);
+        let handler = McpHandler::on_stream(Arc::clone(server), Arc::clone(caller), running);
         let (token, unanswered, answers) = (stop.clone(), Arc::clone(&pending), outbox.clone());
         base::task::spawn_on(&server.tasks, async move {
             match serve_server_with_ct(handler, pipe, token).await {
@@ -209,7 +209,7 @@ pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, RpcE
 /// As [`typed`].
 pub fn check(bytes: &[u8]) -> Result<(), RpcError> {
     let id = match envelope::parse(bytes, usize::MAX) {
-        Ok(Content::Single(Message::Request { id, .. })) => Some(id),
+        Ok(FrameContent::Single(Message::Request { id, .. })) => Some(id),
         _ => None,
     };
     typed(id.as_ref(), bytes).map(drop)

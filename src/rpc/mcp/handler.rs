@@ -4,7 +4,7 @@ use super::{
     call::{self, With, is_modern},
     conversation::Conversation,
     fault,
-    provider::{self, Asked},
+    provider::{self, McpRequest},
 };
 use crate::{
     registry::listing::descriptor,
@@ -36,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 
 /// One per conversation.
 #[derive(Clone)]
-pub struct Handler {
+pub struct McpHandler {
     server: Arc<Server>,
     /// Set on a stream; over HTTP each request brings its own caller.
     caller: Option<Arc<Caller>>,
@@ -52,7 +52,7 @@ system.get_basic_info and system.get_health_snapshot. tools.search finds tools a
 until the owner enables them; risky ones wait for a person's approval, which only the owner can give, outside this \
 conversation. Errors carry a hint: follow it.";
 
-impl Handler {
+impl McpHandler {
     /// For HTTP: each request carries its caller.
     pub fn new(server: Arc<Server>) -> Self {
         let conversation = Arc::new(Conversation::new(&server.subscriptions));
@@ -76,8 +76,8 @@ impl Handler {
         self.running.token(&context.id.to_string()).or_else(brought).unwrap_or_default()
     }
 
-    fn asked(&self, context: RequestContext<RoleServer>) -> Result<Asked, ErrorData> {
-        Ok(Asked {
+    fn asked(&self, context: RequestContext<RoleServer>) -> Result<McpRequest, ErrorData> {
+        Ok(McpRequest {
             server: Arc::clone(&self.server),
             caller: self.caller(&context)?,
             conversation: Arc::clone(&self.conversation),
@@ -131,7 +131,7 @@ fn brought<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Op
 
 // Logging and resources/subscribe are deprecated since 2026-07-28, but part of every earlier revision.
 #[expect(deprecated)]
-impl ServerHandler for Handler {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::default();
         info.capabilities = self.server.provider.capabilities();

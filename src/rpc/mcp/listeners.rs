@@ -1,6 +1,6 @@
 //! Notifies clients that listen for changes.
 
-use crate::registry::context::Change;
+use crate::registry::context::ListChange;
 use base::error::ToolError;
 use contract::access::{
     caller::Caller,
@@ -71,7 +71,7 @@ impl Listeners {
     }
 
     /// Sends a change to all listeners.
-    pub async fn announce(&self, change: Change) {
+    pub async fn announce(&self, change: ListChange) {
         let listening: Vec<_> = lock(&self.listening).values().cloned().collect();
         let initialized: Vec<_> = lock(&self.initialized).clone();
         let subscriptions = listening.iter().map(|sink| async {
@@ -103,10 +103,10 @@ impl Drop for Seat<'_> {
     }
 }
 
-fn notification(change: Change) -> ServerNotification {
+fn notification(change: ListChange) -> ServerNotification {
     match change {
-        Change::Tools => ServerNotification::ToolListChangedNotification(Default::default()),
-        Change::Prompts => ServerNotification::PromptListChangedNotification(Default::default()),
+        ListChange::Tools => ServerNotification::ToolListChangedNotification(Default::default()),
+        ListChange::Prompts => ServerNotification::PromptListChangedNotification(Default::default()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     image,
-    taking::{self, Asked, LONGEST_NAME, Taken},
+    taking::{self, LONGEST_NAME, PictureInfo, PictureRequest},
 };
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -63,7 +63,7 @@ pub struct Out {
     #[schemars(default)]
     image_data: String,
     #[serde(flatten)]
-    taken: Taken,
+    taken: PictureInfo,
     #[serde(skip)]
     image_format: PictureFormat,
 }
@@ -96,7 +96,7 @@ impl Tool for Capture {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let asked = Asked {
+        let asked = PictureRequest {
             tool: NAME,
             camera: args.camera,
             size: Size::new(args.width, args.height),

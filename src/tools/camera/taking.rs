@@ -16,7 +16,7 @@ pub const LIMIT: Duration = Duration::from_secs(25);
 
 /// How a picture came about.
 #[derive(Serialize, JsonSchema)]
-pub struct Taken {
+pub struct PictureInfo {
     /// Camera it was taken with.
     camera: String,
     /// As it was taken, which may be another than was asked for.
@@ -38,15 +38,15 @@ pub struct Taken {
 }
 
 /// A picture with its metadata.
-pub struct Picture {
+pub struct TakenPicture {
     pub bytes: Vec<u8>,
     pub format: PictureFormat,
     pub at: OffsetDateTime,
-    pub taken: Taken,
+    pub taken: PictureInfo,
 }
 
 /// The requested picture.
-pub struct Asked {
+pub struct PictureRequest {
     pub tool: &'static str,
     pub camera: Option<String>,
     pub size: Size,
@@ -85,7 +85,7 @@ fn not_allowed(camera: &str) -> ToolError {
 ///
 /// # Errors
 /// See [`fault::told`]; `capability_missing` without a camera.
-pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
+pub async fn take(cx: &Context, asked: PictureRequest) -> Result<TakenPicture, ToolError> {
     let (services, begun) = (&cx.services, Instant::now());
     let limit = fault::within(cx);
     let camera = match choose(cx, asked.tool, asked.camera.as_deref(), limit).await {
@@ -108,7 +108,7 @@ pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
         cx.notes.simulated();
     }
     let at = OffsetDateTime::now_utc();
-    let taken = Taken {
+    let taken = PictureInfo {
         camera: camera.id,
         width: picture.size.width,
         height: picture.size.height,
@@ -120,7 +120,7 @@ pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
         warmup_frames: warmup,
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    Ok(Picture { bytes: picture.bytes, format: picture.format, at, taken })
+    Ok(TakenPicture { bytes: picture.bytes, format: picture.format, at, taken })
 }
 
 /// The named camera, or the first allowed one.

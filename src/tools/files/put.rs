@@ -3,7 +3,7 @@
 use super::{
     content::{etag, tag},
     mtime,
-    place::Place,
+    place::RootedPath,
     read::kind_words,
     size, whole,
 };
@@ -67,15 +67,21 @@ pub struct Before {
 ///
 /// # Errors
 /// `conflict` if the existing file does not meet the caller's conditions; `failed_precondition` if it is not a regular
-/// file; those of [`Place::fault`]. Then nothing has changed, except that folders on the way may have been created.
-pub fn put(place: &Place, bytes: &[u8], how: &How, stop: &StopSignal) -> Result<Put, ToolError> {
+/// file; those of [`RootedPath::fault`]. Then nothing has changed, except that folders on the way may have been created.
+pub fn put(place: &RootedPath, bytes: &[u8], how: &How, stop: &StopSignal) -> Result<Put, ToolError> {
     let mut changed = false;
     put_noting(place, bytes, how, stop, &mut changed)
         .map_err(|error| if changed { error.with("changed", true) } else { error })
 }
 
 /// As [`put`]; `changed` reports whether anything was changed, also after an error.
-fn put_noting(place: &Place, bytes: &[u8], how: &How, stop: &StopSignal, changed: &mut bool) -> Result<Put, ToolError> {
+fn put_noting(
+    place: &RootedPath,
+    bytes: &[u8],
+    how: &How,
+    stop: &StopSignal,
+    changed: &mut bool,
+) -> Result<Put, ToolError> {
     whole::fits(place, bytes.len() as u64)?;
     let fault = |fault| place.fault(fault);
     let (Some(name), parent) = (place.relative.file_name(), place.relative.parent().unwrap_or(Path::new(""))) else {
@@ -117,7 +123,7 @@ fn put_noting(place: &Place, bytes: &[u8], how: &How, stop: &StopSignal, changed
 
 /// The target folder, and those that were created (in a dry run: would be; there is then no folder yet).
 fn folder(
-    place: &Place,
+    place: &RootedPath,
     root: &Beneath,
     parent: &Path,
     how: &How,
@@ -189,7 +195,7 @@ fn widen(folder: &Beneath) -> Result<(), Errno> {
 
 /// The existing file, after checking that it may be written.
 fn before(
-    place: &Place,
+    place: &RootedPath,
     folder: &Beneath,
     name: &OsStr,
     how: &How,
@@ -240,7 +246,7 @@ fn changed_meanwhile(shown: &str) -> ToolError {
 
 /// Creates the file, or replaces the old one atomically.
 fn replace(
-    place: &Place,
+    place: &RootedPath,
     folder: &Beneath,
     name: &OsStr,
     bytes: &[u8],
@@ -264,7 +270,7 @@ fn replace(
     let shown = place.shown();
     let mut same = |at: &OsStr| -> Result<bool, Errno> {
         let (OpenedFile::File(file), about) = folder.regular_here(at)? else { return Ok(false) };
-        let tag = whole::read(place, &file, size(&about), 0, 0, &StopSignal::of("files")).map(whole::Whole::etag);
+        let tag = whole::read(place, &file, size(&about), 0, 0, &StopSignal::of("files")).map(whole::WholeFile::etag);
         Ok(tag.is_ok_and(|tag| how.etag.as_ref() == Some(&tag)))
     };
     let over = match (&put.before, &how.etag) {
@@ -281,7 +287,7 @@ fn replace(
 
 /// Appends to the existing file; a partial write is undone.
 fn append(
-    place: &Place,
+    place: &RootedPath,
     (folder, name): (&Beneath, &OsStr),
     bytes: &[u8],
     how: &How,

@@ -4,9 +4,9 @@ use super::{
     bounded_or_null,
     content::{Encoding, to_base64, to_text},
     mtime,
-    place::{LONGEST_PATH, Place, Want},
+    place::{FileAccess, LONGEST_PATH, RootedPath},
     size,
-    whole::{self, Whole},
+    whole::{self, WholeFile},
 };
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -139,11 +139,11 @@ impl Tool for Read {
 }
 
 impl Args {
-    fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        Place::of(cx, &self.path, self.root.as_deref(), Want::Read)
+    fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
+        RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::Read)
     }
 
-    fn read(self, place: &Place, file: &File, about: &Stat, stop: &StopSignal) -> Result<Out, ToolError> {
+    fn read(self, place: &RootedPath, file: &File, about: &Stat, stop: &StopSignal) -> Result<Out, ToolError> {
         let from = u64::from(self.offset);
         let unless_told = if self.length.is_some() { LARGEST } else { DEFAULT_MAX };
         let bound = self.max_bytes.map_or(unless_told, |most| u64::from(most.get())).min(LARGEST);
@@ -188,7 +188,7 @@ impl Args {
     }
 
     /// The answer without content.
-    fn empty(&self, place: &Place, about: &Stat, whole: Whole) -> Out {
+    fn empty(&self, place: &RootedPath, about: &Stat, whole: WholeFile) -> Out {
         let size = whole.size;
         let etag = whole.etag();
         Out {
@@ -210,7 +210,7 @@ impl Args {
 }
 
 /// The error for something without readable content.
-fn no_file(place: &Place, kind: FileType) -> ToolError {
+fn no_file(place: &RootedPath, kind: FileType) -> ToolError {
     let shown = place.shown();
     let error = match kind {
         FileType::Directory => {

@@ -1,10 +1,10 @@
 //! Removes files: everything is checked first, then removed name by name, each relative to an open folder.
 
 use super::{
-    place::Place,
+    place::RootedPath,
     read::kind_words,
     size,
-    walk::{DEEPEST, Step, walk},
+    walk::{DEEPEST, WalkStep, walk},
     whole,
 };
 use base::{
@@ -51,9 +51,9 @@ pub struct Removed {
 /// Removes what is at `place`.
 ///
 /// # Errors
-/// `failed_precondition` for a folder without `recursive`; `conflict` if the tag differs; those of [`Place::fault`].
+/// `failed_precondition` for a folder without `recursive`; `conflict` if the tag differs; those of [`RootedPath::fault`].
 pub fn remove(
-    place: &Place,
+    place: &RootedPath,
     recursive: bool,
     etag: Option<&str>,
     dry_run: bool,
@@ -118,7 +118,7 @@ fn bytes(about: &Stat) -> u64 {
 
 /// # Errors
 /// `conflict` if the file has another tag.
-fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
+fn is_same(place: &RootedPath, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
     let shown = place.shown();
     let conflict = |etag: Option<String>| {
         let error = ToolError::new(ErrorCode::Conflict, format!("{shown} is not what you have read"))
@@ -134,7 +134,7 @@ fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Resul
 }
 
 /// Renames the file to a hidden name, where nobody can replace it, checks its tag again, and removes it.
-fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
+fn unlink_same(place: &RootedPath, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
     let aside = OsString::from(hidden().map_err(fault)?);
     renameat_with(folder, name, folder, &aside, RenameFlags::NOREPLACE).map_err(fault)?;
@@ -149,11 +149,11 @@ fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> R
 }
 
 /// Counts the contents of a folder, after checking that all of it can be reached.
-fn counted(place: &Place, folder: &Beneath, stop: &StopSignal) -> Result<Gone, ToolError> {
+fn counted(place: &RootedPath, folder: &Beneath, stop: &StopSignal) -> Result<Gone, ToolError> {
     let (mut gone, shown) = (Gone::default(), place.shown());
-    let mut visit = |step: Step<'_>| {
+    let mut visit = |step: WalkStep<'_>| {
         let (folder, name, kind) = match step {
-            Step::Closed { path, fault } => {
+            WalkStep::Closed { path, fault } => {
                 let path = String::from_utf8_lossy(path);
                 let error = match fault {
                     Errno::XDEV => ToolError::precondition(format!("something is mounted at {shown}/{path}"))
@@ -164,7 +164,7 @@ fn counted(place: &Place, folder: &Beneath, stop: &StopSignal) -> Result<Gone, T
                 };
                 return Err(error.with("resource", format!("{shown}/{path}")));
             }
-            Step::Entry { folder, name, kind, .. } => (folder, name, kind),
+            WalkStep::Entry { folder, name, kind, .. } => (folder, name, kind),
         };
         if kind == FileType::Directory {
             gone.directories += 1;
@@ -187,7 +187,13 @@ fn counted(place: &Place, folder: &Beneath, stop: &StopSignal) -> Result<Gone, T
 }
 
 /// Empties a folder. Links are removed and never followed: each folder is opened by name from its parent.
-fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop: &StopSignal) -> Result<(), ToolError> {
+fn emptied(
+    place: &RootedPath,
+    folder: &Beneath,
+    gone: &mut Gone,
+    depth: usize,
+    stop: &StopSignal,
+) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
     // It was checked before, so others are moving folders into it.
     if depth > DEEPEST {
@@ -222,7 +228,13 @@ fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop:
 }
 
 /// Removes an emptied folder; entries added meanwhile are removed too, for a few passes.
-fn folder_gone(place: &Place, folder: &Beneath, name: &OsStr, gone: &mut Gone, depth: usize) -> Result<(), ToolError> {
+fn folder_gone(
+    place: &RootedPath,
+    folder: &Beneath,
+    name: &OsStr,
+    gone: &mut Gone,
+    depth: usize,
+) -> Result<(), ToolError> {
     for _ in 0..PASSES {
         match unlinkat(folder, name, AtFlags::REMOVEDIR) {
             Ok(()) => {

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Mode {
+pub enum PinMode {
     Input,
     Output,
     /// Something else than GPIO; `function` says what.
@@ -44,7 +44,7 @@ pub struct PinInfo {
     /// The contact of the 40-pin header.
     #[schemars(range(min = 1, max = 40))]
     pub header: u8,
-    pub mode: Mode,
+    pub mode: PinMode,
     /// What is on it; null where only its holder could tell.
     pub value: Option<Level>,
     /// Whether tools may use it.
@@ -111,10 +111,10 @@ impl PinInfo {
         let PinStatus { look, value, lease } = lines.show(pin, owner).map_err(|fault| broken(Some(pin), fault))?;
         let pull = lease.as_ref().and_then(|lease| lease.pull);
         let (mode, function) = match look.function {
-            Function::Input => (Mode::Input, None),
-            Function::Output => (Mode::Output, None),
-            Function::Alt(function) => (Mode::Alt, Some(function)),
-            Function::Unknown => (Mode::Unknown, None),
+            Function::Input => (PinMode::Input, None),
+            Function::Output => (PinMode::Output, None),
+            Function::Alt(function) => (PinMode::Alt, Some(function)),
+            Function::Unknown => (PinMode::Unknown, None),
         };
         Ok(Self {
             pin: pin.bcm(),

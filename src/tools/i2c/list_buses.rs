@@ -1,6 +1,6 @@
 //! `i2c.list_buses`: the buses of this machine (docs/contract/i2c.md).
 
-use super::{TOOLS, granted, mark, scan_bus::InUse};
+use super::{TOOLS, granted, mark, scan_bus::DeviceInUse};
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
@@ -48,7 +48,7 @@ struct BusOut {
     readable: Vec<String>,
     writable: Vec<String>,
     /// Devices that drivers of the kernel have.
-    in_use: Vec<InUse>,
+    in_use: Vec<DeviceInUse>,
 }
 
 /// Pins by their BCM numbers.
@@ -87,7 +87,7 @@ fn entry(cx: &Context, bus: I2cAdapter, profile: Option<&BoardProfile>) -> BusOu
         allowed: some || !allowed.readable.is_empty(),
         readable: allowed.readable.ranges(),
         writable: allowed.writable.ranges(),
-        in_use: i2c.port().holders(number).into_iter().map(InUse::from).collect(),
+        in_use: i2c.port().holders(number).into_iter().map(DeviceInUse::from).collect(),
     }
 }
 

@@ -10,17 +10,17 @@ mod scan_bus;
 mod transfer;
 mod write;
 
-use crate::registry::{context::Context, row::Row};
+use crate::registry::{context::Context, row::ToolRow};
 use base::error::ToolError;
 use contract::values::I2cAddress;
 use hw::i2c::{Addresses, I2cAccessKind};
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<list_buses::ListBuses>(),
-    Row::of::<scan_bus::ScanBus>(),
-    Row::of::<read::Read>(),
-    Row::of::<write::Write>(),
-    Row::of::<transfer::Transfer>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<list_buses::ListBuses>(),
+    ToolRow::of::<scan_bus::ScanBus>(),
+    ToolRow::of::<read::Read>(),
+    ToolRow::of::<write::Write>(),
+    ToolRow::of::<transfer::Transfer>(),
 ];
 
 /// The devices of `bus` that grants open to this tool and caller.

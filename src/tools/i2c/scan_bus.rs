@@ -25,7 +25,7 @@ pub struct Out {
     #[schemars(inner(range(min = 0, max = 127)))]
     addresses: Vec<u8>,
     /// Those that drivers of the kernel have: they were not asked.
-    in_use: Vec<InUse>,
+    in_use: Vec<DeviceInUse>,
     /// Ranges like "0x50-0x57" that were not asked, and why.
     skipped: Vec<Skipped>,
     /// Addresses where the adapter said something else than yes or no.
@@ -39,7 +39,7 @@ pub struct Out {
 /// A device that a driver has.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(super) struct InUse {
+pub(super) struct DeviceInUse {
     #[schemars(range(min = 0, max = 127))]
     address: u8,
     /// e.g. "rtc-ds1307"
@@ -50,7 +50,7 @@ pub(super) struct InUse {
     device: Option<String>,
 }
 
-impl From<BoundDevice> for InUse {
+impl From<BoundDevice> for DeviceInUse {
     fn from(holder: BoundDevice) -> Self {
         Self { address: holder.address, driver: holder.driver, device: holder.device }
     }
@@ -130,7 +130,7 @@ impl Tool for ScanBus {
             }),
             bus: args.bus,
             addresses: scan.found.iter().map(I2cAddress::number).collect(),
-            in_use: scan.held.into_iter().map(InUse::from).collect(),
+            in_use: scan.held.into_iter().map(DeviceInUse::from).collect(),
             skipped: skipped
                 .into_iter()
                 .filter(|(_, addresses)| !addresses.is_empty())

@@ -22,7 +22,7 @@ pub enum LogSource {
 
 /// One line.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Shown {
+pub struct LogEntry {
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ pub struct Shown {
     cut: bool,
 }
 
-impl Shown {
+impl LogEntry {
     /// As one line, in journalctl's format.
     pub fn line(&self) -> String {
         let who = self.identifier.as_deref().or(self.unit.as_deref()).unwrap_or("-");
@@ -80,21 +80,21 @@ fn safe(message: &str) -> (String, bool) {
 }
 
 /// Lines up to a limit.
-pub struct Page {
-    entries: Vec<Shown>,
+pub struct JournalPage {
+    entries: Vec<LogEntry>,
     limit: usize,
     bytes: usize,
     last: Option<String>,
 }
 
-impl Page {
+impl JournalPage {
     pub fn of(limit: usize) -> Self {
         Self { entries: Vec::new(), limit, bytes: 0, last: None }
     }
 
-    pub fn add(&mut self, mut line: JournalLine) -> &Shown {
+    pub fn add(&mut self, mut line: JournalLine) -> &LogEntry {
         self.last = Some(std::mem::take(&mut line.cursor));
-        let shown = Shown::of(line);
+        let shown = LogEntry::of(line);
         self.bytes += shown.message.len();
         self.entries.push(shown);
         &self.entries[self.entries.len() - 1]
@@ -117,14 +117,14 @@ impl Page {
     pub fn last_cursor(&self) -> Option<String> {
         self.last.clone()
     }
-    pub fn into_entries(self) -> Vec<Shown> {
+    pub fn into_entries(self) -> Vec<LogEntry> {
         self.entries
     }
 }
 
 /// The server's own log in the form of journal entries.
 pub mod own_log {
-    use super::{Priority, Shown};
+    use super::{LogEntry, Priority};
     use crate::log::LogLine;
 
     pub fn priority(line: &LogLine) -> Priority {
@@ -136,8 +136,8 @@ pub mod own_log {
         }
     }
 
-    pub fn shown(line: LogLine) -> Shown {
-        Shown {
+    pub fn shown(line: LogLine) -> LogEntry {
+        LogEntry {
             priority: Some(priority(&line)),
             timestamp: line.timestamp,
             unit: Some("raspi-mcp.service".into()),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// One sample of one job.
-pub struct Shown {
+pub struct JobSample {
     pub job_id: String,
     pub sample: Sample,
 }
@@ -16,7 +16,7 @@ pub struct Shown {
 /// A sample's metrics alone.
 pub struct Readings(pub Sample);
 
-impl Serialize for Shown {
+impl Serialize for JobSample {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("job_id", &self.job_id)?;
@@ -43,7 +43,7 @@ fn metrics<M: SerializeMap>(map: &mut M, sample: &Sample) -> Result<(), M::Error
     Ok(())
 }
 
-impl JsonSchema for Shown {
+impl JsonSchema for JobSample {
     fn inline_schema() -> bool {
         true
     }

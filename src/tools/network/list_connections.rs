@@ -4,7 +4,7 @@ use crate::{
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
     },
 };
 use base::{
@@ -26,7 +26,7 @@ pub struct Args {
     #[serde(default)]
     active_only: bool,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }

@@ -11,14 +11,14 @@ use base::{
 };
 use hw::machine::unreadable;
 
-pub struct Measured {
+pub struct ProcessMeasurement {
     pub scale: Scale,
     pub proc: Proc,
     pub stats: Vec<Stat>,
     pub since: EarlierReading,
 }
 
-impl Measured {
+impl ProcessMeasurement {
     /// Reads all processes. With `sample`, and if no call within the last minute has left a reading, it reads twice,
     /// [`SHORTEST`] apart; `since` is then never "since they started". `tool` is the calling tool.
     ///

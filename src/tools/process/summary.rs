@@ -27,7 +27,7 @@ pub struct ProcessSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub cwd: Option<String>,
-    pub status: Status,
+    pub status: ProcessState,
     pub username: String,
     /// Seconds since 1970.
     pub create_time: f64,
@@ -48,7 +48,7 @@ pub struct ProcessSummary {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Status {
+pub enum ProcessState {
     Running,
     Sleeping,
     DiskSleep,
@@ -57,7 +57,7 @@ pub enum Status {
     Idle,
 }
 
-impl Status {
+impl ProcessState {
     /// Converts the state letter of proc_pid_stat(5).
     pub fn of(state: char) -> Self {
         match state {
@@ -126,7 +126,7 @@ impl Scale {
             cmdline: environment::arguments(cmdline),
             exe,
             cwd,
-            status: Status::of(stat.state),
+            status: ProcessState::of(stat.state),
             username: self.user(proc.owner(pid)?).into_owned(),
             create_time: self.create_time(stat),
             cpu_percent: rounded(since.percent(stat), 1),

@@ -6,7 +6,7 @@ use crate::{
     services::Services,
     tools::{
         empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
     },
 };
 use base::{
@@ -44,7 +44,7 @@ pub struct Args {
     #[serde(default)]
     detail: bool,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }

@@ -1,6 +1,6 @@
 //! `system.get_capabilities`: what this machine has and which tools can use it (docs/contract/system.md).
 
-use super::modules::{self, Found};
+use super::modules::{self, ProbeResult};
 use crate::{
     registry::{context::Context, tool::Tool},
     services::Services,
@@ -110,9 +110,9 @@ fn board(board: &Board) -> BoardOut {
 }
 
 /// Whether the agent answers.
-async fn agent(services: &Services) -> Result<Found, String> {
+async fn agent(services: &Services) -> Result<ProbeResult, String> {
     match services.agent.get::<GetStatus>().await {
-        Ok(_) => Ok(Found { devices: vec![services.settings.places.agent_socket.display().to_string()] }),
+        Ok(_) => Ok(ProbeResult { devices: vec![services.settings.places.agent_socket.display().to_string()] }),
         Err(error) => Err(error.message),
     }
 }
@@ -132,7 +132,7 @@ async fn read(cx: &Context) -> Capabilities {
     let tools = cx.registry.tools();
     let metas = || tools.newest().map(|entry| entry.meta());
     let on = |meta: &Declaration<'_>| services.policy.held().admit(meta, &cx.caller).is_ok();
-    let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Declaration<'_>) -> bool| {
+    let module = |found: Result<ProbeResult, String>, whose: &str, uses: &dyn Fn(&Declaration<'_>) -> bool| {
         let mut users = metas().filter(|meta| uses(meta)).peekable();
         let (exist, enabled) = (users.peek().is_some(), users.any(|meta| on(&meta)));
         match found {

@@ -1,9 +1,9 @@
 //! `system.get_detailed_network_info`: interfaces and, optionally, routes and sockets (docs/contract/system.md).
 
-use super::interfaces::{Interface, Network};
+use super::interfaces::{InterfaceInfo, NetworkInfo};
 use crate::{
     registry::{context::Context, tool::Tool},
-    tools::page::{Limit, Offset, Pagination},
+    tools::page::{Offset, PageLimit, Pagination},
 };
 use base::{
     clock,
@@ -39,7 +39,7 @@ pub struct Args {
     #[schemars(extend("default" = []))]
     connection_state_filter: Vec<StateFilter>,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }
@@ -69,7 +69,7 @@ pub struct Out {
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,
     /// At most 128, by name.
-    interfaces: Vec<Interface>,
+    interfaces: Vec<InterfaceInfo>,
     /// At most 1000, IPv4 before IPv6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<RouteEntry>")]
@@ -158,7 +158,7 @@ impl Tool for GetDetailedNetworkInfo {
         }
         let given = [
             ("connection_state_filter", !args.connection_state_filter.is_empty()),
-            ("limit", args.limit != Limit::default()),
+            ("limit", args.limit != PageLimit::default()),
             ("offset", args.offset != Offset::default()),
         ];
         match given.into_iter().find(|(_, given)| *given) {
@@ -169,7 +169,7 @@ impl Tool for GetDetailedNetworkInfo {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let network = Network::read(&cx.services).await?;
+        let network = NetworkInfo::read(&cx.services).await?;
         let left_out = network.routes.len().saturating_sub(ROUTES);
         let omitted = network.omitted + if args.include_routing_table { left_out } else { 0 };
         let routing_table =

@@ -15,7 +15,7 @@ const MOST_ENTRIES: usize = 32;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, inline)]
-pub struct Network {
+pub struct NetworkRates {
     /// By interface name; the loopback and what has never carried anything are left out.
     interfaces: BTreeMap<String, InterfaceRates>,
     total_bandwidth_mbps: Bandwidth,
@@ -86,7 +86,7 @@ struct DiskTotal {
 }
 
 /// Traffic of every interface present in both readings. `None` if the counters could not be read both times.
-pub fn network(interval: &Interval, root: &Root) -> Option<Network> {
+pub fn network(interval: &Interval, root: &Root) -> Option<NetworkRates> {
     let before = interval.earlier.network.as_ref().ok()?;
     let now = interval.now.network.as_ref().ok()?;
     let pairs: Vec<_> =
@@ -98,7 +98,7 @@ pub fn network(interval: &Interval, root: &Root) -> Option<Network> {
     let shown = pairs.iter().filter(used).take(MOST_ENTRIES);
     let interfaces =
         shown.map(|(before, now)| (now.name.clone(), InterfaceRates::between(interval, before, now, root))).collect();
-    Some(Network { interfaces, total_bandwidth_mbps })
+    Some(NetworkRates { interfaces, total_bandwidth_mbps })
 }
 
 impl InterfaceRates {

@@ -1,7 +1,7 @@
 //! History in a health snapshot: throttling, wear of the card, reason of the last reset.
 
 use super::rates::rounded;
-use crate::sampling::power::{Seen, Story};
+use crate::sampling::power::{FlagHistory, Story};
 use base::{
     clock::Stamp,
     os::{
@@ -55,7 +55,7 @@ struct Past {
 
 impl From<Story> for ThrottlingHistory {
     fn from(story: Story) -> Self {
-        let past = |seen: Seen| {
+        let past = |seen: FlagHistory| {
             Some(Past { times: seen.times, first_seen: Stamp(seen.first_ms?), last_seen: Stamp(seen.last_ms?) })
         };
         Self {

@@ -27,7 +27,7 @@ pub struct Authenticator {
 
 /// An authenticated caller.
 #[derive(Debug)]
-pub struct Known {
+pub struct AuthenticatedCaller {
     pub caller: Caller,
     /// When the credential expires; the connection is closed then.
     pub until: Option<OffsetDateTime>,
@@ -35,7 +35,7 @@ pub struct Known {
 
 /// Why a caller is not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub enum AuthenticationError {
     /// No Authorization header where one is required.
     Missing,
     /// Several Authorization headers, or not of the form `Bearer TOKEN`.
@@ -44,7 +44,7 @@ pub enum Unknown {
     Jwt(jwt::JwtError),
 }
 
-impl Unknown {
+impl AuthenticationError {
     /// A name for the audit.
     pub const fn reason(self) -> &'static str {
         match self {
@@ -108,17 +108,22 @@ impl Authenticator {
     /// # Errors
     /// Why the caller is not authenticated. An invalid token is an error even where none is required: treating the
     /// caller as anonymous would hide the mistake.
-    pub fn identify(&self, headers: &HeaderMap, tokens: &Tokens, owner: &[TokenSetting]) -> Result<Known, Unknown> {
+    pub fn identify(
+        &self,
+        headers: &HeaderMap,
+        tokens: &Tokens,
+        owner: &[TokenSetting],
+    ) -> Result<AuthenticatedCaller, AuthenticationError> {
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = shown.next() else {
-            let role = self.anonymous.ok_or(Unknown::Missing)?;
-            return Ok(Known { caller: Caller::anonymous(role), until: None });
+            let role = self.anonymous.ok_or(AuthenticationError::Missing)?;
+            return Ok(AuthenticatedCaller { caller: Caller::anonymous(role), until: None });
         };
         let presented = value.to_str().ok().and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
-        let presented = presented.filter(|_| shown.next().is_none()).ok_or(Unknown::Scheme)?;
+        let presented = presented.filter(|_| shown.next().is_none()).ok_or(AuthenticationError::Scheme)?;
         let now = OffsetDateTime::now_utc();
         let judged = match tokens.judge(presented, now) {
             Err(token::TokenError::Unknown) => token::judge(owner, presented, now).map(|token| (token.clone(), None)),
@@ -128,16 +133,16 @@ impl Authenticator {
             (Ok((token, pass)), _) => {
                 let caller =
                     Caller::new(principal(&token), token.role, Transport::Http).of_owner(token.owner.as_deref());
-                Ok(Known { caller: Caller { pass, ..caller }, until: token.expires })
+                Ok(AuthenticatedCaller { caller: Caller { pass, ..caller }, until: token.expires })
             }
             (Err(token::TokenError::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
-                let bearer = jwt.judge(presented, now).map_err(Unknown::Jwt)?;
+                let bearer = jwt.judge(presented, now).map_err(AuthenticationError::Jwt)?;
                 let principal = format!("jwt:{}", bearer.subject);
                 let owner = self.owners.of(&principal).map(str::to_owned);
                 let caller = Caller::new(principal, bearer.role, Transport::Http).of_owner(owner.as_deref());
-                Ok(Known { caller, until: Some(bearer.until) })
+                Ok(AuthenticatedCaller { caller, until: Some(bearer.until) })
             }
-            (Err(fault), _) => Err(Unknown::Token(fault)),
+            (Err(fault), _) => Err(AuthenticationError::Token(fault)),
         }
     }
 }

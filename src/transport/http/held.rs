@@ -10,18 +10,18 @@ use std::{
 };
 
 /// A body, and a value that is dropped at its end.
-pub struct Held {
+pub struct HeldBody {
     body: Body,
     _in_use: ConnectionUse,
 }
 
-impl Held {
+impl HeldBody {
     pub fn new(body: Body, in_use: ConnectionUse) -> Self {
         Self { body, _in_use: in_use }
     }
 }
 
-impl HttpBody for Held {
+impl HttpBody for HeldBody {
     type Data = Bytes;
     type Error = axum::Error;
 

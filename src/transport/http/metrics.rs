@@ -6,8 +6,8 @@
 use super::App;
 use crate::{
     metrics::{
-        Refused,
-        text::{CONTENT_TYPE, MetricType, Text},
+        RefusalReason,
+        text::{CONTENT_TYPE, MetricType, MetricsText},
     },
     registry::listing::TOOLING_VERSION,
     services::Services,
@@ -23,7 +23,7 @@ use hw::temperature;
 /// The page.
 pub async fn page(app: &App) -> Response<Body> {
     let services = &app.server.pipeline.services;
-    let mut text = Text::default();
+    let mut text = MetricsText::default();
     calls(app, &mut text);
     http(app, &mut text);
     audit(services, &mut text);
@@ -32,7 +32,7 @@ pub async fn page(app: &App) -> Response<Body> {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE))], text.done()).into_response()
 }
 
-fn calls(app: &App, text: &mut Text) {
+fn calls(app: &App, text: &mut MetricsText) {
     let counted: Vec<_> = app.server.metrics.called_tools().collect();
     text.family("raspi_mcp_calls_total", MetricType::Counter, "Tool calls that ended, by tool and outcome.");
     for tool in &counted {
@@ -62,7 +62,7 @@ fn calls(app: &App, text: &mut Text) {
     text.single("raspi_mcp_streams_running", MetricType::Gauge, "Approvals, long waits and streams.", load.streams);
 }
 
-fn http(app: &App, text: &mut Text) {
+fn http(app: &App, text: &mut MetricsText) {
     let sessions = app.mcp.sessions.count();
     text.single("raspi_mcp_http_sessions", MetricType::Gauge, "Open MCP sessions over HTTP.", sessions);
     let subscriptions = app.server.subscriptions.count();
@@ -74,13 +74,13 @@ fn http(app: &App, text: &mut Text) {
     );
     let help = "HTTP requests turned away before there was a call, by reason.";
     text.family("raspi_mcp_http_refused_total", MetricType::Counter, help);
-    for reason in Refused::ALL {
+    for reason in RefusalReason::ALL {
         let count = app.server.metrics.refusals(reason);
         text.sample("raspi_mcp_http_refused_total", &[("reason", reason.name())], count);
     }
 }
 
-fn audit(services: &Services, text: &mut Text) {
+fn audit(services: &Services, text: &mut MetricsText) {
     let backlog = services.audit.backlog();
     let ok = u8::from(services.audit.check().is_ok());
     text.single(
@@ -93,7 +93,7 @@ fn audit(services: &Services, text: &mut Text) {
     text.single("raspi_mcp_audit_lost", MetricType::Gauge, "Reads not recorded since the last success.", backlog.lost);
 }
 
-fn process(services: &Services, text: &mut Text) {
+fn process(services: &Services, text: &mut MetricsText) {
     let labels = [("version", TOOLING_VERSION), ("commit", option_env!("RASPI_MCP_BUILD").unwrap_or(""))];
     text.family("raspi_mcp_build_info", MetricType::Gauge, "Always 1; the labels say which build this is.");
     text.sample("raspi_mcp_build_info", &labels, 1);
@@ -112,7 +112,7 @@ fn process(services: &Services, text: &mut Text) {
 type Figure = fn(&Space) -> u64;
 
 /// Names and labels as in node_exporter, with our prefix.
-fn disks(services: &Services, text: &mut Text) {
+fn disks(services: &Services, text: &mut MetricsText) {
     let Ok(found) = file_systems::read(&services.machine.root) else { return };
     let families: [(&str, &str, Figure); 3] = [
         ("raspi_mcp_filesystem_size_bytes", "Size of a file system on a device of this machine.", |space| space.total),
@@ -133,7 +133,7 @@ fn disks(services: &Services, text: &mut Text) {
     }
 }
 
-async fn machine(services: &Services, text: &mut Text) {
+async fn machine(services: &Services, text: &mut MetricsText) {
     let machine = &services.machine;
     let simulated = u8::from(machine.board.is_simulated());
     text.single("raspi_mcp_board_simulated", MetricType::Gauge, "1 when the board's numbers are made up.", simulated);

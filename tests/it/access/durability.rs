@@ -10,8 +10,8 @@ use contract::{
 };
 use raspi_mcp::{
     audit::{
-        Audit, Filter,
-        ledger::{AuditEntry, Ledger},
+        Audit, AuditFilter,
+        ledger::{AuditEntry, AuditLedger},
         recent_file, verify_file,
     },
     registry::Registry,
@@ -318,7 +318,7 @@ async fn an_answered_pin_outlasts_a_killed_server() {
     soon(child.kill()).await.unwrap();
 
     let path = root.path().join("state/store.db");
-    let (records, _) = recent_file(&path, &Filter::default(), 10).unwrap();
+    let (records, _) = recent_file(&path, &AuditFilter::default(), 10).unwrap();
     assert_eq!((&records[0]["tool"], &records[0]["args"]["pin"]), (&json!("gpio.write_pin"), &json!(17)));
     assert!(verify_file(&path, None).unwrap().ok);
 }

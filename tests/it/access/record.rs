@@ -8,7 +8,7 @@ use contract::{
     meta::Role,
 };
 use raspi_mcp::{
-    audit::{Audit, Filter, unfinished, verify_file},
+    audit::{Audit, AuditFilter, unfinished, verify_file},
     store::{Durability, Store},
 };
 use rusqlite::Connection;
@@ -214,7 +214,7 @@ async fn ninety_calls_of_780_kb_by_anybody_on_loopback_erase_nothing() {
     assert!(report.ok && report.first_seq == 1, "{report:?}");
     let (largest, all) = stored(&path);
     assert!(largest <= 8192 && all < 100_000, "{largest} {all}");
-    let filter = Filter { principal: Some("token:owner".into()), ..Filter::default() };
+    let filter = AuditFilter { principal: Some("token:owner".into()), ..AuditFilter::default() };
     let (records, total) = raspi_mcp::audit::recent_file(&path, &filter, 100).unwrap();
     assert_eq!((total, records.len()), (20, 20), "one entry a call");
 }
@@ -284,16 +284,16 @@ async fn an_intent_without_an_outcome_is_shown_as_not_known() {
     let first = audit.intend(record(1), Durability::Synced).await.unwrap();
     let second = audit.intend(record(2), Durability::Committed).await.unwrap();
     audit.write(AuditRecord { intent: Some(second), outcome: "ok", ..record(3) }).await.unwrap();
-    let (shown, total) = audit.recent(Filter::default(), 10, 0).await.unwrap();
+    let (shown, total) = audit.recent(AuditFilter::default(), 10, 0).await.unwrap();
     assert_eq!((total, &shown[0]["outcome"], &shown[1]["outcome"]), (2, &json!("ok"), &json!("unknown")));
     assert!(shown[1]["message"].as_str().unwrap().contains("not known"), "{shown:#?}");
     let count = async |outcome: &str| {
-        let filter = Filter { outcome: Some(outcome.into()), ..Filter::default() };
+        let filter = AuditFilter { outcome: Some(outcome.into()), ..AuditFilter::default() };
         audit.recent(filter, 10, 0).await.unwrap().1
     };
     assert_eq!((count("ok").await, count("unknown").await), (1, 1));
     // Of a window that ends before the outcome, too.
-    let until = Filter { until_ms: Some(1_700_000_002_500), ..Filter::default() };
+    let until = AuditFilter { until_ms: Some(1_700_000_002_500), ..AuditFilter::default() };
     assert_eq!(audit.recent(until, 10, 0).await.unwrap().1, 1);
     let (named, all) = unfinished(&path).unwrap();
     assert_eq!((named.len(), all, named[0].seq, named[0].tool.as_str()), (1, 1, first, "service.restart"));
@@ -392,7 +392,7 @@ async fn a_page_stops_where_an_answer_ends_and_says_where_to_go_on() {
     }
     let (mut offset, mut pages) = (0, 0);
     while offset < 100 {
-        let page = audit.page(Filter::default(), 1000, offset, 100_000).await.unwrap();
+        let page = audit.page(AuditFilter::default(), 1000, offset, 100_000).await.unwrap();
         let held: usize = page.records.iter().map(String::len).sum();
         assert!(held <= 100_000 && page.total == 100, "{held}");
         assert_eq!(page.cut, offset + (page.records.len() as u64) < 100);
@@ -403,5 +403,5 @@ async fn a_page_stops_where_an_answer_ends_and_says_where_to_go_on() {
     }
     assert!(pages > 4, "{pages}");
     // One that is larger than a page is a page.
-    assert_eq!(audit.page(Filter::default(), 10, 0, 10).await.unwrap().records.len(), 1);
+    assert_eq!(audit.page(AuditFilter::default(), 10, 0, 10).await.unwrap().records.len(), 1);
 }

@@ -14,7 +14,7 @@ use contract::{
     meta::Mode,
 };
 use futures::future::BoxFuture;
-use raspi_mcp::registry::pipeline::{Call, Finished};
+use raspi_mcp::registry::pipeline::{Call, CallOutcome};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -28,7 +28,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// A call under way, and what withdraws it.
-struct Begun(JoinHandle<Finished>, CancellationToken);
+struct Begun(JoinHandle<CallOutcome>, CancellationToken);
 
 impl Begun {
     async fn ended(self) -> (Result<Value, ToolError>, Value) {

@@ -14,7 +14,7 @@ use contract::{
     meta::{Meta, Role},
 };
 use raspi_mcp::{
-    allow::{self, Change, Done},
+    allow::{self, AppliedGrant, GrantChange},
     registry::Registry,
 };
 use serde_json::{Value, json};
@@ -29,17 +29,17 @@ fn grant(tool: &str, callers: &[&str]) -> Grant {
     Grant { tool: tool.into(), callers, by: "tester".into(), ..Grant::default() }
 }
 
-fn perform(grant: Grant, way: allow::Way, sources: &Sources) -> Result<Done, ToolError> {
+fn perform(grant: Grant, way: allow::GrantAction, sources: &Sources) -> Result<AppliedGrant, ToolError> {
     let meta = meta(&grant.tool);
-    allow::perform(&Change { grant, policy: None }, way, meta, sources)
+    allow::perform(&GrantChange { grant, policy: None }, way, meta, sources)
 }
 
-fn open(grant: Grant, sources: &Sources) -> Result<Done, ToolError> {
-    perform(grant, allow::Way::Open { ask: false }, sources)
+fn open(grant: Grant, sources: &Sources) -> Result<AppliedGrant, ToolError> {
+    perform(grant, allow::GrantAction::Open { ask: false }, sources)
 }
 
-fn close(grant: Grant, sources: &Sources) -> Result<Done, ToolError> {
-    perform(grant, allow::Way::Close, sources)
+fn close(grant: Grant, sources: &Sources) -> Result<AppliedGrant, ToolError> {
+    perform(grant, allow::GrantAction::Close, sources)
 }
 
 /// Of each gate that a refusal tells, whether it is closed.

@@ -177,7 +177,7 @@ async fn another_machine_gets_no_code() {
             certificate: folder.join("certificate.pem"),
             key: folder.join("key.pem"),
         };
-        raspi_mcp::tls::shown::Shown::load(&tls).unwrap().now().config.clone()
+        raspi_mcp::tls::shown::ServedCertificate::load(&tls).unwrap().now().config.clone()
     };
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {

@@ -7,7 +7,7 @@ use contract::{
     config::Settings,
     meta::{Mode, Role},
 };
-use raspi_mcp::registry::{Registry, row::Row};
+use raspi_mcp::registry::{Registry, row::ToolRow};
 use serde_json::{Value, json};
 
 /// What a refused call is about, by the names of its arguments.
@@ -27,7 +27,7 @@ const THINGS: &[&str] = &[
 ];
 
 /// The refusal of `entry` called with `args` says all that it has to.
-fn says_all(entry: &'static Row, args: &Value, error: &Value) {
+fn says_all(entry: &'static ToolRow, args: &Value, error: &Value) {
     let (details, tool) = (&error["details"], entry.name());
     let permission = details["required_permission"].as_str().unwrap_or_else(|| panic!("{tool}: {error}"));
     let mut parts = permission.split(':');

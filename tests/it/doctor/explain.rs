@@ -3,7 +3,7 @@
 use crate::config::Machine;
 use base::{error::ToolError, os::Root};
 use contract::config::{self, keys::KEYS};
-use raspi_mcp::doctor::{Account, Severity, Subject, examine};
+use raspi_mcp::doctor::{ServerAccount, Severity, Subject, examine};
 
 fn subject(machine: &Machine) -> Subject {
     Subject {
@@ -12,7 +12,7 @@ fn subject(machine: &Machine) -> Subject {
         agent_settings: Some(config::load_agent(&machine.sources)),
         places: machine.sources.places.clone(),
         root: Root::at("/nowhere"),
-        account: Account { name: "ann".into(), uid: Some(1000), is_service: false },
+        account: ServerAccount { name: "ann".into(), uid: Some(1000), is_service: false },
         agent: Err(ToolError::unavailable("nobody answers")),
         server: Err(ToolError::unavailable("nobody answers")),
     }

@@ -11,7 +11,7 @@ use base::{error::ToolError, os::Root};
 use contract::config::{self, PlaceSettings, Places, Settings, Sources};
 use raspi_mcp::{
     cli::doctor::told,
-    doctor::{Account, DoctorReport, Finding, Severity, Subject, examine},
+    doctor::{DoctorReport, Finding, ServerAccount, Severity, Subject, examine},
 };
 use std::{
     fs,
@@ -61,7 +61,7 @@ impl Machine {
             agent_settings: Some(config::load_agent(&sources)),
             places: sources.places,
             root,
-            account: Account { name: "raspi-mcp".into(), uid: Some(me + 7), is_service: true },
+            account: ServerAccount { name: "raspi-mcp".into(), uid: Some(me + 7), is_service: true },
             agent: Ok(status()),
             server: Ok(VERSION.into()),
             server_places: None,
@@ -302,7 +302,7 @@ fn somebodys_own_server_needs_no_units_no_accounts_and_no_agent() {
         agent_settings: None,
         places: sources.places,
         root: tree.root(),
-        account: Account { name: "ann".into(), uid: Some(1000), is_service: false },
+        account: ServerAccount { name: "ann".into(), uid: Some(1000), is_service: false },
         agent: Err(offline()),
         server: Err(offline()),
     };

@@ -8,7 +8,7 @@ use contract::{
 };
 use proptest::prelude::*;
 use raspi_mcp::rpc::{
-    envelope::{self, Content},
+    envelope::{self, FrameContent},
     frame::{Frame, Framer},
 };
 use serde_json::{Value, json};
@@ -182,7 +182,7 @@ fn the_envelope_takes_any_text_without_a_panic_and_keeps_ids() {
         Just("true"),
     ];
     proptest!(|(pieces in prop::collection::vec(piece, 0..40))| {
-        if let Ok(Content::Batch(items)) = envelope::parse(pieces.concat().as_bytes(), 64) {
+        if let Ok(FrameContent::Batch(items)) = envelope::parse(pieces.concat().as_bytes(), 64) {
             for item in items {
                 let _ = envelope::parse_element(item);
             }

@@ -26,10 +26,10 @@ use contract::{
     meta::Role,
 };
 use raspi_mcp::{
-    audit::Filter,
+    audit::AuditFilter,
     daemon::{self, RunningServer, Serve},
     log::Ring,
-    registry::{Registry, row::Row},
+    registry::{Registry, row::ToolRow},
     rpc::{
         mcp::{
             appliance::Appliance,
@@ -86,7 +86,7 @@ impl Pi {
 
     /// A server whose settings differ from the defaults.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        let slices: Vec<&'static [Row]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
+        let slices: Vec<&'static [ToolRow]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
         Self::of(Registry::new(&slices), Arc::new(Appliance::default()), change).await
     }
 
@@ -213,7 +213,7 @@ impl Pi {
 
     /// The newest audit records first.
     pub async fn audit(&self) -> Vec<Value> {
-        self.running.server.pipeline.services.audit.recent(Filter::default(), 1000, 0).await.unwrap().0
+        self.running.server.pipeline.services.audit.recent(AuditFilter::default(), 1000, 0).await.unwrap().0
     }
 
     /// Waits until the audit holds a record that `wanted` accepts, and returns it.
