@@ -8,8 +8,8 @@ use base::error::ToolError;
 use serde_json::{Value, json};
 use std::{env, fs::File, io, os::unix::fs::FileExt, path::Path, process::ExitCode};
 use update::{
-    bundle::{Envelope, Head, Index, Manifest},
-    install::{Finished, Install},
+    bundle::{BlockIndex, BundleHead, Envelope, Manifest},
+    install::{InstallOutcome, InstallStream},
     status::RestartPlan,
 };
 
@@ -18,7 +18,7 @@ struct Bundle {
     file: File,
     head: Vec<u8>,
     index_bytes: Vec<u8>,
-    index: Index,
+    index: BlockIndex,
 }
 
 impl Bundle {
@@ -29,14 +29,15 @@ impl Bundle {
         let envelope = loop {
             file.read_exact_at(&mut head, 0).map_err(said)?;
             match Envelope::read(&head).map_err(|fault| fault.to_string())? {
-                Head::Whole(envelope) => break envelope,
-                Head::More(bytes) => head.resize(bytes, 0),
+                BundleHead::Whole(envelope) => break envelope,
+                BundleHead::More(bytes) => head.resize(bytes, 0),
             }
         };
         let mut index_bytes = vec![0; envelope.index_size() as usize];
         file.read_exact_at(&mut index_bytes, envelope.index_at).map_err(said)?;
         let manifest: Manifest = serde_json::from_slice(&envelope.manifest).map_err(|error| error.to_string())?;
-        let index = Index::unverified(index_bytes.clone(), &manifest, &envelope).map_err(|fault| fault.to_string())?;
+        let index =
+            BlockIndex::unverified(index_bytes.clone(), &manifest, &envelope).map_err(|fault| fault.to_string())?;
         Ok(Self { file, head, index_bytes, index })
     }
 
@@ -83,7 +84,7 @@ async fn install(link: &AgentLink, bundle: &Bundle, stop_after: usize, sent: &mu
         authorization: Some(authorization),
         restart: RestartPlan::Waits,
     };
-    let (mut install, _) = Install::begin(link.install(request).await?, &bundle.head).await?;
+    let (mut install, _) = InstallStream::begin(link.install(request).await?, &bundle.head).await?;
     install.index(&bundle.index_bytes).await?;
     let mut wanted = install.wanted().await?;
     let mut stored = Vec::new();
@@ -103,8 +104,8 @@ async fn install(link: &AgentLink, bundle: &Bundle, stop_after: usize, sent: &mu
             sent.stored_bytes += stored.len() as u64;
         }
         match install.finish().await? {
-            Finished::Armed(armed) => return Ok(json!(armed)),
-            Finished::More(more) => wanted = more,
+            InstallOutcome::Armed(armed) => return Ok(json!(armed)),
+            InstallOutcome::More(more) => wanted = more,
         }
     }
 }

@@ -13,7 +13,7 @@ use base::{
     os::{Root, own},
 };
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     config::{Places, Settings},
     meta::Role,
 };
@@ -92,8 +92,7 @@ async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) 
     let (one_ms, points) = question(&services, "metrics.query_history", &one).await?;
     one["metric_names"] = json!(["cpu_percent", "network_received_bytes_per_sec"]);
     let (two_ms, _) = question(&services, "metrics.query_history", &one).await?;
-    let hourly =
-        json!({"metric_names": raspi_mcp::sampling::metric::Set::ALL.names(), "start_time": since, "resolution": "1h"});
+    let hourly = json!({"metric_names": raspi_mcp::sampling::metric::MetricSet::ALL.names(), "start_time": since, "resolution": "1h"});
     let (all_ms, _) = question(&services, "metrics.query_history", &hourly).await?;
     let (page_ms, _) = question(&services, "metrics.get_samples", &json!({"limit": 1000, "offset": 100_000})).await?;
     let resident_asked = own::read(&Root::system())?.resident;
@@ -163,7 +162,7 @@ async fn run(services: &Arc<Services>, tool: &str, args: Value) -> Outcome<Strin
     let cx = Context {
         services: Arc::clone(services),
         registry: Arc::clone(&registry),
-        caller: Arc::new(Caller::new("bench", Role::Admin, Door::Stdio)),
+        caller: Arc::new(Caller::new("bench", Role::Admin, Transport::Stdio)),
         cancel: Default::default(),
         progress: Default::default(),
         approval: None,

@@ -6,8 +6,8 @@
 pub mod sealed;
 
 use crate::registry::{
-    context::Peer,
-    pipeline::{Ask, Gate},
+    context::ClientPeer,
+    pipeline::{ApprovalSubject, Gate},
 };
 use agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState, operations::asks};
 use base::error::ToolError;
@@ -35,13 +35,13 @@ pub struct Asking {
 }
 
 impl Gate for Asking {
-    fn approve<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Approval, ToolError>> {
+    fn approve<'a>(&'a self, ask: ApprovalSubject<'a>) -> BoxFuture<'a, Result<Approval, ToolError>> {
         Box::pin(self.put(ask))
     }
 }
 
 impl Asking {
-    async fn put(&self, ask: Ask<'_>) -> Result<Approval, ToolError> {
+    async fn put(&self, ask: ApprovalSubject<'_>) -> Result<Approval, ToolError> {
         let tool = ask.entry.name();
         let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta().bulk, ask.args)?;
         let more = ask.entry.meta().explain.and_then(|explain| explain(ask.args));
@@ -99,7 +99,7 @@ impl Asking {
 
 impl Asking {
     /// Waits for the first answer: from the console or, for a listed client, from the client's dialogue.
-    async fn wait(&self, question: &Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
+    async fn wait(&self, question: &Question, ask: &ApprovalSubject<'_>) -> Result<Question, ToolError> {
         let console = self.agent.call::<asks::AwaitAsk>(asks::AwaitRequest::new(&question.id, self.patience));
         let Some((peer, client)) = self.listed(ask) else { return console.await };
         if peer.is_asked_in_results() {
@@ -123,14 +123,14 @@ impl Asking {
     }
 
     /// The client, if the owner listed it and it can show a question to its user.
-    fn listed<'a>(&self, ask: &Ask<'a>) -> Option<(&'a Arc<dyn Peer>, String)> {
+    fn listed<'a>(&self, ask: &ApprovalSubject<'a>) -> Option<(&'a Arc<dyn ClientPeer>, String)> {
         let peer = ask.peer?;
         let name = peer.client_name().filter(|name| self.elicitation_clients.contains(name))?;
         shows_forms(peer.capabilities()).then_some((peer, name))
     }
 
     /// Keeps an approval from elsewhere, unless this call carries a refusal by the client's user, which overrides it.
-    async fn unless_refused(&self, question: Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
+    async fn unless_refused(&self, question: Question, ask: &ApprovalSubject<'_>) -> Result<Question, ToolError> {
         if let Some((peer, client)) = self.listed(ask).filter(|(peer, _)| peer.is_asked_in_results())
             && let Some(answer) = came_with(peer.as_ref(), &state(&question, &client))?
             && answered(answer) == Some(false)
@@ -149,7 +149,7 @@ impl Asking {
     /// `requestState` that was not sealed by this process.
     async fn answered_in_call(
         &self,
-        peer: &dyn Peer,
+        peer: &dyn ClientPeer,
         client: &str,
         question: &Question,
     ) -> Result<Question, ToolError> {
@@ -189,14 +189,14 @@ fn state(question: &Question, client: &str) -> Value {
 ///
 /// # Errors
 /// -32602 for a `requestState` that was not sealed by this process.
-fn came_with<'a>(peer: &'a dyn Peer, state: &Value) -> Result<Option<&'a Value>, ToolError> {
+fn came_with<'a>(peer: &'a dyn ClientPeer, state: &Value) -> Result<Option<&'a Value>, ToolError> {
     let sealed = peer.request_state().map(sealed::open).transpose()?;
     let answer = peer.input_responses().and_then(|responses| responses.get(QUESTION));
     Ok(answer.filter(|_| sealed.as_ref() == Some(state)))
 }
 
 /// Asks the client's user. `None`: no answer.
-async fn elicit(peer: &dyn Peer, question: &Question) -> Option<bool> {
+async fn elicit(peer: &dyn ClientPeer, question: &Question) -> Option<bool> {
     let answer = peer.ask("elicitation/create", dialogue(question)).await.inspect_err(|error| {
         tracing::warn!(%error, ask = question.id, "the client could not be asked for an approval");
     });

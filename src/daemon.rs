@@ -9,12 +9,12 @@ use crate::{
     metrics::Metrics,
     observed::Observed,
     process_setup,
-    registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, pipeline::Pipeline},
+    registry::{Registry, bounds::ServerLimits, deed::REPORT, listing::CallLimits, pipeline::Pipeline},
     resources::subscriptions::Subscriptions,
     rpc::{
         connection::PARTING,
         mcp::{listeners::Listeners, provider::Provider},
-        router::{Options, Server},
+        router::{RouterOptions, Server},
     },
     sampling::DefaultJob,
     services::Services,
@@ -23,7 +23,7 @@ use crate::{
 };
 use agent::AgentLink;
 use base::{
-    os::{clock, notify::Manager},
+    os::{clock, notify::ServiceManager},
     reload_on_change::ReloadOnChange,
 };
 use contract::{
@@ -53,7 +53,7 @@ pub struct Serve {
 ///
 /// # Errors
 /// A sentence for the person who started it.
-pub async fn serve(serve: Serve, manager: Manager) -> Result<(), String> {
+pub async fn serve(serve: Serve, manager: ServiceManager) -> Result<(), String> {
     let told = told_to_stop();
     if serve.stdio {
         return serve_stdio(serve, told).await;
@@ -85,7 +85,7 @@ async fn serve_stdio(serve: Serve, told: impl Future<Output = ()>) -> Result<(),
 }
 
 /// A server that accepts connections.
-pub struct Running {
+pub struct RunningServer {
     pub server: Arc<Server>,
     /// The bound address of HTTP (the port may have been 0); `None` if it is off.
     pub http: Option<SocketAddr>,
@@ -96,7 +96,7 @@ pub struct Running {
 ///
 /// # Errors
 /// A sentence for the person who started it.
-pub async fn start(serve: Serve) -> Result<Running, String> {
+pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     let Serve { mut settings, registry, stdio, log, reload, provider } = serve;
     let instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
@@ -122,7 +122,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let services = &server.pipeline.services;
     services.sampling.resume(&services.machine, default_job(services, stdio));
     server.pipeline.services.updates.begin(&server.pipeline.services.machine, server.stop.clone());
-    Ok(Running { server, http, _instance: instance })
+    Ok(RunningServer { server, http, _instance: instance })
 }
 
 /// Only the service on a real board samples by default; a stdio server works only for its client.
@@ -134,7 +134,7 @@ fn default_job(services: &Services, stdio: bool) -> DefaultJob {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// The addresses it listens on, as one line.
     fn doors(&self) -> String {
         let settings = &self.server.pipeline.services.settings;
@@ -179,15 +179,15 @@ fn server(
     provider: Arc<dyn Provider>,
 ) -> Server {
     let (limits, approval) = (services.settings.limits.clone(), services.settings.approval.clone());
-    let options = Options {
+    let options = RouterOptions {
         naming: services.settings.tool_names.into(),
         max_depth: limits.max_depth,
         request_bytes: limits.max_request_bytes,
         grace: Duration::from_secs(limits.shutdown_grace_seconds),
         elicitation_clients: approval.elicitation_clients.clone(),
     };
-    let bounds = Bounds {
-        limits: Limits::of(&limits),
+    let bounds = ServerLimits {
+        limits: CallLimits::of(&limits),
         concurrent: limits.max_concurrent_requests,
         waiting: limits.max_waiting_requests,
         streams: limits.max_streams,
@@ -219,8 +219,8 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
         if settings.jwt.is_on() && clock::synchronized(&server.pipeline.services.machine.root) == Some(false) {
             tracing::warn!("the clock is not set from the network yet; until then a JWT may pass that has expired");
         }
-        let (options, entrance) = (http::Options::of(settings), http::Entrance::of(settings)?);
-        let listener = http::Listener::bind(&options)
+        let (options, entrance) = (http::HttpOptions::of(settings), http::Entrance::of(settings)?);
+        let listener = http::HttpListener::bind(&options)
             .await
             .map_err(|error| format!("cannot listen on {}: {error}", url(settings, options.listen)))?;
         let address = listener.address().map_err(|error| error.to_string())?;
@@ -228,7 +228,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
         http = Some((listener, app, address));
     }
     if settings.socket.enabled {
-        let listener = unix::Listener::bind(unix::Options::of(settings))
+        let listener = unix::SocketListener::bind(unix::SocketOptions::of(settings))
             .map_err(|error| format!("cannot listen on {}: {error}", settings.socket.path.display()))?;
         socket = Some(listener);
     }

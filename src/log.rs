@@ -76,7 +76,7 @@ struct Kept {
 
 /// The lines after a mark.
 #[derive(Debug, Default)]
-pub struct Since {
+pub struct LinesSince {
     /// Oldest first.
     pub lines: Vec<LogLine>,
     /// Number of missing lines: matching lines over the limit, plus all overwritten lines, whether they matched or not.
@@ -100,7 +100,7 @@ impl Ring {
     }
 
     /// The lines after `mark` that `wanted` accepts, the newest `most` of them; advances `mark`.
-    pub fn since(&self, mark: &mut u64, most: usize, wanted: impl Fn(&LogLine) -> bool) -> Since {
+    pub fn since(&self, mark: &mut u64, most: usize, wanted: impl Fn(&LogLine) -> bool) -> LinesSince {
         let kept = self.lock();
         let new = kept.seen.saturating_sub(*mark);
         *mark = kept.seen;
@@ -109,7 +109,7 @@ impl Ring {
         let wanted: Vec<&LogLine> = kept.lines.range(kept.lines.len() - here..).filter(|line| wanted(line)).collect();
         let skipped = wanted.len().saturating_sub(most);
         left_out += skipped as u64;
-        Since { lines: wanted[skipped..].iter().map(|&line| line.clone()).collect(), left_out }
+        LinesSince { lines: wanted[skipped..].iter().map(|&line| line.clone()).collect(), left_out }
     }
 
     /// Waits until a line was added since the last return. For one listener.

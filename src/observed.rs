@@ -3,11 +3,11 @@
 //! It is the one place that sees every call with its outcome, including refusals and panics.
 
 use crate::{
-    audit::ledger::{AuditEntry, Intent, Ledger},
+    audit::ledger::{AuditEntry, AuditLedger, Intent},
     metrics::Metrics,
     resources::subscriptions::Subscriptions,
 };
-use base::{canonical::Whole, error::ToolError};
+use base::{canonical::ArgsDigest, error::ToolError};
 use contract::access::caller::Caller;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -20,8 +20,8 @@ pub struct Observed<L> {
     pub subscriptions: Arc<Subscriptions>,
 }
 
-impl<L: Ledger> Ledger for Observed<L> {
-    fn redact(&self, args: &Value, whole: &Whole) -> Value {
+impl<L: AuditLedger> AuditLedger for Observed<L> {
+    fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value {
         self.ledger.redact(args, whole)
     }
 

@@ -5,12 +5,12 @@ use crate::{
     store::Store,
 };
 use agent::AgentLink;
-use base::{clock::Wall, os::roots::Roots, reload_on_change::ReloadOnChange};
+use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
 use contract::{
     access::policy::Policy,
     config::{FileRoot, Settings},
 };
-use hw::{camera::Cameras, gpio::Lines, i2c::I2c, machine::Machine};
+use hw::{camera::Cameras, gpio::GpioLines, i2c::I2c, machine::Machine};
 use std::{path::PathBuf, sync::Arc};
 use time::OffsetDateTime;
 use update_client::UpdateClient;
@@ -33,9 +33,9 @@ pub struct Services {
     /// The I2C buses.
     pub i2c: I2c,
     /// The folders that `files.*` may reach.
-    pub files: Roots,
+    pub files: FolderRoots,
     /// The pins of the header, and their leases.
-    pub gpio: Arc<Lines>,
+    pub gpio: Arc<GpioLines>,
     /// Cameras and their photos.
     pub cameras: Cameras,
     /// The updates.
@@ -67,7 +67,7 @@ impl Services {
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
-            gpio: Lines::new(
+            gpio: GpioLines::new(
                 &settings.gpio,
                 settings.approval.pins(),
                 &machine.root,
@@ -83,7 +83,7 @@ impl Services {
             updates: UpdateClient::of(&settings, &machine, agent.clone(), Wall::system()),
             agent,
             machine,
-            files: Roots::of(settings.files.roots.iter().map(FileRoot::folder)),
+            files: FolderRoots::of(settings.files.roots.iter().map(FileRoot::folder)),
             ownership: Ownership::of(&settings),
             site: None,
             tokens: Tokens::of(&settings),

@@ -7,10 +7,10 @@ use super::{
 use std::{collections::BTreeMap, io, sync::Arc};
 use update::{
     Slot,
-    boot::{BootFlow, Seen, Tryboot, Uboot, Witness},
+    boot::{BootFlow, BootWitness, Seen, Tryboot, Uboot},
     disk::Layout,
     firmware::{Generation, Outcome, TrybootFirmware, UbootFirmware},
-    slots::{Here, Store, settle, table::Case},
+    slots::{Here, StateStore, settle, table::Case},
 };
 
 /// What starts the machine.
@@ -196,7 +196,7 @@ impl Run<'_> {
             Chain::Uboot => Uboot::new(disk.clone(), witness).evidence(),
             Chain::Tryboot(_) => Tryboot::new(disk.clone(), self.layout.clone(), witness, None).evidence(),
         };
-        let opened = Store::open(&*disk).map_err(|error| error.message)?;
+        let opened = StateStore::open(&*disk).map_err(|error| error.message)?;
         let case = settle(&opened.state, &evidence, &Here::default()).case;
         let unexplained = [Case::Elsewhere, Case::Halves, Case::HalvesInTrial, Case::TrialInDoubt, Case::Unrecorded];
         if unexplained.contains(&case) {
@@ -214,7 +214,7 @@ struct Started {
     trial: Option<bool>,
 }
 
-impl Witness for Started {
+impl BootWitness for Started {
     fn seen(&self) -> Seen {
         Seen {
             trial: self.trial,

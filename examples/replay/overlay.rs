@@ -11,7 +11,7 @@ use std::{
 };
 use update::{
     Slot,
-    disk::{Access, Area, Device, Disk, Layout},
+    disk::{Access, Area, BlockDevice, Disk, Layout},
 };
 
 pub const SECTOR: usize = 512;
@@ -219,7 +219,7 @@ fn areas(base: &File, layout: &Layout) -> io::Result<BTreeMap<Area, (u64, u64)>>
 }
 
 impl Disk for Overlay {
-    fn open(&self, area: Area, _: Access) -> Result<Box<dyn Device>, ToolError> {
+    fn open(&self, area: Area, _: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         let span = self.lock().areas.get(&area).copied();
         let (from, size) = span.ok_or_else(|| ToolError::missing(format!("no {} area", area.name())))?;
         Ok(Box::new(Opened { disk: self.clone(), from, size }))
@@ -232,7 +232,7 @@ struct Opened {
     size: u64,
 }
 
-impl Device for Opened {
+impl BlockDevice for Opened {
     fn size(&self) -> u64 {
         self.size
     }

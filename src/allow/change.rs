@@ -1,20 +1,20 @@
 //! What one command changes in a fragment, computed in memory.
 
-use super::kept::Kept;
+use super::kept::GrantFragment;
 use contract::{config::Grant, meta::Mode};
 
-/// One tool and what to open or close. `grant.callers` and the lists may be empty: see [`Change::open`] and
-/// [`Change::close`].
+/// One tool and what to open or close. `grant.callers` and the lists may be empty: see [`GrantChange::open`] and
+/// [`GrantChange::close`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Change {
+pub struct GrantChange {
     pub grant: Grant,
     /// The tool's policy, if it is to be set.
     pub policy: Option<Mode>,
 }
 
-impl Change {
+impl GrantChange {
     /// Adds the grant. Its lists are merged into an existing grant of the same tool for the same callers.
-    pub fn open(&self, kept: &mut Kept) {
+    pub fn open(&self, kept: &mut GrantFragment) {
         let mut new = self.grant.clone();
         new.callers.sort();
         new.callers.dedup();
@@ -37,7 +37,7 @@ impl Change {
 
     /// Removes what the grant names: from its callers (none: from all), its list entries (none: all entries). A policy
     /// set for the tool is removed with its last grant. Returns whether anything was removed.
-    pub fn close(&self, kept: &mut Kept) -> bool {
+    pub fn close(&self, kept: &mut GrantFragment) -> bool {
         let before = kept.clone();
         let less = &self.grant;
         let mut left = Vec::new();
@@ -88,15 +88,15 @@ fn less_of(mut grant: Grant, less: &Grant) -> Option<Grant> {
 mod tests {
     use super::*;
 
-    fn write_pin(pins: &[u8], callers: &[&str]) -> Change {
+    fn write_pin(pins: &[u8], callers: &[&str]) -> GrantChange {
         let callers = callers.iter().map(|caller| (*caller).to_owned()).collect();
         let grant =
             Grant { tool: "gpio.write_pin".into(), pins: pins.iter().copied().collect(), callers, ..Grant::default() };
-        Change { grant, policy: None }
+        GrantChange { grant, policy: None }
     }
 
-    fn kept(changes: &[Change]) -> Kept {
-        let mut kept = Kept::default();
+    fn kept(changes: &[GrantChange]) -> GrantFragment {
+        let mut kept = GrantFragment::default();
         changes.iter().for_each(|change| change.open(&mut kept));
         kept
     }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_policy_goes_with_the_last_grant_of_its_tool() {
-        let asked = Change { policy: Some(Mode::Ask), ..write_pin(&[17, 27], &[]) };
+        let asked = GrantChange { policy: Some(Mode::Ask), ..write_pin(&[17, 27], &[]) };
         let mut all = kept(&[asked]);
         assert!(write_pin(&[17], &[]).close(&mut all));
         assert_eq!(all.policy.len(), 1);

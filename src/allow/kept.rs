@@ -2,7 +2,7 @@
 
 use contract::{
     config::{
-        Assignment, Fault, Faults, Fragment, Grant, Origin, Sources, fragment_of, keys::NAMESPACES, read_fragment,
+        Assignment, ConfigError, Faults, Fragment, Grant, Origin, Sources, fragment_of, keys::NAMESPACES, read_fragment,
     },
     meta::Mode,
 };
@@ -15,12 +15,12 @@ const HEAD: &str = "\
 
 /// One fragment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct GrantFragment {
     pub grants: Vec<Grant>,
     pub policy: BTreeMap<String, Mode>,
 }
 
-impl Kept {
+impl GrantFragment {
     /// The file's contents; empty if there is no file.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Kept {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
             Ok(about) if !about.is_file() => {
                 let message = "is not a regular file, so nothing is written there; remove it";
-                return Err(Faults(vec![Fault::new(Origin::file(path), message)]));
+                return Err(Faults(vec![ConfigError::new(Origin::file(path), message)]));
             }
             _ => {}
         }
@@ -44,12 +44,12 @@ impl Kept {
                 }
                 (name, _) => {
                     let message = format!("raspi-mcp allow does not write {name}; move it to a file of its own");
-                    faults.push(Fault::new(origin, message));
+                    faults.push(ConfigError::new(origin, message));
                     continue;
                 }
             };
             if let Err(error) = taken {
-                faults.push(Fault::new(origin, error.to_string()));
+                faults.push(ConfigError::new(origin, error.to_string()));
             }
         }
         if faults.is_empty() { Ok(kept) } else { Err(Faults(faults)) }
@@ -84,11 +84,11 @@ impl Kept {
 /// Every non-empty fragment of the site.
 ///
 /// # Errors
-/// Those of [`Kept::read`].
-pub fn all(sources: &Sources) -> Result<Vec<Kept>, Faults> {
+/// Those of [`GrantFragment::read`].
+pub fn all(sources: &Sources) -> Result<Vec<GrantFragment>, Faults> {
     let mut all = Vec::new();
     for namespace in NAMESPACES.iter().chain(&["tools"]) {
-        let kept = Kept::read(&fragment_of(&sources.places.site_dir, namespace), sources)?;
+        let kept = GrantFragment::read(&fragment_of(&sources.places.site_dir, namespace), sources)?;
         if !kept.is_empty() {
             all.push(kept);
         }

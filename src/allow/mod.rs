@@ -10,7 +10,7 @@ mod other;
 mod usable;
 mod write;
 
-pub use change::Change;
-pub use kept::{Kept, all};
+pub use change::GrantChange;
+pub use kept::{GrantFragment, all};
 pub use other::warning;
-pub use write::{Done, Way, perform};
+pub use write::{AppliedGrant, GrantAction, perform};

@@ -1,11 +1,11 @@
 //! Checks a change as server and agent would read it, and writes it.
 
-use super::{change::Change, kept::Kept, usable::usable};
+use super::{change::GrantChange, kept::GrantFragment, usable::usable};
 use base::{
     error::ToolError,
     os::{
         beneath::Beneath,
-        replace::{Draft, Over, sync_folder},
+        replace::{Over, ReplacementFile, sync_folder},
     },
 };
 use contract::{
@@ -26,7 +26,7 @@ use std::{
 
 /// Whether to open or close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum GrantAction {
     /// `ask`: every call needs an approval.
     Open {
         ask: bool,
@@ -36,7 +36,7 @@ pub enum Way {
 
 /// The result of a change.
 #[derive(Debug)]
-pub struct Done {
+pub struct AppliedGrant {
     pub path: PathBuf,
     /// The policy now in force.
     pub policy: Policy,
@@ -52,14 +52,19 @@ pub struct Done {
 /// `permission_denied` if this user may not write the folder, or another setting still closes the tool; `not_found` if
 /// there is nothing to close; `invalid_argument` if the result would be invalid; `unavailable` if it cannot be written.
 /// Then nothing has changed.
-pub fn perform(change: &Change, way: Way, meta: &Declaration<'_>, sources: &Sources) -> Result<Done, ToolError> {
+pub fn perform(
+    change: &GrantChange,
+    way: GrantAction,
+    meta: &Declaration<'_>,
+    sources: &Sources,
+) -> Result<AppliedGrant, ToolError> {
     let site = &sources.places.site_dir;
     let path = fragment_of(site, meta.namespace());
     let folder = locked(site, sources.places.policy_owner)?;
-    let mut kept = Kept::read(&path, sources).map_err(|faults| wrong(&faults))?;
+    let mut kept = GrantFragment::read(&path, sources).map_err(|faults| wrong(&faults))?;
     let mut change = change.clone();
     match way {
-        Way::Open { ask } => {
+        GrantAction::Open { ask } => {
             let now = config::load(sources).map_err(|faults| wrong(&faults))?;
             usable(&change.grant, &now, site)?;
             let denied = Policy::of(&now).mode(meta) == Mode::Deny;
@@ -70,7 +75,7 @@ pub fn perform(change: &Change, way: Way, meta: &Declaration<'_>, sources: &Sour
             };
             change.open(&mut kept);
         }
-        Way::Close => {
+        GrantAction::Close => {
             if !change.close(&mut kept) {
                 return Err(ToolError::not_found(format!("{} holds nothing of that of {}", path.display(), meta.name))
                     .hint("`raspi-mcp allow --list` shows what was opened; what another file opens is closed there"));
@@ -80,13 +85,13 @@ pub fn perform(change: &Change, way: Way, meta: &Declaration<'_>, sources: &Sour
     let text = kept.text();
     let (settings, set_aside) = checked(&path, text.clone(), sources)?;
     let policy = Policy::of(&settings);
-    if let Way::Open { ask } = way {
+    if let GrantAction::Open { ask } = way {
         is_open(&change, ask, meta, &policy)?;
     }
     let name = path.file_name().map(OsString::from).unwrap_or_default();
     let written = if kept.is_empty() { remove(&folder, &name) } else { put(&folder, &name, &text) };
     written.map_err(|errno| unwritten(&path, errno))?;
-    Ok(Done { mode: policy.mode(meta), path, policy, set_aside })
+    Ok(AppliedGrant { mode: policy.mode(meta), path, policy, set_aside })
 }
 
 /// Opens the folder, created if needed, and locks it until the value is dropped.
@@ -130,7 +135,7 @@ fn checked(path: &Path, text: String, sources: &Sources) -> Result<(Settings, Ve
 }
 
 /// Whether the change has the intended effect: later files, or tools closed by name, take precedence.
-fn is_open(change: &Change, ask: bool, meta: &Declaration<'_>, policy: &Policy) -> Result<(), ToolError> {
+fn is_open(change: &GrantChange, ask: bool, meta: &Declaration<'_>, policy: &Policy) -> Result<(), ToolError> {
     let caller = change.grant.callers.first().map(String::as_str);
     if let Some(refusal) = policy.off_for(meta, caller) {
         return Err(ToolError::denied(format!("nothing was written, since it would not help: {}", refusal.message))
@@ -148,7 +153,7 @@ fn is_open(change: &Change, ask: bool, meta: &Declaration<'_>, policy: &Policy) 
 }
 
 fn put(folder: &Beneath, name: &OsString, text: &str) -> Result<(), Errno> {
-    let mut draft = Draft::new(folder)?;
+    let mut draft = ReplacementFile::new(folder)?;
     draft.fill(text.as_bytes())?;
     // Contains no secrets, and the server's user must read it.
     draft.set_mode(0o644)?;

@@ -6,7 +6,7 @@
 
 use contract::audit::{
     limit::{MAX_BODY, cut},
-    record::{Body, MAX_NAME, Prepared, Record},
+    record::{AuditRecord, MAX_NAME, PreparedRecord, RecordBody},
 };
 use contract::{audit::changed::Changed, meta::Role};
 use serde_json::Value;
@@ -49,7 +49,7 @@ struct Last {
 }
 
 impl Batch {
-    pub(super) fn push(&mut self, record: &Record<'_>) {
+    pub(super) fn push(&mut self, record: &AuditRecord<'_>) {
         if self.rows.last_mut().is_none_or(|row| !row.push(record)) {
             let mut row = Row::default();
             // The first call always fits: it is shorter than the limit of a row.
@@ -71,8 +71,8 @@ impl Batch {
     }
 
     /// The rows to commit.
-    pub(super) fn rows(&self) -> impl Iterator<Item = Prepared> + '_ {
-        self.rows.iter().map(|row| Prepared::reads(row.newest_ms, &row.calls, &row.of))
+    pub(super) fn rows(&self) -> impl Iterator<Item = PreparedRecord> + '_ {
+        self.rows.iter().map(|row| PreparedRecord::reads(row.newest_ms, &row.calls, &row.of))
     }
 
     /// Inserts `older` in front. Returns how many records are lost: all of `older` if there is no room for both.
@@ -90,12 +90,12 @@ impl Batch {
 
 impl Row {
     /// Adds a call if it fits. Returns whether it did.
-    fn push(&mut self, record: &Record<'_>) -> bool {
+    fn push(&mut self, record: &AuditRecord<'_>) -> bool {
         let before = self.calls.len();
         if before > 0 {
             self.calls.push(b',');
         }
-        let mut body = Body::of(record);
+        let mut body = RecordBody::of(record);
         let like = self.last.as_ref().is_some_and(|last| last.is_like(record));
         if like {
             body.leave_out_what_is_shared();
@@ -120,7 +120,7 @@ impl Row {
 }
 
 impl Last {
-    fn of(record: &Record<'_>) -> Self {
+    fn of(record: &AuditRecord<'_>) -> Self {
         Self {
             principal: record.principal.to_string(),
             owner: record.owner.as_deref().map(str::to_owned),
@@ -135,7 +135,7 @@ impl Last {
         }
     }
 
-    fn is_like(&self, record: &Record<'_>) -> bool {
+    fn is_like(&self, record: &AuditRecord<'_>) -> bool {
         self.tool == record.tool
             && self.args_sha256 == record.args_sha256
             && self.principal == record.principal

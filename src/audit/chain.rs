@@ -7,10 +7,10 @@ use base::{
     base64url,
     canonical::{from_hex, hex},
 };
-use contract::audit::Head;
+use contract::audit::AuditHead;
 use contract::audit::{
-    known::{Checkpoint, Extension, MAX_EXTENSION, MAX_RECORDS, Position},
-    record::{Prepared, ROW_OVERHEAD, now_ms},
+    known::{AuditCheckpoint, Extension, MAX_EXTENSION, MAX_RECORDS, VerifiedPosition},
+    record::{PreparedRecord, ROW_OVERHEAD, now_ms},
 };
 use ring::rand::{SecureRandom, SystemRandom};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -51,7 +51,7 @@ pub(super) fn ensure(connection: &mut Connection) -> rusqlite::Result<()> {
     SystemRandom::new().fill(&mut id).map_err(|_| refused("the kernel gives no random bytes"))?;
     let chain = hex(&id);
     tx.execute("INSERT INTO audit_state (id, chain, bytes) VALUES (1, ?1, 0)", [&chain])?;
-    let start = Prepared::own("start", now_ms(), json!({ "chain": chain }));
+    let start = PreparedRecord::own("start", now_ms(), json!({ "chain": chain }));
     let mut end = End { seq: 0, hash: [0; 32], bytes: 0 };
     end.push(&tx, &start)?;
     end.save_size(&tx)?;
@@ -60,13 +60,13 @@ pub(super) fn ensure(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// How large the audit may be, and whether the agent must sign for trimming.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limit {
+pub(super) struct ChainLimit {
     pub max_bytes: u64,
-    /// The agent signs for what is trimmed. Until it has, the chain may exceed its limit by [`Limit::slack`].
+    /// The agent signs for what is trimmed. Until it has, the chain may exceed its limit by [`ChainLimit::slack`].
     pub witnessed: bool,
 }
 
-impl Limit {
+impl ChainLimit {
     /// How many bytes beyond `max_bytes` are allowed until the agent has signed: a quarter of it.
     fn slack(self) -> u64 {
         self.max_bytes / 4
@@ -76,13 +76,17 @@ impl Limit {
 /// The result of an append.
 pub(super) enum Appended {
     /// The new head, the number of the last appended record, and whether the chain exceeds `max_bytes`.
-    Done { head: Head, last: i64, over: bool },
+    Done { head: AuditHead, last: i64, over: bool },
     /// Nothing was appended: the agent must sign for trimming first.
     Full,
 }
 
 /// Appends `records` in one transaction; returns the new head. Without an agent it also trims to `max_bytes`.
-pub(super) fn append(connection: &mut Connection, records: &[Prepared], limit: Limit) -> rusqlite::Result<Appended> {
+pub(super) fn append(
+    connection: &mut Connection,
+    records: &[PreparedRecord],
+    limit: ChainLimit,
+) -> rusqlite::Result<Appended> {
     ensure(connection)?;
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Prepared statements are cached, as for all queries of a commit: parsing costs more than running them.
@@ -109,7 +113,11 @@ pub(super) fn append(connection: &mut Connection, records: &[Prepared], limit: L
     if over && !limit.witnessed {
         give_back(connection)?;
     }
-    Ok(Appended::Done { head: Head { chain, seq: end.seq, hash: hex(&end.hash) }, last, over: over && limit.witnessed })
+    Ok(Appended::Done {
+        head: AuditHead { chain, seq: end.seq, hash: hex(&end.hash) },
+        last,
+        over: over && limit.witnessed,
+    })
 }
 
 /// Returns free pages to the file system. Call it outside a transaction.
@@ -135,7 +143,7 @@ impl End {
         Ok(Self { seq, hash, bytes: 0 })
     }
 
-    fn push(&mut self, tx: &Transaction<'_>, record: &Prepared) -> rusqlite::Result<()> {
+    fn push(&mut self, tx: &Transaction<'_>, record: &PreparedRecord) -> rusqlite::Result<()> {
         let seq = self.seq + 1;
         let body = record.numbered(seq);
         let hash = link(&self.hash, body.as_bytes());
@@ -189,7 +197,7 @@ fn trim(tx: &Transaction<'_>, end: &mut End, chain: &str, max_bytes: i64) -> rus
     let fields = json!({
         "chain": chain, "through_seq": through, "through_hash": hex(&hash), "removed": removed,
     });
-    end.push(tx, &Prepared::own("checkpoint", now_ms(), fields))
+    end.push(tx, &PreparedRecord::own("checkpoint", now_ms(), fields))
 }
 
 /// Number, hash and size in bytes of the records through a number, oldest first.
@@ -198,7 +206,7 @@ const SIZES: &str = "SELECT seq, hash, octet_length(body) + octet_length(tool) +
 
 /// Deletes what the agent signed for; the checkpoint record carries its signature. `None` if the agent means another
 /// chain.
-pub(super) fn follow(connection: &mut Connection, checkpoint: &Checkpoint) -> rusqlite::Result<Option<Head>> {
+pub(super) fn follow(connection: &mut Connection, checkpoint: &AuditCheckpoint) -> rusqlite::Result<Option<AuditHead>> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let (chain, bytes): (String, i64) =
         tx.query_row("SELECT chain, bytes FROM audit_state", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -220,11 +228,11 @@ pub(super) fn follow(connection: &mut Connection, checkpoint: &Checkpoint) -> ru
     }
     tx.execute("DELETE FROM audit WHERE seq <= ?1", [through])?;
     let fields = serde_json::to_value(checkpoint).unwrap_or_default();
-    end.push(&tx, &Prepared::own("checkpoint", now_ms(), fields))?;
+    end.push(&tx, &PreparedRecord::own("checkpoint", now_ms(), fields))?;
     end.save_size(&tx)?;
     tx.commit()?;
     give_back(connection)?;
-    Ok(Some(Head { chain, seq: end.seq, hash: hex(&end.hash) }))
+    Ok(Some(AuditHead { chain, seq: end.seq, hash: hex(&end.hash) }))
 }
 
 /// The chain, the number and hash of the record before the first stored one, and the size in bytes.
@@ -248,9 +256,9 @@ pub(super) fn beginning(connection: &Connection) -> rusqlite::Result<(String, i6
 }
 
 /// The newest record.
-pub(super) fn head(connection: &Connection) -> rusqlite::Result<Head> {
+pub(super) fn head(connection: &Connection) -> rusqlite::Result<AuditHead> {
     connection.query_row("SELECT chain, seq, hash FROM audit, audit_state ORDER BY seq DESC LIMIT 1", [], |row| {
-        Ok(Head { chain: row.get(0)?, seq: row.get(1)?, hash: hex(&row.get::<_, Hash>(2)?) })
+        Ok(AuditHead { chain: row.get(0)?, seq: row.get(1)?, hash: hex(&row.get::<_, Hash>(2)?) })
     })
 }
 
@@ -268,7 +276,7 @@ pub(super) fn hash_of(connection: &Connection, seq: i64) -> rusqlite::Result<Opt
 /// The records after a position, through `until`, as many as fit into one message. `None` if there are none.
 pub(super) fn after(
     connection: &Connection,
-    at: &Position,
+    at: &VerifiedPosition,
     chain: &str,
     until: i64,
 ) -> rusqlite::Result<Option<Extension>> {

@@ -6,7 +6,7 @@
 use base::canonical;
 use contract::audit::{
     limit::cut,
-    record::{MAX_NAME, Prepared, Record, now_ms, rfc3339},
+    record::{AuditRecord, MAX_NAME, PreparedRecord, now_ms, rfc3339},
 };
 use contract::{audit::changed::Changed, meta::Role};
 use serde_json::json;
@@ -39,7 +39,7 @@ pub(super) struct Who<'a> {
 }
 
 /// How often a kind occurred.
-pub(super) struct Tally {
+pub(super) struct RepeatCount {
     kind: Kind,
     role: Option<Role>,
     door: &'static str,
@@ -60,7 +60,7 @@ pub(super) struct Noted {
 /// The kinds of the open windows.
 #[derive(Default)]
 pub(super) struct Gathered {
-    kinds: HashMap<Kind, Tally>,
+    kinds: HashMap<Kind, RepeatCount>,
     /// Whether a task waits for the end of the short window, and of the long one.
     open: [bool; 2],
 }
@@ -70,7 +70,7 @@ impl Gathered {
     pub(super) fn note(&mut self, who: Who<'_>, tool: &str, outcome: &'static str, long: bool) -> Noted {
         let kind = self.kind_of(who.principal, tool, outcome);
         let known = self.kinds.contains_key(&kind);
-        let tally = self.kinds.entry(kind.clone()).or_insert_with(|| Tally {
+        let tally = self.kinds.entry(kind.clone()).or_insert_with(|| RepeatCount {
             role: (kind.principal != OTHERS).then_some(who.role),
             kind,
             door: who.door,
@@ -101,32 +101,32 @@ impl Gathered {
     }
 
     /// Ends the windows of this length and returns what was counted in them.
-    pub(super) fn ended(&mut self, window: Duration) -> Vec<Tally> {
+    pub(super) fn ended(&mut self, window: Duration) -> Vec<RepeatCount> {
         let long = window == LONG_WINDOW;
         self.open[usize::from(long)] = false;
         self.take(|tally| tally.long == long)
     }
 
     /// What was counted so far in the short windows, which stay open. Called before the audit is read.
-    pub(super) fn so_far(&mut self) -> Vec<Tally> {
+    pub(super) fn so_far(&mut self) -> Vec<RepeatCount> {
         let counted = self.kinds.values_mut().filter(|tally| !tally.long && tally.count > 0);
         counted.map(|tally| mem::replace(tally, tally.renewed())).collect()
     }
 
     /// Everything that was counted, for the last flush.
-    pub(super) fn all(&mut self) -> Vec<Tally> {
+    pub(super) fn all(&mut self) -> Vec<RepeatCount> {
         self.take(|_| true)
     }
 
-    fn take(&mut self, wanted: impl Fn(&Tally) -> bool) -> Vec<Tally> {
+    fn take(&mut self, wanted: impl Fn(&RepeatCount) -> bool) -> Vec<RepeatCount> {
         let (taken, kept) = mem::take(&mut self.kinds).into_iter().partition(|(_, tally)| wanted(tally));
         self.kinds = kept;
-        let taken: HashMap<Kind, Tally> = taken;
+        let taken: HashMap<Kind, RepeatCount> = taken;
         taken.into_values().filter(|tally| tally.count > 0).collect()
     }
 
     /// Returns tallies that could not be written, to be counted with later calls.
-    pub(super) fn put_back(&mut self, tallies: Vec<Tally>) {
+    pub(super) fn put_back(&mut self, tallies: Vec<RepeatCount>) {
         for tally in tallies {
             // They were taken from here, so they fit, except for kinds that were added since.
             if let Some(known) = self.kinds.get_mut(&tally.kind) {
@@ -145,7 +145,7 @@ impl Gathered {
     }
 }
 
-impl Tally {
+impl RepeatCount {
     fn renewed(&self) -> Self {
         Self {
             kind: self.kind.clone(),
@@ -158,10 +158,10 @@ impl Tally {
     }
 
     /// The record of this tally.
-    pub(super) fn prepare(&self) -> Prepared {
+    pub(super) fn prepare(&self) -> PreparedRecord {
         let args = json!({});
         let (count, since) = (self.count, rfc3339(self.since_ms));
-        Record {
+        AuditRecord {
             ts_ms: now_ms(),
             intent: None,
             principal: self.kind.principal.as_str().into(),
@@ -202,7 +202,7 @@ mod tests {
         }
         assert!(gathered.note(who("a"), "x.y", "permission_denied", false).first, "another outcome");
         assert!(gathered.note(who("b"), "x.y", "invalid_argument", false).first, "another caller");
-        let counts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.count).collect::<Vec<_>>();
+        let counts = |tallies: &[RepeatCount]| tallies.iter().map(|tally| tally.count).collect::<Vec<_>>();
         assert_eq!(counts(&gathered.so_far()), [999]);
         assert!(!gathered.note(who("a"), "x.y", "invalid_argument", false).first, "the window goes on");
         assert_eq!(counts(&gathered.ended(WINDOW)), [1]);

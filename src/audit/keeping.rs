@@ -2,12 +2,12 @@
 
 use super::{
     Audit, Waiting, Work,
-    gather::{Noted, Tally, Who},
+    gather::{Noted, RepeatCount, Who},
     shares,
 };
 use crate::store::Durability;
 use base::error::ToolError;
-use contract::audit::record::Record;
+use contract::audit::record::AuditRecord;
 use std::time::{Duration, Instant};
 
 impl Audit {
@@ -15,7 +15,7 @@ impl Audit {
     ///
     /// # Errors
     /// `unavailable` or `resource_exhausted` when it cannot be stored.
-    pub async fn write(&self, record: Record<'_>) -> Result<(), ToolError> {
+    pub async fn write(&self, record: AuditRecord<'_>) -> Result<(), ToolError> {
         self.keep(record, Durability::Synced).await
     }
 
@@ -24,16 +24,16 @@ impl Audit {
     ///
     /// # Errors
     /// As [`Audit::write`].
-    pub async fn write_soon(&self, record: Record<'_>) -> Result<(), ToolError> {
+    pub async fn write_soon(&self, record: AuditRecord<'_>) -> Result<(), ToolError> {
         self.keep(record, Durability::Committed).await
     }
 
     /// Records that a write is about to run, with the `durability` that its outcome will have. Returns the number of
-    /// the record, for [`Record::intent`].
+    /// the record, for [`AuditRecord::intent`].
     ///
     /// # Errors
     /// `unavailable` or `resource_exhausted` if it cannot be stored: the write must not run.
-    pub async fn intend(&self, mut record: Record<'_>, durability: Durability) -> Result<i64, ToolError> {
+    pub async fn intend(&self, mut record: AuditRecord<'_>, durability: Durability) -> Result<i64, ToolError> {
         self.worth_trying()?;
         self.shorten(&mut record);
         let record = record.prepare_intent();
@@ -41,7 +41,7 @@ impl Audit {
         self.commit(Work { record: Some(record), ..Work::default() }, durability).await
     }
 
-    async fn keep(&self, mut record: Record<'_>, durability: Durability) -> Result<(), ToolError> {
+    async fn keep(&self, mut record: AuditRecord<'_>, durability: Durability) -> Result<(), ToolError> {
         self.shorten(&mut record);
         let record = record.prepare();
         tracing::info!(target: "audit", record = %record.body());
@@ -53,7 +53,7 @@ impl Audit {
     }
 
     /// Omits the arguments of a caller that has used up its share.
-    fn shorten(&self, record: &mut Record<'_>) {
+    fn shorten(&self, record: &mut AuditRecord<'_>) {
         if self.waiting().shares.are_spent(&record.principal, record.role, Instant::now()) {
             record.args = contract::audit::limit::compact(std::mem::take(&mut record.args), &record.args_sha256);
         }
@@ -61,14 +61,14 @@ impl Audit {
 
     /// Records a successful read within a second. The caller that fills the batch waits for the commit: this slows
     /// callers to the speed of the card and bounds memory.
-    pub async fn read(&self, record: Record<'_>) {
+    pub async fn read(&self, record: AuditRecord<'_>) {
         if self.take(&record) {
             self.flush_reads().await;
         }
     }
 
     /// Adds a read to the batch. Returns whether the batch must be committed now; otherwise a timer does it.
-    pub(super) fn take(&self, record: &Record<'_>) -> bool {
+    pub(super) fn take(&self, record: &AuditRecord<'_>) -> bool {
         let mut waiting = self.waiting();
         tracing::debug!(target: "audit", record = %record.prepare().body());
         waiting.reads.push(record);
@@ -108,7 +108,7 @@ impl Audit {
     /// Waits for the window's end and records what was counted in it.
     async fn end_window(&self, window: Duration) {
         self.pause(window).await;
-        let tallies: Vec<Tally> = self.waiting().gathered.ended(window);
+        let tallies: Vec<RepeatCount> = self.waiting().gathered.ended(window);
         if tallies.is_empty() {
             return;
         }

@@ -1,8 +1,8 @@
 //! The pipeline's interface for recording calls. The audit implements it.
 
-use base::{canonical::Whole, error::ToolError};
+use base::{canonical::ArgsDigest, error::ToolError};
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     audit::{Approval, changed::Changed},
     meta::Role,
 };
@@ -16,7 +16,7 @@ pub struct AuditEntry<'a> {
     /// The owner of that credential, if configured.
     pub owner: Option<&'a str>,
     pub role: Role,
-    pub door: Door,
+    pub transport: Transport,
     pub tool: &'a str,
     /// The tool changes something: the record must be stored before the answer is sent.
     pub write: bool,
@@ -24,7 +24,7 @@ pub struct AuditEntry<'a> {
     pub volatile: bool,
     /// The call ended before it did anything.
     pub refused: bool,
-    /// What [`Ledger::intend`] returned.
+    /// What [`AuditLedger::intend`] returned.
     pub intent: Option<i64>,
     /// Redacted and bounded.
     pub args: Value,
@@ -56,9 +56,9 @@ pub struct Intent<'a> {
 }
 
 /// Records every call.
-pub trait Ledger: Send + Sync {
+pub trait AuditLedger: Send + Sync {
     /// Arguments as they may be recorded: redacted and bounded. `whole` describes the arguments as received.
-    fn redact(&self, args: &Value, whole: &Whole) -> Value;
+    fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value;
     /// Whether a write could be recorded, as far as is known without trying.
     ///
     /// # Errors

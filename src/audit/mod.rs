@@ -25,18 +25,18 @@ mod walk;
 mod witness;
 
 pub use backlog::Backlog;
-pub use query::{Filter, Page, Unfinished, each_recent, recent_file, unfinished};
-pub use verify::{Gap, Report, missing, verify, verify_file};
+pub use query::{AuditFilter, AuditPage, Unfinished, each_recent, recent_file, unfinished};
+pub use verify::{AuditReport, Gap, missing, verify, verify_file};
 
-use crate::store::{Durability, Opened, Store};
+use crate::store::{Durability, OpenOutcome, Store};
 use agent::{AgentLink, operations::audit::ListHeads};
 use base::error::ToolError;
 use batch::Batch;
 use contract::audit::{
-    Head,
-    record::{Prepared, now_ms},
+    AuditHead,
+    record::{PreparedRecord, now_ms},
 };
-use gather::{Gathered, Tally};
+use gather::{Gathered, RepeatCount};
 use shares::Shares;
 use std::{
     mem,
@@ -86,7 +86,7 @@ struct Waiting {
     /// Commits that are not synced yet: a power cut would lose them.
     unsynced: Option<Unsynced>,
     /// What the agent still has to be told, and its last answer.
-    witness: witness::Witness,
+    witness: witness::AuditWitness,
     /// Calls that are counted instead of recorded one by one.
     gathered: Gathered,
     shares: Shares,
@@ -118,14 +118,14 @@ impl Lost {
 /// What to commit besides the waiting reads.
 #[derive(Default)]
 struct Work {
-    record: Option<Prepared>,
-    tallies: Vec<Tally>,
+    record: Option<PreparedRecord>,
+    tallies: Vec<RepeatCount>,
 }
 
 struct Unsynced {
     /// The newest of them. The agent is informed only once it is on the card. Otherwise a power cut could lose the
     /// records but not their head, which would look like a truncated chain.
-    head: Head,
+    head: AuditHead,
     /// Why the last sync failed, until one succeeds.
     failed: Option<ToolError>,
 }
@@ -196,7 +196,7 @@ impl Audit {
     /// Where the store's file was moved, if it was damaged when this server started and a new chain began.
     pub async fn set_aside(&self) -> Option<PathBuf> {
         match self.0.store.report().await.ok()?.state {
-            Opened::Replaced { set_aside, .. } => Some(set_aside),
+            OpenOutcome::Replaced { set_aside, .. } => Some(set_aside),
             _ => None,
         }
     }
@@ -227,7 +227,13 @@ impl Audit {
     ///
     /// # Errors
     /// `unavailable` if the store is.
-    pub async fn page(&self, filter: Filter, limit: u32, offset: u64, most_bytes: usize) -> Result<Page, ToolError> {
+    pub async fn page(
+        &self,
+        filter: AuditFilter,
+        limit: u32,
+        offset: u64,
+        most_bytes: usize,
+    ) -> Result<AuditPage, ToolError> {
         self.flush().await?;
         self.0
             .store
@@ -244,7 +250,7 @@ impl Audit {
     /// As [`Audit::page`].
     pub async fn recent(
         &self,
-        filter: Filter,
+        filter: AuditFilter,
         limit: u32,
         offset: u64,
     ) -> Result<(Vec<serde_json::Value>, u64), ToolError> {
@@ -256,7 +262,7 @@ impl Audit {
     ///
     /// # Errors
     /// `unavailable` if the store or the agent is.
-    pub async fn verify(&self) -> Result<Report, ToolError> {
+    pub async fn verify(&self) -> Result<AuditReport, ToolError> {
         self.flush().await?;
         let heads = match &self.0.agent {
             Some(agent) => Some(agent.get::<ListHeads>().await?),
@@ -289,9 +295,9 @@ impl Audit {
             (mem::take(&mut waiting.reads), mem::take(&mut waiting.lost), waiting.broken.clone())
         };
         let why = broken.as_ref().map_or("", |error| error.message.as_str());
-        let gap = (lost.count > 0).then(|| Prepared::gap(lost.count, lost.since_ms, why));
-        let rows: Vec<Prepared> =
-            reads.rows().chain(gap).chain(tallies.iter().map(Tally::prepare)).chain(record).collect();
+        let gap = (lost.count > 0).then(|| PreparedRecord::gap(lost.count, lost.since_ms, why));
+        let rows: Vec<PreparedRecord> =
+            reads.rows().chain(gap).chain(tallies.iter().map(RepeatCount::prepare)).chain(record).collect();
         if rows.is_empty() {
             return self.sync().await.map(|()| 0);
         }
@@ -302,7 +308,7 @@ impl Audit {
             Ok((head, number, rows)) => {
                 (waiting.broken, waiting.failed) = (None, None);
                 let now = Instant::now();
-                for (principal, bytes) in rows.iter().flat_map(Prepared::shares) {
+                for (principal, bytes) in rows.iter().flat_map(PreparedRecord::shares) {
                     waiting.shares.charge(principal, bytes, now);
                 }
                 if durability == Durability::Committed {

@@ -3,8 +3,8 @@
 //! A write has two records, its intent and its outcome; the intent is shown only if there is no outcome. Records are
 //! read one by one and kept only as far as the answer has room, so memory does not grow with the query.
 
-use super::reads::{Reads, Wanted};
-use base::canonical::Whole;
+use super::reads::{NormalizedFilter, Reads};
+use base::canonical::ArgsDigest;
 use contract::audit::limit;
 use rusqlite::{Connection, OpenFlags, named_params};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use std::{collections::BTreeSet, ops::Range, path::Path};
 
 /// Which calls to show; an absent field matches all.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct AuditFilter {
     pub tool: Option<String>,
     pub principal: Option<String>,
     /// "ok", a symbolic error code, or "unknown": no outcome was recorded.
@@ -32,7 +32,7 @@ const LONG: usize = 16 * 1024;
 
 /// A part of the matching records.
 #[derive(Debug)]
-pub struct Page {
+pub struct AuditPage {
     /// JSON objects, the newest first.
     pub records: Vec<String>,
     /// Number of all matching records.
@@ -45,7 +45,7 @@ pub struct Page {
 ///
 /// # Errors
 /// SQLite's.
-pub fn recent_file(path: &Path, filter: &Filter, limit: u32) -> rusqlite::Result<(Vec<Value>, u64)> {
+pub fn recent_file(path: &Path, filter: &AuditFilter, limit: u32) -> rusqlite::Result<(Vec<Value>, u64)> {
     let mut records = Vec::new();
     let total = each_recent(path, filter, limit, |record| records.push(value(record)))?;
     Ok((records, total))
@@ -55,7 +55,12 @@ pub fn recent_file(path: &Path, filter: &Filter, limit: u32) -> rusqlite::Result
 ///
 /// # Errors
 /// SQLite's.
-pub fn each_recent(path: &Path, filter: &Filter, limit: u32, mut show: impl FnMut(String)) -> rusqlite::Result<u64> {
+pub fn each_recent(
+    path: &Path,
+    filter: &AuditFilter,
+    limit: u32,
+    mut show: impl FnMut(String),
+) -> rusqlite::Result<u64> {
     walk(&open_to_read(path)?, filter, 0..limit.into(), &mut |record| {
         show(record);
         true
@@ -73,11 +78,11 @@ pub(super) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
 /// all that match.
 pub(super) fn page(
     connection: &Connection,
-    filter: &Filter,
+    filter: &AuditFilter,
     limit: u32,
     offset: u64,
     most_bytes: usize,
-) -> rusqlite::Result<Page> {
+) -> rusqlite::Result<AuditPage> {
     let (mut records, mut bytes, mut cut) = (Vec::new(), 0, false);
     let total = walk(connection, filter, offset..offset.saturating_add(limit.into()), &mut |record| {
         bytes += record.len();
@@ -87,7 +92,7 @@ pub(super) fn page(
         }
         !cut
     })?;
-    Ok(Page { records, total, cut })
+    Ok(AuditPage { records, total, cut })
 }
 
 pub(super) fn value(record: String) -> Value {
@@ -105,7 +110,7 @@ const CANDIDATES: &str = "SELECT seq, kind, outcome, ts, body FROM audit
 /// Calls `take` for each record in `shown` until it returns that it is full; returns how many match the filter.
 fn walk(
     connection: &Connection,
-    filter: &Filter,
+    filter: &AuditFilter,
     shown: Range<u64>,
     take: &mut dyn FnMut(String) -> bool,
 ) -> rusqlite::Result<u64> {
@@ -113,7 +118,7 @@ fn walk(
     let mut rows = statement.query(named_params! {
         ":tool": filter.tool, ":principal": filter.principal, ":since": filter.since_ms,
     })?;
-    let wanted = Wanted::of(filter);
+    let wanted = NormalizedFilter::of(filter);
     let (mut total, mut room) = (0, true);
     let mut add = |record: &dyn Fn() -> String| {
         if room && shown.contains(&total) {
@@ -225,7 +230,7 @@ fn told(kind: &str, body: &str) -> String {
     }
     if long && let Some(args) = record.get("args").map(Value::to_string) {
         let sha256 = record.get("args_sha256").and_then(Value::as_str).unwrap_or_default().to_owned();
-        record.insert("args".into(), limit::left_out(&Whole { sha256, bytes: args.len() }, Some(&args)));
+        record.insert("args".into(), limit::left_out(&ArgsDigest { sha256, bytes: args.len() }, Some(&args)));
     }
     Value::Object(record).to_string()
 }

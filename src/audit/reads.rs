@@ -1,6 +1,6 @@
 //! Reads the calls of one row of reads, in which each call contains only its differences from the one before.
 
-use super::query::Filter;
+use super::query::AuditFilter;
 use contract::audit::record::rfc3339;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -48,7 +48,7 @@ impl<'a> Reads<'a> {
     }
 
     /// The calls that match, oldest first.
-    pub(super) fn find(&self, wanted: &Wanted<'_>) -> Vec<Found> {
+    pub(super) fn find(&self, wanted: &NormalizedFilter<'_>) -> Vec<Found> {
         let (mut found, mut base, mut fits) = (Vec::new(), 0, false);
         for (at, call) in self.calls.iter().map(|call| call.get()).enumerate() {
             if call.contains(WHOLE) {
@@ -90,19 +90,19 @@ impl<'a> Reads<'a> {
 }
 
 /// A filter in the form in which reads are compared. Times of one format sort as text.
-pub(super) struct Wanted<'a> {
-    filter: &'a Filter,
+pub(super) struct NormalizedFilter<'a> {
+    filter: &'a AuditFilter,
     since: Option<String>,
     until: Option<String>,
 }
 
-impl<'a> Wanted<'a> {
-    pub(super) fn of(filter: &'a Filter) -> Self {
+impl<'a> NormalizedFilter<'a> {
+    pub(super) fn of(filter: &'a AuditFilter) -> Self {
         Self { filter, since: filter.since_ms.map(rfc3339), until: filter.until_ms.map(rfc3339) }
     }
 
     fn fits_all(&self) -> bool {
-        let Filter { tool, principal, outcome, .. } = self.filter;
+        let AuditFilter { tool, principal, outcome, .. } = self.filter;
         [tool, principal, outcome].into_iter().all(Option::is_none)
     }
 

@@ -2,25 +2,25 @@
 
 use super::{Audit, gather::Who, query::UNKNOWN};
 use crate::{
-    audit::ledger::{AuditEntry, Intent, Ledger},
+    audit::ledger::{AuditEntry, AuditLedger, Intent},
     store::Durability,
 };
 use base::{
-    canonical::Whole,
+    canonical::ArgsDigest,
     error::{ErrorCode, ToolError},
     redact,
 };
 use contract::audit::{
     limit,
-    record::{Record, now_ms},
+    record::{AuditRecord, now_ms},
 };
 use contract::{access::caller::Caller, audit::changed::Changed};
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use std::time::Duration;
 
-impl Ledger for Audit {
-    fn redact(&self, args: &Value, whole: &Whole) -> Value {
+impl AuditLedger for Audit {
+    fn redact(&self, args: &Value, whole: &ArgsDigest) -> Value {
         limit::fit(redact::redact(args), whole)
     }
 
@@ -31,13 +31,13 @@ impl Ledger for Audit {
     fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>> {
         // An approval is never lost, whatever it was for.
         let soon = intent.volatile && intent.approval.is_none();
-        let record = Record {
+        let record = AuditRecord {
             ts_ms: now_ms(),
             intent: None,
             principal: intent.caller.principal.as_str().into(),
             owner: intent.caller.owner.as_deref().map(Into::into),
             role: Some(intent.caller.role),
-            door: intent.caller.door.name(),
+            door: intent.caller.transport.name(),
             tool: intent.tool.into(),
             args_sha256: intent.args_sha256.into(),
             args: intent.args,
@@ -55,7 +55,7 @@ impl Ledger for Audit {
     }
 
     fn gathers(&self, caller: &Caller, tool: &str, error: &ToolError, _: Duration) -> bool {
-        let who = Who { principal: &caller.principal, role: caller.role, door: caller.door.name() };
+        let who = Who { principal: &caller.principal, role: caller.role, door: caller.transport.name() };
         self.gather(who, tool, error.code.symbol())
     }
 
@@ -65,7 +65,7 @@ impl Ledger for Audit {
         let soon = entry.volatile && !refused && entry.approval.is_none();
         let kept = entry.write || refused;
         let outcome = entry.error.map_or("ok", |error| error.code.symbol());
-        let who = Who { principal: entry.principal, role: entry.role, door: entry.door.name() };
+        let who = Who { principal: entry.principal, role: entry.role, door: entry.transport.name() };
         if !kept && self.counted(who, entry.tool, outcome) {
             return Box::pin(futures::future::ready(Ok(())));
         }
@@ -74,13 +74,13 @@ impl Ledger for Audit {
             self.waiting().lost.add(1);
             return Box::pin(futures::future::ready(Err(error)));
         }
-        let record = Record {
+        let record = AuditRecord {
             ts_ms: now_ms(),
             intent: entry.intent,
             principal: entry.principal.into(),
             owner: entry.owner.map(Into::into),
             role: Some(entry.role),
-            door: entry.door.name(),
+            door: entry.transport.name(),
             tool: entry.tool.into(),
             args_sha256: entry.args_sha256.into(),
             args: entry.args,

@@ -5,7 +5,7 @@
 use super::{query::open_to_read, walk::Walk};
 use crate::audit::chain::{Hash, MAX_BODY, link};
 use contract::audit::{
-    head::Head,
+    head::AuditHead,
     known::{KnownChain, KnownHeads},
 };
 use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct AuditReport {
     pub ok: bool,
     pub chain: String,
     pub records: u64,
@@ -34,7 +34,7 @@ pub struct Report {
     pub gaps: Vec<Gap>,
     /// Chains of other stores that the agent knows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub other_chains: Vec<Head>,
+    pub other_chains: Vec<AuditHead>,
 }
 
 /// Records that the agent has seen and that are missing.
@@ -54,13 +54,13 @@ pub struct Gap {
 ///
 /// # Errors
 /// SQLite's, if the file cannot be read at all.
-pub fn verify_file(path: &Path, heads: Option<&KnownHeads>) -> rusqlite::Result<Report> {
+pub fn verify_file(path: &Path, heads: Option<&KnownHeads>) -> rusqlite::Result<AuditReport> {
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     verify(&open_to_read(path)?, heads, place.to_str())
 }
 
 /// The report of a store whose file is missing; `None` if the agent knows of no records in it.
-pub fn missing(path: &Path, heads: Option<&KnownHeads>) -> Option<Report> {
+pub fn missing(path: &Path, heads: Option<&KnownHeads>) -> Option<AuditReport> {
     let report = Walk::new(String::new(), heads?, path.to_str()).finish();
     (!report.gaps.is_empty()).then_some(report)
 }
@@ -69,7 +69,11 @@ pub fn missing(path: &Path, heads: Option<&KnownHeads>) -> Option<Report> {
 ///
 /// # Errors
 /// SQLite's.
-pub fn verify(connection: &Connection, heads: Option<&KnownHeads>, place: Option<&str>) -> rusqlite::Result<Report> {
+pub fn verify(
+    connection: &Connection,
+    heads: Option<&KnownHeads>,
+    place: Option<&str>,
+) -> rusqlite::Result<AuditReport> {
     let none = KnownHeads::default();
     let known = heads.unwrap_or(&none);
     let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('audit', 'audit_state')";
@@ -102,7 +106,7 @@ pub fn verify(connection: &Connection, heads: Option<&KnownHeads>, place: Option
 }
 
 /// One row, borrowed from SQLite's memory.
-pub(super) struct Record<'a> {
+pub(super) struct AuditRow<'a> {
     pub seq: i64,
     pub ts_ms: i64,
     /// kind, tool, principal, outcome: copies of fields of the body, for searching.
@@ -111,14 +115,14 @@ pub(super) struct Record<'a> {
     pub body: &'a [u8],
 }
 
-impl Record<'_> {
+impl AuditRow<'_> {
     pub fn follows(&self, previous: &Hash) -> bool {
         link(previous, self.body) == self.hash
     }
 }
 
 /// The file may have been tampered with: a row with unexpected types does not match.
-fn read(row: &Row<'_>, step: impl FnOnce(Record<'_>) -> Result<(), String>) -> Result<(), String> {
+fn read(row: &Row<'_>, step: impl FnOnce(AuditRow<'_>) -> Result<(), String>) -> Result<(), String> {
     let other = |_| "this is no record of an audit: it was changed".to_owned();
     let seq: i64 = row.get(0).map_err(other)?;
     if row.get::<_, i64>(1).map_err(other)? > MAX_BODY {
@@ -131,7 +135,7 @@ fn read(row: &Row<'_>, step: impl FnOnce(Record<'_>) -> Result<(), String>) -> R
     let plain = |at: usize| std::str::from_utf8(text(at)?).map_err(|_| format!("record {seq} is not text"));
     let columns = [plain(3)?, plain(4)?, plain(5)?, plain(6)?];
     let hash = row.get(7).unwrap_or([0; 32]);
-    step(Record { seq, ts_ms: row.get(2).map_err(other)?, columns, hash, body: text(8)? })
+    step(AuditRow { seq, ts_ms: row.get(2).map_err(other)?, columns, hash, body: text(8)? })
 }
 
 /// Whether the known chain `this` belongs to the same store as the verified one.

@@ -1,11 +1,11 @@
 //! One walk along the chain: checks each record against the chain and the agent's heads.
 
-use super::verify::{Gap, Record, Report, same_store};
+use super::verify::{AuditReport, AuditRow, Gap, same_store};
 use crate::audit::chain::{Hash, parse_hash};
 use base::canonical::hex;
 use contract::audit::{
-    head::Head,
-    known::{Checkpoint, KnownChain, KnownHeads},
+    head::AuditHead,
+    known::{AuditCheckpoint, KnownChain, KnownHeads},
     rfc3339,
 };
 use rusqlite::{Connection, OptionalExtension};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};
 
 pub(super) struct Walk<'a> {
-    pub report: Report,
+    pub report: AuditReport,
     previous: Hash,
     known: &'a KnownHeads,
     /// What the agent knows of this chain.
@@ -57,9 +57,9 @@ impl<'a> Walk<'a> {
         let this = known.chains.iter().find(|known| known.chain == chain);
         let expected: BTreeMap<i64, &str> =
             known.heads.iter().filter(|head| head.chain == chain).map(|head| (head.seq, head.hash.as_str())).collect();
-        let mut report = Report { chain, ..Report::default() };
+        let mut report = AuditReport { chain, ..AuditReport::default() };
         // Heads of a chain that is otherwise unknown come from an agent of the previous version.
-        let mut newest: BTreeMap<&str, (&Head, Option<&KnownChain>)> = BTreeMap::new();
+        let mut newest: BTreeMap<&str, (&AuditHead, Option<&KnownChain>)> = BTreeMap::new();
         for head in known.heads.iter().filter(|head| head.chain != report.chain) {
             newest.insert(&head.chain, (head, known.chains.iter().find(|other| other.chain == head.chain)));
         }
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
 
     /// # Errors
     /// Why the record does not match.
-    pub fn step(&mut self, record: &Record<'_>, connection: &Connection) -> Result<(), String> {
+    pub fn step(&mut self, record: &AuditRow<'_>, connection: &Connection) -> Result<(), String> {
         let seq = record.seq;
         let body: Body<'_> = serde_json::from_slice(record.body)
             .map_err(|error| format!("record {seq} is not JSON ({error}): it was changed"))?;
@@ -143,7 +143,7 @@ impl<'a> Walk<'a> {
     /// checked.
     fn signed(&mut self, cut: &Cut) -> Result<(), String> {
         let Some(chain) = self.chain.filter(|chain| chain.proven) else { return Ok(()) };
-        let fits = |kept: &&Checkpoint| {
+        let fits = |kept: &&AuditCheckpoint| {
             kept.through_seq == cut.through_seq
                 && kept.through_hash == cut.through_hash
                 && (kept.signature.is_empty() || kept.signature == cut.signature)
@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
         Err(format!("records through {} are gone, and the agent did not sign for that", cut.through_seq))
     }
 
-    pub fn finish(mut self) -> Report {
+    pub fn finish(mut self) -> AuditReport {
         let newest = self.expected.last_key_value().map(|(seq, _)| *seq);
         let last = self.report.last_seq;
         if self.report.reason.is_none() {

@@ -4,8 +4,8 @@
 //! This happens after the call is answered, in one task that exists only while there is work. What could not be sent to
 //! the agent is sent later, from the store; nothing waits in memory for it.
 
-use super::{Audit, Prepared};
-use crate::audit::chain::{self, Appended, Limit};
+use super::{Audit, PreparedRecord};
+use crate::audit::chain::{self, Appended, ChainLimit};
 use crate::store::Durability;
 use agent::operations::audit::{ExtendAudit, FindPosition, MakeRoom};
 use base::{
@@ -13,7 +13,7 @@ use base::{
     error::ToolError,
 };
 use contract::audit::changed::Changed;
-use contract::audit::{AcceptedGap, Beginning, Head, Position, Record, RoomRequest, record::now_ms};
+use contract::audit::{AcceptedGap, AuditHead, AuditRecord, Beginning, RoomRequest, VerifiedPosition, record::now_ms};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
@@ -28,14 +28,14 @@ const PAUSE: Duration = Duration::from_millis(200);
 const ROOM: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
-pub(super) struct Witness {
+pub(super) struct AuditWitness {
     /// The newest head that is on the card and was not sent.
-    head: Option<Head>,
+    head: Option<AuditHead>,
     /// The store exceeds its limit.
     over: bool,
     telling: bool,
     /// The agent's last reported position.
-    at: Option<(String, Position)>,
+    at: Option<(String, VerifiedPosition)>,
     /// Signatures of gaps that were recorded, until the agent has seen the record.
     recorded: BTreeSet<String>,
     /// Why the last message to the agent failed.
@@ -47,11 +47,11 @@ impl Audit {
     /// failed, so this one waits less for a lock. Returns the new head, the number of the last row, and the rows.
     pub(super) async fn append(
         &self,
-        rows: Vec<Prepared>,
+        rows: Vec<PreparedRecord>,
         durability: Durability,
         again: bool,
-    ) -> Result<(Head, i64, Arc<Vec<Prepared>>), ToolError> {
-        let limit = Limit { max_bytes: self.0.max_bytes, witnessed: self.0.agent.is_some() };
+    ) -> Result<(AuditHead, i64, Arc<Vec<PreparedRecord>>), ToolError> {
+        let limit = ChainLimit { max_bytes: self.0.max_bytes, witnessed: self.0.agent.is_some() };
         let (rows, began) = (Arc::new(rows), Instant::now());
         loop {
             let these = Arc::clone(&rows);
@@ -87,7 +87,7 @@ impl Audit {
     }
 
     /// Sends `head`, which is on the card, to the agent.
-    pub(super) fn announce(&self, head: Head) {
+    pub(super) fn announce(&self, head: AuditHead) {
         self.waiting().witness.head = Some(head);
         self.tell();
     }
@@ -95,7 +95,7 @@ impl Audit {
     /// Why the agent does not follow the chain, or what it reports missing.
     pub fn doubt(&self) -> Option<String> {
         let waiting = self.waiting();
-        let Witness { trouble, at, .. } = &waiting.witness;
+        let AuditWitness { trouble, at, .. } = &waiting.witness;
         let missing = at.as_ref().and_then(|(_, position)| position.missing.last()).map(|gone| {
             format!("the chain {} is missing, which had {} records: `raspi-mcp audit verify`", gone.chain, gone.seq)
         });
@@ -170,7 +170,7 @@ impl Audit {
     }
 
     /// Sends all records through `head`.
-    async fn prove(&self, head: &Head) -> Result<(), ToolError> {
+    async fn prove(&self, head: &AuditHead) -> Result<(), ToolError> {
         let Some(agent) = &self.0.agent else { return Ok(()) };
         let known = self.waiting().witness.at.take().filter(|(chain, _)| *chain == head.chain);
         let mut at = match known {
@@ -198,7 +198,7 @@ impl Audit {
     }
 
     /// Whether the store has the record that the agent saw last.
-    async fn agrees(&self, at: &Position) -> Result<(), ToolError> {
+    async fn agrees(&self, at: &VerifiedPosition) -> Result<(), ToolError> {
         let seq = at.seq;
         let here = self.0.store.look(move |connection| chain::hash_of(connection, seq)).await?;
         if here.is_none_or(|here| hex(&here) == at.hash) {
@@ -219,7 +219,7 @@ impl Audit {
                 "chain": gap.last.chain, "seq": gap.last.seq, "hash": gap.last.hash,
                 "ts_ms": gap.ts_ms, "signature": gap.signature,
             });
-            let record = Record {
+            let record = AuditRecord {
                 ts_ms: now_ms(),
                 intent: None,
                 principal: gap.by.as_str().into(),
@@ -241,7 +241,7 @@ impl Audit {
             };
             // Not through `commit`, which may be waiting for this task to make room.
             let rows = [record.prepare()];
-            let limit = Limit { max_bytes: u64::MAX / 2, witnessed: true };
+            let limit = ChainLimit { max_bytes: u64::MAX / 2, witnessed: true };
             let done = self.0.store.run(move |connection| chain::append(connection, &rows, limit)).await;
             match done {
                 Ok(Appended::Done { head, .. }) => self.waiting().witness.head = Some(head),

@@ -26,9 +26,9 @@ pub const WINDOW: Duration = Duration::from_secs(60);
 /// Addresses that may be one host: an IPv4 address, or the /64 of an IPv6 address, in which a host can choose its
 /// address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Network(IpAddr);
+pub struct SourceNetwork(IpAddr);
 
-impl Network {
+impl SourceNetwork {
     pub fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V6(v6) => Self(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into()),
@@ -37,7 +37,7 @@ impl Network {
     }
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for SourceNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             IpAddr::V4(v4) => v4.fmt(f),
@@ -48,8 +48,8 @@ impl fmt::Display for Network {
 
 /// What one network did since the last record. `None`: all networks that are not counted separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tally {
-    pub network: Option<Network>,
+pub struct RefusalCount {
+    pub network: Option<SourceNetwork>,
     pub refused: u64,
     /// Number of refusals by reason.
     pub reasons: BTreeMap<&'static str, u64>,
@@ -57,7 +57,7 @@ pub struct Tally {
 
 /// What to do about one refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct RefusalAction {
     /// The first from this network in this window: it gets a record of its own before it is answered.
     pub record: bool,
     /// A window has begun: call [`Refusals::gathered`] after [`WINDOW`].
@@ -72,7 +72,7 @@ pub struct Refusals(Mutex<Book>);
 
 #[derive(Debug, Default)]
 struct Book {
-    networks: HashMap<Option<Network>, Entry>,
+    networks: HashMap<Option<SourceNetwork>, Entry>,
     /// A task waits for the end of the window.
     open: bool,
 }
@@ -105,9 +105,9 @@ impl Entry {
 
 impl Refusals {
     /// Counts a refusal for `reason`. `limited`: it carried a credential, so it may have been a guess.
-    pub fn note(&self, from: IpAddr, reason: &'static str, limited: bool, now: Instant) -> Told {
+    pub fn note(&self, from: IpAddr, reason: &'static str, limited: bool, now: Instant) -> RefusalAction {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut key = Some(Network::of(from));
+        let mut key = Some(SourceNetwork::of(from));
         if !book.networks.contains_key(&key) && book.networks.len() >= NETWORKS {
             book.networks.retain(|_, entry| {
                 entry.refill(now);
@@ -130,11 +130,11 @@ impl Refusals {
             entry.tokens -= 1.0;
         }
         let opens = !std::mem::replace(&mut book.open, true);
-        Told { record, opens, wait }
+        RefusalAction { record, opens, wait }
     }
 
     /// Ends the window. Returns the refusals that were not recorded by themselves.
-    pub fn gathered(&self) -> Vec<Tally> {
+    pub fn gathered(&self) -> Vec<RefusalCount> {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         book.open = false;
         let mut tallies = Vec::new();
@@ -142,7 +142,7 @@ impl Refusals {
             entry.recorded = false;
             let reasons = std::mem::take(&mut entry.reasons);
             if !reasons.is_empty() {
-                tallies.push(Tally { network: *network, refused: reasons.values().sum(), reasons });
+                tallies.push(RefusalCount { network: *network, refused: reasons.values().sum(), reasons });
             }
         }
         tallies.sort_by_key(|tally| (std::cmp::Reverse(tally.refused), tally.network));
@@ -159,16 +159,20 @@ mod tests {
     #[test]
     fn the_first_is_recorded_the_others_are_counted() {
         let (book, now) = (Refusals::default(), Instant::now());
-        assert_eq!(book.note(HERE, "unknown", true, now), Told { record: true, opens: true, wait: None });
+        assert_eq!(book.note(HERE, "unknown", true, now), RefusalAction { record: true, opens: true, wait: None });
         for n in 1..10_000u32 {
             let told = book.note(HERE, if n % 10 == 0 { "expired" } else { "unknown" }, true, now);
             assert_eq!((told.record, told.opens, told.wait.is_some()), (false, false, n >= 10), "{n}");
         }
         let reasons = BTreeMap::from([("expired", 999), ("unknown", 9000)]);
-        assert_eq!(book.gathered(), [Tally { network: Some(Network::of(HERE)), refused: 9999, reasons }]);
+        assert_eq!(book.gathered(), [RefusalCount { network: Some(SourceNetwork::of(HERE)), refused: 9999, reasons }]);
         assert_eq!(book.gathered(), []);
         let told = book.note(HERE, "unknown", true, now + Duration::from_secs(6));
-        assert_eq!(told, Told { record: true, opens: true, wait: None }, "a new window, and one more is answered");
+        assert_eq!(
+            told,
+            RefusalAction { record: true, opens: true, wait: None },
+            "a new window, and one more is answered"
+        );
         assert_eq!(book.note(HERE, "unknown", true, now + Duration::from_secs(6)).wait, Some(REFILL));
         assert_eq!(book.note(HERE, "missing", false, now + Duration::from_secs(6)).wait, None, "no guess, no limit");
     }
@@ -192,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_network_is_what_one_host_can_be() {
-        let network = |text: &str| Network::of(text.parse().unwrap()).to_string();
+        let network = |text: &str| SourceNetwork::of(text.parse().unwrap()).to_string();
         assert_eq!(network("192.0.2.7"), "192.0.2.7");
         assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
         assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");

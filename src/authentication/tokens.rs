@@ -4,7 +4,7 @@
 use base::os::folders::Folders;
 use contract::access::{
     presence::Presence,
-    token::{self, Fault},
+    token::{self, TokenError},
 };
 use contract::config::{Settings, TokenFiles, TokenSetting};
 use std::{
@@ -94,7 +94,7 @@ impl Tokens {
     ///
     /// # Errors
     /// As [`token::judge`].
-    pub fn judge(&self, presented: &str, now: OffsetDateTime) -> Result<(TokenSetting, Option<Presence>), Fault> {
+    pub fn judge(&self, presented: &str, now: OffsetDateTime) -> Result<(TokenSetting, Option<Presence>), TokenError> {
         let held = self.lock();
         let token = token::judge(&held.tokens, presented, now)?;
         Ok((token.clone(), held.passes.get(&token.name).cloned()))

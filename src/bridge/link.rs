@@ -2,8 +2,8 @@
 
 use super::{
     events::{Events, LONGEST, TooLong},
-    message::{Message, answers, negotiated},
-    standing::Standing,
+    message::{ClientMessage, answers, negotiated},
+    standing::LatestRequests,
 };
 use crate::{client::Remote, rpc::mcp::http::SESSION_ID};
 use base::error::ToolError;
@@ -20,7 +20,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 /// Messages for the client.
 pub type Out = mpsc::Sender<Vec<u8>>;
 
-pub struct Link {
+pub struct ServerLink {
     remote: Remote,
     out: Out,
     state: Mutex<State>,
@@ -37,16 +37,16 @@ struct State {
     version: Option<String>,
     /// The client's own `initialize`, sent again to a server that has lost the session.
     opened_by: Option<Vec<u8>>,
-    standing: Standing,
+    standing: LatestRequests,
 }
 
-impl Link {
+impl ServerLink {
     pub fn new(remote: Remote, out: Out) -> Self {
         Self { remote, out, state: Mutex::default(), opening: tokio::sync::Mutex::default(), reopened: Notify::new() }
     }
 
     /// Sends one message; responses are passed to the client. A request is always answered.
-    pub async fn send(&self, message: Message, body: Vec<u8>) {
+    pub async fn send(&self, message: ClientMessage, body: Vec<u8>) {
         if let Err(error) = self.exchange(&message, body).await {
             match &message.id {
                 Some(id) => self.fail(id.get(), &error).await,
@@ -65,7 +65,7 @@ impl Link {
         self.state().session.clone()
     }
 
-    async fn exchange(&self, message: &Message, body: Vec<u8>) -> Result<(), ToolError> {
+    async fn exchange(&self, message: &ClientMessage, body: Vec<u8>) -> Result<(), ToolError> {
         let session = self.session();
         let mut response = self.post(message, body.clone()).await?;
         let forgotten = response.status() == StatusCode::NOT_FOUND && session.is_some() && message.headers.is_empty();
@@ -82,7 +82,7 @@ impl Link {
         Ok(())
     }
 
-    async fn post(&self, message: &Message, body: Vec<u8>) -> Result<Response, ToolError> {
+    async fn post(&self, message: &ClientMessage, body: Vec<u8>) -> Result<Response, ToolError> {
         let mut post = self
             .with_token(self.remote.client.post(self.remote.url.clone()))
             .header(header::CONTENT_TYPE, "application/json")
@@ -98,7 +98,7 @@ impl Link {
     }
 
     /// Passes a response on, and ensures that it contains the answer to the request.
-    async fn deliver(&self, message: &Message, mut response: Response) -> Result<(), ToolError> {
+    async fn deliver(&self, message: &ClientMessage, mut response: Response) -> Result<(), ToolError> {
         let status = response.status();
         if !is_stream(&response) {
             let body = response.bytes().await.map_err(|error| self.remote.offline(&error))?;
@@ -129,7 +129,7 @@ impl Link {
     }
 
     /// The response to a message that is not a request: empty or, for a batch or an invalid message, JSON.
-    async fn without_id(&self, message: &Message, status: StatusCode, body: Vec<u8>) -> Result<(), ToolError> {
+    async fn without_id(&self, message: &ClientMessage, status: StatusCode, body: Vec<u8>) -> Result<(), ToolError> {
         if message.method.is_none() && serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() {
             return self.say(body).await;
         }
@@ -151,7 +151,7 @@ impl Link {
             (state.opened_by.clone(), state.standing.all())
         };
         let Some(body) = body else { return Ok(()) };
-        let message = Message::read(&body);
+        let message = ClientMessage::read(&body);
         let response = self.post(&message, body).await?;
         let status = response.status();
         let session = session_of(&response).filter(|_| status.is_success());
@@ -162,9 +162,9 @@ impl Link {
         let _ = response.bytes().await;
         self.state().session = session;
         let ready = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec();
-        self.post(&Message::read(&ready), ready).await?;
+        self.post(&ClientMessage::read(&ready), ready).await?;
         for body in standing {
-            let answer = self.post(&Message::read(&body), body).await?;
+            let answer = self.post(&ClientMessage::read(&body), body).await?;
             let _ = answer.bytes().await;
         }
         self.reopened.notify_waiters();
@@ -236,7 +236,7 @@ impl Link {
         request
     }
 
-    fn note(&self, message: &Message, answer: &[u8]) {
+    fn note(&self, message: &ClientMessage, answer: &[u8]) {
         if message.is("initialize") {
             self.state().version = negotiated(answer);
         }

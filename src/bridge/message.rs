@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// A message from the client. Invalid ones are forwarded as they are: the server reports what is wrong.
 #[derive(Debug, Default)]
-pub struct Message {
+pub struct ClientMessage {
     /// The id of a request; `None` for messages without an answer.
     pub id: Option<Box<RawValue>>,
     pub method: Option<String>,
@@ -42,7 +42,7 @@ struct Meta {
     version: Option<String>,
 }
 
-impl Message {
+impl ClientMessage {
     pub fn read(bytes: &[u8]) -> Self {
         let Ok(shape) = serde_json::from_slice::<Shape<'_>>(bytes) else { return Self::default() };
         let method = shape.method.map(Cow::into_owned);
@@ -104,15 +104,15 @@ mod tests {
 
     #[test]
     fn each_era_has_its_headers() {
-        let old = Message::read(br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x.y"}}"#);
+        let old = ClientMessage::read(br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x.y"}}"#);
         assert_eq!((old.id.unwrap().get(), old.headers), ("\"a\"", vec![]));
-        let new = Message::read(
+        let new = ClientMessage::read(
             br#"{"id":1,"method":"tools/call","params":{"name":"x.y","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
         );
         let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "x.y")];
         assert_eq!(new.headers, headers.map(|(name, value)| (name, value.to_owned())));
-        assert!(Message::read(br#"{"id":1,"result":{}}"#).id.is_none(), "an answer is not answered");
-        assert!(Message::read(b"rubbish").method.is_none());
+        assert!(ClientMessage::read(br#"{"id":1,"result":{}}"#).id.is_none(), "an answer is not answered");
+        assert!(ClientMessage::read(b"rubbish").method.is_none());
     }
 
     #[test]

@@ -17,11 +17,11 @@ use crate::{
         connection::too_long_reply,
         frame::{Frame, Framer},
     },
-    transport::stdio::{Reader, Writer},
+    transport::stdio::{Reader, StdioWriter},
 };
 use base::error::ToolError;
-use link::Link;
-use message::Message;
+use link::ServerLink;
+use message::ClientMessage;
 use std::{io, sync::Arc};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -41,10 +41,10 @@ const READ: usize = 8 * 1024;
 ///
 /// # Errors
 /// `unavailable` if the client's end cannot be read or written.
-pub async fn run(remote: Remote, reader: Reader, writer: Writer) -> Result<(), ToolError> {
+pub async fn run(remote: Remote, reader: Reader, writer: StdioWriter) -> Result<(), ToolError> {
     let told = daemon::told_to_stop();
     let (out, waiting) = mpsc::channel(WAITING);
-    let link = Arc::new(Link::new(remote, out));
+    let link = Arc::new(ServerLink::new(remote, out));
     let mut writing = base::task::spawn(write(waiting, writer));
     let mut requests = JoinSet::new();
     let mut listening = JoinSet::new();
@@ -70,7 +70,7 @@ pub async fn run(remote: Remote, reader: Reader, writer: Writer) -> Result<(), T
 }
 
 async fn carry(
-    link: &Arc<Link>,
+    link: &Arc<ServerLink>,
     mut reader: Reader,
     requests: &mut JoinSet<()>,
     listening: &mut JoinSet<()>,
@@ -92,12 +92,12 @@ async fn carry(
     }
 }
 
-async fn forward(link: &Arc<Link>, frame: Frame, requests: &mut JoinSet<()>, listening: &mut JoinSet<()>) {
+async fn forward(link: &Arc<ServerLink>, frame: Frame, requests: &mut JoinSet<()>, listening: &mut JoinSet<()>) {
     let line = match frame {
         Frame::Line(line) => line,
         Frame::TooLong => return link.say_anyhow(too_long_reply(LINE)).await,
     };
-    let message = Message::read(&line);
+    let message = ClientMessage::read(&line);
     if message.id.is_none() || message.is("initialize") {
         // Sequential: requests need the session from `initialize`, and `initialized` must arrive before them.
         link.send(message, line).await;
@@ -115,7 +115,7 @@ async fn forward(link: &Arc<Link>, frame: Frame, requests: &mut JoinSet<()>, lis
     requests.spawn(async move { link.send(message, line).await });
 }
 
-async fn write(mut waiting: mpsc::Receiver<Vec<u8>>, mut writer: Writer) -> io::Result<()> {
+async fn write(mut waiting: mpsc::Receiver<Vec<u8>>, mut writer: StdioWriter) -> io::Result<()> {
     while let Some(mut message) = waiting.recv().await {
         // One message per line: servers may break lines in events, and JSON has the same meaning without.
         message.retain(|byte| !matches!(byte, b'\n' | b'\r'));

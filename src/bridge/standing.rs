@@ -1,18 +1,18 @@
 //! Lasting requests of a client: its log level and its subscriptions. They are repeated in a session that replaces a
 //! lost one; otherwise the client would miss notifications.
 
-use super::message::Message;
+use super::message::ClientMessage;
 
 /// Far more than a server allows in one conversation.
 const MOST: usize = 64;
 
 /// The newest request for each subject.
 #[derive(Debug, Default)]
-pub struct Standing(Vec<(String, Vec<u8>)>);
+pub struct LatestRequests(Vec<(String, Vec<u8>)>);
 
-impl Standing {
+impl LatestRequests {
     /// Remembers a request that was answered.
-    pub fn note(&mut self, message: &Message, body: Vec<u8>) {
+    pub fn note(&mut self, message: &ClientMessage, body: Vec<u8>) {
         let about = match (message.method.as_deref(), &message.uri) {
             (Some("logging/setLevel"), _) => "level".to_owned(),
             (Some("resources/subscribe" | "resources/unsubscribe"), Some(uri)) => format!("resource {uri}"),
@@ -35,8 +35,8 @@ mod tests {
 
     #[test]
     fn the_newest_of_each_stands_until_it_is_taken_back() {
-        let mut standing = Standing::default();
-        let mut say = |body: &str| standing.note(&Message::read(body.as_bytes()), body.as_bytes().to_vec());
+        let mut standing = LatestRequests::default();
+        let mut say = |body: &str| standing.note(&ClientMessage::read(body.as_bytes()), body.as_bytes().to_vec());
         let subscribe = r#"{"id":1,"method":"resources/subscribe","params":{"uri":"raspi://health"}}"#;
         let level = r#"{"id":3,"method":"logging/setLevel","params":{"level":"error"}}"#;
         say(subscribe);

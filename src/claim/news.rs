@@ -13,12 +13,12 @@ use tokio::io::unix::AsyncFd;
 const ADDRESSES: u32 = 0x10 | 0x100;
 
 /// Both sources of changes.
-pub struct News {
+pub struct ChangeWatcher {
     files: AsyncFd<OwnedFd>,
     addresses: AsyncFd<OwnedFd>,
 }
 
-impl News {
+impl ChangeWatcher {
     /// Watches from now on.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! `raspi-mcp claim --show`: the screen of a machine that waits for its owner.
 
-use super::{news::News, qr, uri::ClaimUri};
+use super::{news::ChangeWatcher, qr, uri::ClaimUri};
 use agent::{BootClock, hostname::is_label};
-use appliance::{Claim, Folder, Standing, certificate::Fingerprint};
+use appliance::{ApplianceState, CurrentClaim, Folder, certificate::Fingerprint};
 use base::{
     error::ToolError,
     os::{Root, addresses},
@@ -29,7 +29,7 @@ pub struct Show {
 /// The current contents of the screen.
 enum Scene {
     Over,
-    Waiting(Box<(Claim, Standing)>),
+    Waiting(Box<(CurrentClaim, ApplianceState)>),
     /// The code was used, and the owner is being written.
     Between,
 }
@@ -44,7 +44,7 @@ impl Show {
     pub async fn run(&self, screen: &mut impl Write, told: impl Future<Output = ()>) -> Result<bool, ToolError> {
         let mut told = std::pin::pin!(told);
         // Registered before reading the state, so that no change is missed.
-        let news = News::of(self.folder.path()).map_err(|error| self.failed(&error))?;
+        let news = ChangeWatcher::of(self.folder.path()).map_err(|error| self.failed(&error))?;
         let over = loop {
             let left = match self.scene()? {
                 Scene::Over => break true,
@@ -86,7 +86,7 @@ impl Show {
         Ok(claim.map_or(Scene::Between, |claim| Scene::Waiting(Box::new((claim, standing)))))
     }
 
-    fn drawn(&self, claim: &Claim, standing: &Standing, left: Duration) -> String {
+    fn drawn(&self, claim: &CurrentClaim, standing: &ApplianceState, left: Duration) -> String {
         let mut text = String::from(CLEAR);
         let say = |text: &mut String, line: &str| text.push_str(&format!("{line}\n"));
         if left.is_zero() || claim.tries_left == 0 {

@@ -8,7 +8,7 @@ use crate::{daemon, log, process_setup, registry::Registry};
 use agent::{self, AgentSettings};
 use base::{
     error::ToolError,
-    os::{Root, notify::Manager},
+    os::{Root, notify::ServiceManager},
 };
 use contract::config::{self, Reload};
 use hw::board::Board;
@@ -49,7 +49,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         reload: Reload::of(sources, config::load_agent),
         ..AgentSettings::of(&settings, simulated, Root::system())
     };
-    let (runtime, manager) = (super::runtime()?, Manager::of_process());
+    let (runtime, manager) = (super::runtime()?, ServiceManager::of_process());
     runtime.block_on(async {
         // On the thread that does all the work: if it hangs, the watchdog notifications stop.
         tokio::select! {
@@ -61,7 +61,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
 }
 
 /// Serves until this process receives a signal to stop.
-async fn serve(settings: AgentSettings, board: &Board, manager: &Manager) -> Result<(), ToolError> {
+async fn serve(settings: AgentSettings, board: &Board, manager: &ServiceManager) -> Result<(), ToolError> {
     let (stop, told) = (CancellationToken::new(), daemon::told_to_stop());
     let socket = settings.socket.clone();
     let ready = || {

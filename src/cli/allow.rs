@@ -6,8 +6,8 @@ use super::{
     sources,
 };
 use crate::{
-    allow::{Change, Done, Way, all, perform, warning},
-    registry::{Registry, row::Row},
+    allow::{AppliedGrant, GrantAction, GrantChange, all, perform, warning},
+    registry::{Registry, row::ToolRow},
 };
 use agent::{AgentLink, Client, operations::update::GetUpdateStatus};
 use base::{
@@ -73,8 +73,9 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let settings = load(&sources)?;
     let grant = Grant { by: whoever(), at: clock::now(), ..grant(meta, &args.what, &settings)? };
     let reach = reach(&grant);
-    let change = Change { grant, policy: None };
-    let Done { path, mode, set_aside, .. } = perform(&change, Way::Open { ask: args.ask }, meta, &sources)?;
+    let change = GrantChange { grant, policy: None };
+    let AppliedGrant { path, mode, set_aside, .. } =
+        perform(&change, GrantAction::Open { ask: args.ask }, meta, &sources)?;
     let whom = match change.grant.callers.as_slice() {
         [] => format!("callers with role {}", meta.role.name()),
         callers => callers.join(", "),
@@ -100,8 +101,8 @@ pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure>
     owns(&sources)?;
     let meta = meta(&registry, &args.tool)?;
     let settings = load(&sources)?;
-    let change = Change { grant: grant(meta, &args.what, &settings)?, policy: None };
-    let Done { path, policy, set_aside, .. } = perform(&change, Way::Close, meta, &sources)?;
+    let change = GrantChange { grant: grant(meta, &args.what, &settings)?, policy: None };
+    let AppliedGrant { path, policy, set_aside, .. } = perform(&change, GrantAction::Close, meta, &sources)?;
     outln!("closed; {}", when(&set_aside));
     outln!("written: {}", path.display());
     if policy.enabled.contains(meta.namespace()) {
@@ -155,7 +156,7 @@ fn meta(registry: &Registry, tool: &str) -> Result<&'static Meta, Failure> {
     match registry.resolve(tool) {
         Ok((entry, _)) => Ok(entry.row().expect("this registry has only rows").meta),
         Err(_) => {
-            let near = contract::config::nearest(tool, registry.rows().map(Row::name));
+            let near = contract::config::nearest(tool, registry.rows().map(ToolRow::name));
             let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             Err(Failure::new(Exit::Usage, format!("there is no tool {tool}{near}\n  raspi-mcp tools lists them")))
         }

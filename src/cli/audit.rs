@@ -7,7 +7,7 @@ use super::{
     sources,
 };
 use crate::{
-    audit::{self, Filter, Report, Unfinished},
+    audit::{self, AuditFilter, AuditReport, Unfinished},
     registry::Registry,
     terminal::printable,
 };
@@ -74,7 +74,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         Command::Verify { file, json } => verify(&settings, file.unwrap_or(store), json),
         Command::AcceptGap { file, yes } => accept_gap::run(&settings, &file.unwrap_or(store), yes),
         Command::Show { limit, tool, principal, outcome, file, json } => {
-            let filter = Filter { tool, principal, outcome, ..Filter::default() };
+            let filter = AuditFilter { tool, principal, outcome, ..AuditFilter::default() };
             show(file.unwrap_or(store), &filter, limit, json)
         }
     }
@@ -102,7 +102,7 @@ fn verify(settings: &Settings, file: PathBuf, json: bool) -> Result<(), Failure>
 
 /// The result of verification, and whether the agent's heads were available. If the store is missing, the report says
 /// so.
-pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(Report, bool), Failure> {
+pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(AuditReport, bool), Failure> {
     let heads = known_heads(settings)?;
     let report = match audit::verify_file(file, heads.as_ref()) {
         Ok(report) => report,
@@ -124,7 +124,7 @@ fn known_heads(settings: &Settings) -> Result<Option<KnownHeads>, Failure> {
 }
 
 /// The report as text.
-pub fn told(report: &Report, with_heads: bool) -> String {
+pub fn told(report: &AuditReport, with_heads: bool) -> String {
     let mut text = match &report.reason {
         None if report.records == 0 => "the audit is whole: no record was written yet\n".to_owned(),
         None => {
@@ -171,7 +171,7 @@ fn told_open((newest, count): &(Vec<Unfinished>, u64)) -> String {
     text
 }
 
-fn show(file: PathBuf, filter: &Filter, limit: u32, json: bool) -> Result<(), Failure> {
+fn show(file: PathBuf, filter: &AuditFilter, limit: u32, json: bool) -> Result<(), Failure> {
     let mut shown = 0;
     let total = audit::each_recent(&file, filter, limit, |record| {
         shown += 1;

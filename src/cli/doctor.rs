@@ -7,7 +7,7 @@ use super::{
     sources,
 };
 use crate::{
-    doctor::{self, Account, Finding, Report, State, Subject, update::Preflight},
+    doctor::{self, DoctorReport, Finding, ServerAccount, Severity, Subject, update::Preflight},
     registry::Registry,
 };
 use agent::{
@@ -21,7 +21,7 @@ use base::{
 use contract::config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources};
 use hw::{
     board::Board,
-    devices::Device,
+    devices::DeviceFile,
     firmware::{Firmware, Throttled},
 };
 use serde_json::json;
@@ -94,7 +94,7 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
     } else {
         out!("{}", listed(&findings));
     }
-    match findings.iter().any(|finding| finding.state == State::Wrong) {
+    match findings.iter().any(|finding| finding.state == Severity::Wrong) {
         false => Ok(()),
         // Already reported.
         true => Err(Failure::new(Exit::Failed, "")),
@@ -116,12 +116,12 @@ async fn firmware(root: &Root) -> Option<Throttled> {
 /// Findings for people, worst first.
 fn listed(findings: &[Finding]) -> String {
     let mut text = String::new();
-    for state in [State::Wrong, State::Note, State::Ok] {
+    for state in [Severity::Wrong, Severity::Note, Severity::Ok] {
         for finding in findings.iter().filter(|finding| finding.state == state) {
             let mark = match state {
-                State::Wrong => "WRONG",
-                State::Note => "note",
-                State::Ok => "ok",
+                Severity::Wrong => "WRONG",
+                Severity::Note => "note",
+                Severity::Ok => "ok",
             };
             let _ = writeln!(text, "{mark:<6} {:<14} {}", finding.about, finding.says);
             if let Some(mend) = &finding.mend {
@@ -157,16 +157,16 @@ async fn look(sources: Sources, root: Root) -> Subject {
 }
 
 /// The service's account if the places are the system's; otherwise the current user's.
-fn account(places: &Places, root: &Root) -> Account {
+fn account(places: &Places, root: &Root) -> ServerAccount {
     if places.policy_owner.is_some() {
-        return Account { name: SERVER_USER.into(), uid: groups::user_id(root, SERVER_USER), is_service: true };
+        return ServerAccount { name: SERVER_USER.into(), uid: groups::user_id(root, SERVER_USER), is_service: true };
     }
     let uid = rustix::process::geteuid().as_raw();
     let name = groups::user_name(root, uid).unwrap_or_else(|| format!("user {uid}"));
-    Account { name, uid: Some(uid), is_service: false }
+    ServerAccount { name, uid: Some(uid), is_service: false }
 }
 
-async fn ask_agent(socket: &Path) -> Result<agent::Status, ToolError> {
+async fn ask_agent(socket: &Path) -> Result<agent::AgentStatus, ToolError> {
     let link = AgentLink::Socket(Client::new(socket));
     tokio::time::timeout(PATIENCE, link.get::<GetStatus>())
         .await
@@ -188,7 +188,7 @@ async fn ask_server(socket: &Path) -> Result<(String, Option<PlaceSettings>), To
 }
 
 /// The report for people, worst findings first.
-pub fn told(report: &Report, all: bool) -> String {
+pub fn told(report: &DoctorReport, all: bool) -> String {
     let mut text = format!("raspi-mcp {}", report.version);
     if let Some(board) = &report.board {
         let _ = write!(text, " on {board}");
@@ -201,7 +201,7 @@ pub fn told(report: &Report, all: bool) -> String {
     for (kind, devices) in
         [("gpio", &kinds.gpio), ("i2c", &kinds.i2c), ("spi", &kinds.spi), ("video", &kinds.video), ("pwm", &kinds.pwm)]
     {
-        let described: Vec<String> = devices.iter().map(Device::described).collect();
+        let described: Vec<String> = devices.iter().map(DeviceFile::described).collect();
         let _ =
             writeln!(text, "  {kind:<6} {}", if described.is_empty() { "none".into() } else { described.join(", ") });
     }

@@ -1,7 +1,7 @@
 //! `raspi-mcp grow`: for raspi-mcp-grow.service, and for people who copied a card to a larger one.
 
 use super::{exit::Failure, say::outln};
-use appliance::grow::{self, FileSystem, Real};
+use appliance::grow::{self, FileSystemResult, Real};
 use base::os::Root;
 use std::path::{Path, PathBuf};
 use update::disk::Layout;
@@ -24,11 +24,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let layout = args.layout.as_deref().map_or_else(|| Layout::of(Path::new(LAYOUT)), Layout::read)?;
     let report = grow::grow(&Root::system(), &layout, &Real, args.dry_run)?;
     let file_system = match report.file_system {
-        FileSystem::Grown => "its file system has grown with it",
-        FileSystem::Full => "its file system fills it",
-        FileSystem::NotMounted => "its file system is not mounted and stays as large as it was",
-        FileSystem::NotExt4 => "no ext4 is on it",
-        FileSystem::DryRun => "nothing was written",
+        FileSystemResult::Grown => "its file system has grown with it",
+        FileSystemResult::Full => "its file system fills it",
+        FileSystemResult::NotMounted => "its file system is not mounted and stays as large as it was",
+        FileSystemResult::NotExt4 => "no ext4 is on it",
+        FileSystemResult::DryRun => "nothing was written",
     };
     let would = if args.dry_run { "would have" } else { "has" };
     let mib = |bytes: u64| bytes >> 20;

@@ -7,7 +7,7 @@ use super::{
     target::Target,
 };
 use crate::{
-    pins::{Entry, Picture, entries, svg, terminal as drawn},
+    pins::{HeaderDrawing, PinEntry, entries, svg, terminal as drawn},
     registry::Registry,
     terminal,
 };
@@ -61,14 +61,14 @@ fn coloured() -> bool {
 }
 
 /// The picture from the server.
-fn asked(args: &Args, sources: &sources::Args) -> Result<Picture, Failure> {
+fn asked(args: &Args, sources: &sources::Args) -> Result<HeaderDrawing, Failure> {
     let (pins, simulated) = data(args.target.call(sources, "gpio.list_pins", &json!({ "all": true }))?)?;
     let (board, _) = data(args.target.call(sources, "system.get_basic_info", &json!({}))?)?;
     picture(&pins, board["model"].as_str().unwrap_or("Board without a name"), simulated)
 }
 
 /// The picture from reading the board.
-fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
+fn looked(sources: &sources::Args) -> Result<HeaderDrawing, Failure> {
     let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let root = Root::system();
     let board =
@@ -77,17 +77,17 @@ fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
         .map_err(|fault| Failure::new(Exit::Failed, format!("the pins cannot be looked at: {fault}")))?;
     let entries = entries(&*port, &(&settings.gpio.allowed(board.is_simulated()) - &settings.approval.pins()));
     let simulated = board.is_simulated();
-    Ok(Picture::new(board.model, simulated, format!("{}, no server runs", port.name()), &entries))
+    Ok(HeaderDrawing::new(board.model, simulated, format!("{}, no server runs", port.name()), &entries))
 }
 
 /// The picture from an answer of `gpio.list_pins`.
 ///
 /// # Errors
 /// If the answer is invalid.
-pub fn picture(pins: &Value, board: &str, simulated: bool) -> Result<Picture, Failure> {
-    let entries: Vec<Entry> = serde_json::from_value(pins["pins"].clone())
+pub fn picture(pins: &Value, board: &str, simulated: bool) -> Result<HeaderDrawing, Failure> {
+    let entries: Vec<PinEntry> = serde_json::from_value(pins["pins"].clone())
         .map_err(|error| Failure::new(Exit::Failed, format!("the server's list of pins is not understood: {error}")))?;
-    Ok(Picture::new(board, simulated, "as the server sees it", &entries))
+    Ok(HeaderDrawing::new(board, simulated, "as the server sees it", &entries))
 }
 
 /// The result of a call and whether it is simulated.

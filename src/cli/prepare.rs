@@ -6,10 +6,10 @@ use super::{
     sources,
 };
 use crate::{process_setup, registry::Registry};
-use agent::Card;
+use agent::BootableCard;
 use appliance::{
     Folder,
-    prepare::{Prepared, Site, prepare},
+    prepare::{PrepareResult, PrepareSite, prepare},
 };
 use base::{
     error::ToolError,
@@ -35,7 +35,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let root = if simulated { simulated_root(&settings)? } else { system.clone() };
     let disk = disk(&settings, simulated)?;
     let folder = Folder::at(&sources.places.identity_dir);
-    let site = Site {
+    let site = PrepareSite {
         disk: &*disk,
         root: &root,
         folder: &folder,
@@ -43,7 +43,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         product: &settings.update.product,
         window: Duration::from_secs(60 * u64::from(settings.claim.window_minutes)),
     };
-    let Prepared { claimed, notes, faults, restart } = prepare(&site)?;
+    let PrepareResult { claimed, notes, faults, restart } = prepare(&site)?;
     notes.iter().for_each(|note| outln!("{note}"));
     faults.iter().for_each(|fault| errln!("raspi-mcp: {fault}"));
     if restart {
@@ -66,7 +66,7 @@ fn settings(sources: &Sources) -> Settings {
 
 fn disk(settings: &Settings, simulated: bool) -> Result<Arc<dyn Disk>, ToolError> {
     if simulated {
-        return Ok(Card::simulated(&settings.places.agent_state_dir.join("card"))?.disk);
+        return Ok(BootableCard::simulated(&settings.places.agent_state_dir.join("card"))?.disk);
     }
     let disk = RealDisk::new(Root::system(), Layout::of(&settings.update.layout)?);
     disk.card()?;

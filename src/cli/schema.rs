@@ -6,8 +6,8 @@ use crate::registry::{
     Registry,
     entry::Entry,
     listing::descriptor,
-    names::{Unknown, versions},
-    row::Row,
+    names::{ToolNameError, versions},
+    row::ToolRow,
 };
 use std::{
     fs,
@@ -28,18 +28,18 @@ pub struct Args {
 }
 
 /// The path of a tool's file below the schema folder.
-pub fn file(row: &Row) -> PathBuf {
+pub fn file(row: &ToolRow) -> PathBuf {
     Path::new(row.meta.namespace()).join(row.file_stem() + ".json")
 }
 
 /// The contents of a tool's file.
-pub fn text(row: &'static Row) -> String {
+pub fn text(row: &'static ToolRow) -> String {
     format!("{:#}\n", descriptor(&Entry::from(row)))
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let registry = Registry::new(crate::tools::NAMESPACES);
-    let rows: Vec<&'static Row> = match &args.tool {
+    let rows: Vec<&'static ToolRow> = match &args.tool {
         None => registry.rows().collect(),
         Some(name) => {
             let (entry, _) = registry.resolve(name).map_err(|unknown| no_tool(name, &unknown))?;
@@ -56,7 +56,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Ok(());
     }
     if let Some(folder) = &args.check {
-        let stale = |row: &&'static Row| fs::read_to_string(folder.join(file(row))).ok().as_deref() != Some(&text(row));
+        let stale =
+            |row: &&'static ToolRow| fs::read_to_string(folder.join(file(row))).ok().as_deref() != Some(&text(row));
         let stale: Vec<String> =
             rows.into_iter().filter(stale).map(|row| format!("{}.{}", row.meta.namespace(), row.file_stem())).collect();
         if stale.is_empty() {
@@ -70,11 +71,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn no_tool(name: &str, unknown: &Unknown) -> Failure {
+fn no_tool(name: &str, unknown: &ToolNameError) -> Failure {
     let why = match unknown {
-        Unknown::Name { nearest: Some(nearest) } => format!("there is no tool {name}; did you mean {nearest}?"),
-        Unknown::Name { nearest: None } => format!("there is no tool {name}; `raspi-mcp tools` lists them"),
-        Unknown::Version { tool, has } => format!("this build has {}", versions(tool, has)),
+        ToolNameError::Name { nearest: Some(nearest) } => format!("there is no tool {name}; did you mean {nearest}?"),
+        ToolNameError::Name { nearest: None } => format!("there is no tool {name}; `raspi-mcp tools` lists them"),
+        ToolNameError::Version { tool, has } => format!("this build has {}", versions(tool, has)),
     };
     Failure::new(Exit::Usage, why)
 }

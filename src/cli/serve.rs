@@ -10,9 +10,9 @@ use crate::{
     registry::Registry,
     rpc::mcp::{appliance::Appliance, provider::Provider},
 };
-use base::os::{ioctl, notify::Manager};
+use base::os::{ioctl, notify::ServiceManager};
 use contract::{
-    config::{self, Flag, Reload, Settings},
+    config::{self, CliFlag, Reload, Settings},
     meta::Role,
 };
 use std::{sync::Arc, time::Duration};
@@ -35,7 +35,7 @@ pub fn role(text: &str) -> Result<Role, String> {
 }
 
 /// What a server offers to its clients.
-pub struct Offer {
+pub struct ServerOffer {
     /// The tools.
     pub registry: Registry,
     /// The part of MCP beyond tools.
@@ -44,7 +44,7 @@ pub struct Offer {
     pub check: fn(&Settings) -> Result<(), Failure>,
 }
 
-impl Offer {
+impl ServerOffer {
     /// The offer of the product, with any settings.
     fn standard() -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Offer {
 const STUCK: Duration = Duration::from_secs(2);
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    serve(args, sources, Offer::standard())
+    serve(args, sources, ServerOffer::standard())
 }
 
 /// Serves until the process is told to stop.
@@ -67,10 +67,10 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 /// # Errors
 /// [`Exit::Config`] for settings that are wrong or that `check` refuses, [`Exit::Failed`] if the server cannot start or
 /// fails at its end.
-pub fn serve(args: Args, sources: &sources::Args, offer: Offer) -> Result<(), Failure> {
+pub fn serve(args: Args, sources: &sources::Args, offer: ServerOffer) -> Result<(), Failure> {
     ioctl::give_large_buffers_back();
-    let Offer { registry, provider, check } = offer;
-    let flags = args.http.iter().map(|address| Flag {
+    let ServerOffer { registry, provider, check } = offer;
+    let flags = args.http.iter().map(|address| CliFlag {
         key: "http.listen".into(),
         value: address.clone(),
         flag: "--http".into(),
@@ -87,7 +87,7 @@ pub fn serve(args: Args, sources: &sources::Args, offer: Offer) -> Result<(), Fa
     let serve =
         Serve { settings, registry, stdio: args.stdio, log: ring, reload: Reload::of(sources, config::load), provider };
     let runtime = super::runtime()?;
-    let ended = runtime.block_on(daemon::serve(serve, Manager::of_process()));
+    let ended = runtime.block_on(daemon::serve(serve, ServiceManager::of_process()));
     // Otherwise a thread that hangs in a driver would keep the process alive.
     runtime.shutdown_timeout(STUCK);
     ended.map_err(|why| Failure::new(Exit::Failed, why))

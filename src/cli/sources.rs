@@ -2,7 +2,7 @@
 
 use super::exit::Failure;
 use crate::registry::Registry;
-use contract::config::{self, Flag, Places, Settings, Sources};
+use contract::config::{self, CliFlag, Places, Settings, Sources};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -30,7 +30,7 @@ pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
 
 impl Args {
     /// All sources, with `flags` taking precedence.
-    pub fn gather(&self, registry: &Registry, flags: Vec<Flag>) -> Result<Sources, Failure> {
+    pub fn gather(&self, registry: &Registry, flags: Vec<CliFlag>) -> Result<Sources, Failure> {
         let tools = registry.rows().map(|row| (row.name(), row.meta.mode)).collect();
         let mut sources = Sources::new(Places::detect()?, tools);
         sources.file.clone_from(&self.config);
@@ -38,14 +38,14 @@ impl Args {
         sources.flags = self
             .set
             .iter()
-            .map(|(key, value)| Flag { key: key.clone(), value: value.clone(), flag: format!("--set {key}") })
+            .map(|(key, value)| CliFlag { key: key.clone(), value: value.clone(), flag: format!("--set {key}") })
             .chain(flags)
             .collect();
         Ok(sources)
     }
 
     /// The settings of the server.
-    pub fn settings(&self, registry: &Registry, flags: Vec<Flag>) -> Result<Settings, Failure> {
+    pub fn settings(&self, registry: &Registry, flags: Vec<CliFlag>) -> Result<Settings, Failure> {
         Ok(config::load(&self.gather(registry, flags)?)?)
     }
 }

@@ -67,8 +67,8 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     match args.command {
         Command::Make(what) => {
             let sources = gather()?;
-            let wanted = Wanted { expires: what.expires()?, name: what.name, role: what.role, owner: what.owner };
-            let Made { secret, file } = make(wanted, &sources)?;
+            let wanted = TokenRequest { expires: what.expires()?, name: what.name, role: what.role, owner: what.owner };
+            let CreatedToken { secret, file } = make(wanted, &sources)?;
             outln!(
                 "This is the token. It is shown only now; give it to whoever will use it, and to nobody else:\n\n    {secret}\n\n{} has \
                  its hash. A running server accepts it from now on.",
@@ -113,7 +113,7 @@ fn file_of(name: &str, sources: &Sources) -> PathBuf {
 }
 
 /// The requested token.
-pub struct Wanted {
+pub struct TokenRequest {
     pub name: String,
     pub role: Role,
     pub owner: Option<String>,
@@ -121,7 +121,7 @@ pub struct Wanted {
 }
 
 /// A created token.
-pub struct Made {
+pub struct CreatedToken {
     /// Shown once.
     pub secret: String,
     /// The file with its hash.
@@ -133,7 +133,7 @@ pub struct Made {
 /// # Errors
 /// An invalid or used name, a configuration that cannot be read, a folder that cannot be written: then nothing was
 /// created.
-pub fn make(what: Wanted, sources: &Sources) -> Result<Made, Failure> {
+pub fn make(what: TokenRequest, sources: &Sources) -> Result<CreatedToken, Failure> {
     let refuse = |message: String| Err(Failure::new(Exit::Refused, message));
     if let Some(file) = &sources.file {
         return refuse(format!(
@@ -171,7 +171,7 @@ pub fn make(what: Wanted, sources: &Sources) -> Result<Made, Failure> {
         let _ = whole::remove(&file);
         return Err(Failure::new(failure.exit, format!("no token was made: {}", failure.message)));
     }
-    Ok(Made { secret: token.reveal().to_owned(), file })
+    Ok(CreatedToken { secret: token.reveal().to_owned(), file })
 }
 
 /// Writes one file that the server may read and others may not.

@@ -4,15 +4,15 @@ use super::{Finding, Subject};
 use base::os::groups;
 use hw::{
     board::{Board, Conflict},
-    devices::{Device, Devices},
-    model::Kind,
+    devices::{DeviceFile, Devices},
+    model::BoardKind,
 };
 use std::{collections::BTreeSet, os::unix::fs::MetadataExt};
 
 /// One kind of interface.
 struct Interface {
     about: &'static str,
-    devices: fn(&Devices) -> &[Device],
+    devices: fn(&Devices) -> &[DeviceFile],
     /// The group with access.
     group: &'static str,
     /// The file below a device that a user needs; empty for the device itself.
@@ -74,13 +74,13 @@ pub(super) fn check(subject: &Subject, board: &Result<Board, Conflict>, devices:
     findings
 }
 
-fn judge(subject: &Subject, interface: &Interface, board: &Board, devices: &[Device]) -> Finding {
+fn judge(subject: &Subject, interface: &Interface, board: &Board, devices: &[DeviceFile]) -> Finding {
     let Interface { about, group, file, missing, .. } = *interface;
     if devices.is_empty() {
-        let mend = if board.kind == Kind::RaspberryPi { missing } else { "this machine's kernel offers none" };
+        let mend = if board.kind == BoardKind::RaspberryPi { missing } else { "this machine's kernel offers none" };
         return Finding::note(about, "none", mend);
     }
-    let described: Vec<String> = devices.iter().map(Device::described).collect();
+    let described: Vec<String> = devices.iter().map(DeviceFile::described).collect();
     let closed: Vec<&str> = devices
         .iter()
         .filter(|device| !may_use(subject, &format!("{}/{file}", device.path)))

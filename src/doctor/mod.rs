@@ -14,7 +14,7 @@ mod settings;
 mod state;
 pub mod update;
 
-use agent::Status;
+use agent::AgentStatus;
 use base::{error::ToolError, os::Root};
 use contract::config::{Faults, InForce, PlaceSettings, Places, Settings};
 use hw::{board::Board, devices::Devices};
@@ -23,7 +23,7 @@ use serde::Serialize;
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum Severity {
     Ok,
     /// For information; raspi-mcp works without it.
     Note,
@@ -36,7 +36,7 @@ pub enum State {
 pub struct Finding {
     /// What was checked, in a word or two.
     pub about: &'static str,
-    pub state: State,
+    pub state: Severity,
     pub says: String,
     /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,13 +45,13 @@ pub struct Finding {
 
 impl Finding {
     fn ok(about: &'static str, says: impl Into<String>) -> Self {
-        Self { about, state: State::Ok, says: says.into(), mend: None }
+        Self { about, state: Severity::Ok, says: says.into(), mend: None }
     }
     fn note(about: &'static str, says: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { about, state: State::Note, says: says.into(), mend: Some(mend.into()) }
+        Self { about, state: Severity::Note, says: says.into(), mend: Some(mend.into()) }
     }
     fn wrong(about: &'static str, says: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { about, state: State::Wrong, says: says.into(), mend: Some(mend.into()) }
+        Self { about, state: Severity::Wrong, says: says.into(), mend: Some(mend.into()) }
     }
 }
 
@@ -65,9 +65,9 @@ pub struct Subject {
     /// The settings as the agent reads them; `None` if this user cannot read them as the agent does.
     pub agent_settings: Option<Result<Settings, Faults>>,
     /// The account of the server that is checked.
-    pub account: Account,
+    pub account: ServerAccount,
     /// The answer of the agent's socket.
-    pub agent: Result<Status, ToolError>,
+    pub agent: Result<AgentStatus, ToolError>,
     /// The answer of the server's socket: its version.
     pub server: Result<String, ToolError>,
     /// The server's places; `None` if it does not answer or does not report them.
@@ -76,7 +76,7 @@ pub struct Subject {
 
 /// The user that a server runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct ServerAccount {
     pub name: String,
     /// `None` if there is no such user.
     pub uid: Option<u32>,
@@ -86,7 +86,7 @@ pub struct Account {
 
 /// The result of all checks.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct DoctorReport {
     pub version: &'static str,
     /// The account of the server that was checked.
     pub account: String,
@@ -110,7 +110,7 @@ pub struct SettingOut {
 }
 
 /// Runs all checks.
-pub fn examine(subject: &Subject) -> Report {
+pub fn examine(subject: &Subject) -> DoctorReport {
     // Invalid settings must not hide other problems: continue with the defaults.
     let fallback = Settings::default_for(&subject.places);
     let (in_force, rows) = match &subject.settings {
@@ -129,13 +129,13 @@ pub fn examine(subject: &Subject) -> Report {
     findings.extend(services::check(subject, in_force, simulated));
     findings.extend(clock::check(subject));
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
-    Report {
+    DoctorReport {
         version: env!("CARGO_PKG_VERSION"),
         account: subject.account.name.clone(),
         service: subject.account.is_service,
         board: board.ok().map(|board| board.model),
-        wrong: count(State::Wrong),
-        notes: count(State::Note),
+        wrong: count(Severity::Wrong),
+        notes: count(Severity::Note),
         devices,
         settings: rows
             .iter()

@@ -1,7 +1,7 @@
 //! Prerequisites of a server in the network: a valid certificate, keys to verify callers, tokens that have not expired.
 
 use super::{Finding, Subject};
-use crate::{authentication::jwt::Keys, tls::shown::Shown};
+use crate::{authentication::jwt::Keys, tls::shown::ServedCertificate};
 use contract::config::{Settings, Tls, TokenSetting};
 use std::{fs, io, path::Path};
 use time::OffsetDateTime;
@@ -38,7 +38,7 @@ fn certificate(tls: &Tls) -> Finding {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Finding::note(about, "this user may not look at the key, as it should be", "run doctor as root to check it")
         }
-        _ => match Shown::load(tls) {
+        _ => match ServedCertificate::load(tls) {
             Ok(shown) => Finding::ok(about, format!("clients pin {}", shown.now().fingerprint)),
             Err(why) => Finding::wrong(about, why, "mend it, or make a new pair: raspi-mcp tls init --replace"),
         },

@@ -13,11 +13,11 @@ use contract::config::{Faults, InForce, Settings};
 use hw::firmware::Throttled;
 use std::path::PathBuf;
 use update::{
-    boot::{By, Machine, Witness, has_tryboot},
+    boot::{BootMachine, BootWitness, By, has_tryboot},
     bundle::Manifest,
     disk::Layout,
     status::{Phase, SlotState, UpdateStatus},
-    trust::Roots,
+    trust::RootOfTrust,
 };
 use update_client;
 
@@ -177,7 +177,7 @@ fn keys(settings: &Settings, about: &Preflight) -> Finding {
     let wrong =
         |says: String| Finding::wrong("keys", says, "update.trust names the root of trust that came with the image");
     let roots = match std::fs::read(&path) {
-        Ok(bytes) => match Roots::parse(&bytes) {
+        Ok(bytes) => match RootOfTrust::parse(&bytes) {
             Ok(roots) => roots,
             Err(fault) => return wrong(format!("{shown}: {fault}")),
         },
@@ -208,7 +208,7 @@ fn board(settings: &Settings, root: &Root) -> Vec<Finding> {
         }
     };
     let by = if has_tryboot(root) { By::DeviceTree } else { By::CommandLine };
-    let seen = Machine::new(root.clone(), layout.clone(), by).seen();
+    let seen = BootMachine::new(root.clone(), layout.clone(), by).seen();
     let mut findings = vec![Finding::ok("layout", format!("{}, {}", layout.name, settings.update.layout.display()))];
     findings.push(match (seen.can_try, seen.bootloader_built) {
         (Some(false), _) => Finding::wrong(

@@ -1,9 +1,9 @@
 //! Queries one device: its update, its server and its machine.
 
 use super::{
-    inventory::Device,
+    inventory::FleetDevice,
     mcp::{self, Said},
-    report::{Report, Told},
+    report::{DeviceAnswers, DeviceReport},
 };
 use crate::client::Remote;
 use base::{
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Queries it for at most `limit`.
-pub async fn device(device: &Device, limit: Duration) -> Report {
+pub async fn device(device: &FleetDevice, limit: Duration) -> DeviceReport {
     let told = tokio::time::timeout(limit, all(device)).await.unwrap_or_else(|_| {
         let seconds = limit.as_secs();
         Err(ToolError::new(ErrorCode::Timeout, format!("it took more than {seconds} s")).hint(
@@ -23,12 +23,12 @@ pub async fn device(device: &Device, limit: Duration) -> Report {
     });
     let (name, url) = (device.name.clone(), device.url.to_string());
     match told {
-        Ok(told) => Report::told(name, url, told),
-        Err(error) => Report::silent(name, url, without(device, error)),
+        Ok(told) => DeviceReport::told(name, url, told),
+        Err(error) => DeviceReport::silent(name, url, without(device, error)),
     }
 }
 
-async fn all(device: &Device) -> Result<Told, ToolError> {
+async fn all(device: &FleetDevice) -> Result<DeviceAnswers, ToolError> {
     let remote = Remote::listed(device.url.clone(), &device.trust, device.token.clone())?;
     let Said { answer, simulated } = mcp::call(&remote, "manage.get_update_status").await?;
     let server = mcp::call(&remote, "manage.get_server_status").await?.answer;
@@ -36,11 +36,11 @@ async fn all(device: &Device) -> Result<Told, ToolError> {
     let safe = |answer: Result<Value, ToolError>| {
         answer.map(|answer| masked(answer, device.token.as_deref())).map_err(|error| without(device, error))
     };
-    Ok(Told { update: safe(answer)?, server: safe(server), machine: safe(machine), simulated })
+    Ok(DeviceAnswers { update: safe(answer)?, server: safe(server), machine: safe(machine), simulated })
 }
 
 /// Masks the token: a server may repeat it in an error, which must not reach a terminal or log.
-fn without(device: &Device, mut error: ToolError) -> ToolError {
+fn without(device: &FleetDevice, mut error: ToolError) -> ToolError {
     let token = device.token.as_deref();
     error.message = mask(error.message, token);
     error.hint = error.hint.map(|hint| mask(hint, token));

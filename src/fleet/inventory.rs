@@ -5,7 +5,8 @@ use crate::client::{Trust, admits, checked};
 use appliance::certificate::Fingerprint;
 use base::error::ToolError;
 use contract::config::{
-    Complaint, Entry, Fault, Faults, Found, Origin, Tables, Written, document, is_name, meant, quoted, read_text,
+    Complaint, ConfigEntry, ConfigError, Faults, LocatedValue, Origin, Tables, UncheckedValue, document, is_name,
+    meant, quoted, read_text,
 };
 use reqwest::{Certificate, Url};
 use serde_json::{Map, Value};
@@ -31,7 +32,7 @@ const AT_ONCE: (i64, i64, i64) = (1, 16, 64);
 
 /// A fleet.
 pub struct Inventory {
-    pub devices: Vec<Device>,
+    pub devices: Vec<FleetDevice>,
     /// Time limit for all answers of one device.
     pub timeout: Duration,
     /// Devices queried concurrently.
@@ -39,7 +40,7 @@ pub struct Inventory {
 }
 
 /// One device and how to reach it.
-pub struct Device {
+pub struct FleetDevice {
     pub name: String,
     pub url: Url,
     pub trust: Trust,
@@ -54,7 +55,7 @@ impl Inventory {
     /// All its mistakes. What may be a token is never repeated.
     pub fn read(path: &Path) -> Result<Self, Faults> {
         let origin = Origin::file(path);
-        let fault = |(at, message): Complaint| Fault::new(origin.at(at), message);
+        let fault = |(at, message): Complaint| ConfigError::new(origin.at(at), message);
         let mut open = false;
         let text = read_text(path, |about| {
             open = is_open(about);
@@ -87,7 +88,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn inventory(&mut self, entries: &[Entry]) -> Option<Inventory> {
+    fn inventory(&mut self, entries: &[ConfigEntry]) -> Option<Inventory> {
         for entry in entries.iter().filter(|entry| !KEYS.contains(&entry.key.as_str())) {
             let near = meant(&entry.key, KEYS.iter().copied());
             self.wrong.push((entry.key_at, format!("unknown key {}{near}", quoted(&entry.key))));
@@ -109,10 +110,10 @@ impl Reading<'_> {
         })
     }
 
-    fn number(&mut self, key: &str, found: Option<&Found>, (min, default, max): (i64, i64, i64)) -> i64 {
+    fn number(&mut self, key: &str, found: Option<&LocatedValue>, (min, default, max): (i64, i64, i64)) -> i64 {
         match found.map(|found| (found, &found.value)) {
             None => default,
-            Some((_, Written::Integer(number))) if (min..=max).contains(number) => *number,
+            Some((_, UncheckedValue::Integer(number))) if (min..=max).contains(number) => *number,
             Some((found, _)) => {
                 let shown = found.shown();
                 self.wrong.push((found.at, format!("{key} must be a whole number from {min} to {max}, not {shown}")));
@@ -121,7 +122,7 @@ impl Reading<'_> {
         }
     }
 
-    fn devices(&mut self, found: &Found, trust: &Trust, token: Option<&String>) -> Option<Vec<Device>> {
+    fn devices(&mut self, found: &LocatedValue, trust: &Trust, token: Option<&String>) -> Option<Vec<FleetDevice>> {
         let tables = Tables {
             key: "devices",
             expected: "tables [[devices]] with name, url and how to trust it",
@@ -133,8 +134,8 @@ impl Reading<'_> {
             let at = if FIELDS.contains(&field) { found.at } else { key_at };
             text(field, found).map_err(|message| (at, message))
         })?;
-        let (Value::Array(checked), Written::List(items)) = (checked, &found.value) else { return None };
-        let mut devices: Vec<Device> = Vec::new();
+        let (Value::Array(checked), UncheckedValue::List(items)) = (checked, &found.value) else { return None };
+        let mut devices: Vec<FleetDevice> = Vec::new();
         for (item, table) in items.iter().zip(&checked) {
             let Some(device) = table.as_object().and_then(|table| self.device(item, table, trust, token)) else {
                 continue;
@@ -149,15 +150,15 @@ impl Reading<'_> {
 
     fn device(
         &mut self,
-        item: &Found,
+        item: &LocatedValue,
         table: &Map<String, Value>,
         trust: &Trust,
         token: Option<&String>,
-    ) -> Option<Device> {
+    ) -> Option<FleetDevice> {
         let before = self.wrong.len();
         let text = |field: &str| table.get(field).and_then(Value::as_str);
         let field = |field: &str| match &item.value {
-            Written::Table(entries) => entries.iter().find(|entry| entry.key == field).map(|entry| &entry.found),
+            UncheckedValue::Table(entries) => entries.iter().find(|entry| entry.key == field).map(|entry| &entry.found),
             _ => None,
         };
         let name = text("name")?.to_owned();
@@ -188,11 +189,11 @@ impl Reading<'_> {
         if url.path() == "/" {
             url.set_path("/mcp");
         }
-        (self.wrong.len() == before).then_some(Device { name, url, trust: trust?, token })
+        (self.wrong.len() == before).then_some(FleetDevice { name, url, trust: trust?, token })
     }
 
     /// The certificates in a file.
-    fn authorities(&mut self, key: &str, found: &Found) -> Option<Trust> {
+    fn authorities(&mut self, key: &str, found: &LocatedValue) -> Option<Trust> {
         let read = self.file(key, found, |path| {
             let text = read_text(path, |_| Ok(()))?;
             let certificates = Certificate::from_pem_bundle(text.as_bytes()).map_err(|error| error.to_string())?;
@@ -205,7 +206,7 @@ impl Reading<'_> {
     }
 
     /// The token in a file.
-    fn token_of(&mut self, key: &str, found: &Found) -> Option<String> {
+    fn token_of(&mut self, key: &str, found: &LocatedValue) -> Option<String> {
         let read = self.file(key, found, |path| {
             let text = read_text(path, |about| match is_open(about) {
                 true => Err("everybody on this machine may read this token: chmod 600 it".into()),
@@ -217,27 +218,32 @@ impl Reading<'_> {
     }
 
     /// Applies `read` to the named file; errors are prefixed with its path.
-    fn file<T>(&self, key: &str, found: &Found, read: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
+    fn file<T>(
+        &self,
+        key: &str,
+        found: &LocatedValue,
+        read: impl FnOnce(&Path) -> Result<T, String>,
+    ) -> Result<T, String> {
         let path = self.path(key, found)?;
         read(&path).map_err(|why| format!("{key} {}: {why}", path.display()))
     }
 
-    fn path(&self, key: &str, found: &Found) -> Result<PathBuf, String> {
+    fn path(&self, key: &str, found: &LocatedValue) -> Result<PathBuf, String> {
         match &found.value {
-            Written::Text(text) if is_line(text) => Ok(self.folder.join(text)),
+            UncheckedValue::Text(text) if is_line(text) => Ok(self.folder.join(text)),
             _ => Err(format!("{key} must be the path of a file, not {}", found.shown())),
         }
     }
 
-    fn noted<T>(&mut self, found: &Found, read: Result<T, String>) -> Option<T> {
+    fn noted<T>(&mut self, found: &LocatedValue, read: Result<T, String>) -> Option<T> {
         read.map_err(|message| self.wrong.push((found.at, message))).ok()
     }
 }
 
 /// A field of a device. Its value is not repeated in errors if it may be a secret.
-fn text(field: &str, found: &Found) -> Result<Value, String> {
+fn text(field: &str, found: &LocatedValue) -> Result<Value, String> {
     let text = match &found.value {
-        Written::Text(text) => text.as_str(),
+        UncheckedValue::Text(text) => text.as_str(),
         _ => "",
     };
     let good = match field {

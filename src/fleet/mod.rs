@@ -8,12 +8,12 @@ mod mcp;
 pub mod report;
 
 pub use inventory::Inventory;
-pub use report::Report;
+pub use report::DeviceReport;
 
 use futures::{StreamExt, stream};
 
 /// Queries all devices, a limited number at once, each for a limited time; the reports are in the inventory's order.
-pub async fn ask(inventory: &Inventory) -> Vec<Report> {
+pub async fn ask(inventory: &Inventory) -> Vec<DeviceReport> {
     let asked = inventory.devices.iter().enumerate().map(async |(place, device)| {
         let report = ask::device(device, inventory.timeout).await;
         (place, report)

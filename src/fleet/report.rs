@@ -8,7 +8,7 @@ use serde_json::Value;
 const MOST: usize = 32;
 
 /// The answers of one device.
-pub struct Told {
+pub struct DeviceAnswers {
     pub update: Value,
     pub server: Result<Value, ToolError>,
     pub machine: Result<Value, ToolError>,
@@ -17,7 +17,7 @@ pub struct Told {
 
 /// The report on one device.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct DeviceReport {
     pub name: String,
     pub url: String,
     /// Whether it answered.
@@ -27,28 +27,28 @@ pub struct Report {
     /// Version of the running system or, if it has none, of the server.
     pub version: Option<String>,
     /// The running slot, if the machine has two.
-    pub running: Option<Slot>,
+    pub running: Option<SlotReport>,
     /// The other slot.
-    pub other: Option<Slot>,
+    pub other: Option<SlotReport>,
     /// The state or result of the last update.
-    pub last_attempt: Option<Attempt>,
+    pub last_attempt: Option<AttemptReport>,
     /// Its problems, one sentence each.
     pub problems: Vec<String>,
     pub simulated: bool,
     /// Why it did not answer, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Trouble>,
+    pub error: Option<DeviceProblem>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Slot {
+pub struct SlotReport {
     pub slot: String,
     pub state: String,
     pub version: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Attempt {
+pub struct AttemptReport {
     pub version: String,
     pub phase: String,
     pub reason: String,
@@ -57,7 +57,7 @@ pub struct Attempt {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Trouble {
+pub struct DeviceProblem {
     pub error_code: &'static str,
     pub message: String,
     pub hint: Option<String>,
@@ -66,12 +66,13 @@ pub struct Trouble {
     pub refused: bool,
 }
 
-impl Report {
+impl DeviceReport {
     /// The report on a device that did not answer.
     pub fn silent(name: String, url: String, error: ToolError) -> Self {
         use base::error::ErrorCode::{PermissionDenied, ResourceExhausted, Unauthenticated};
         let refused = matches!(error.code, Unauthenticated | PermissionDenied | ResourceExhausted);
-        let error = Trouble { error_code: error.code.symbol(), message: error.message, hint: error.hint, refused };
+        let error =
+            DeviceProblem { error_code: error.code.symbol(), message: error.message, hint: error.hint, refused };
         Self {
             name,
             url,
@@ -88,14 +89,14 @@ impl Report {
     }
 
     /// The report on a device that answered.
-    pub fn told(name: String, url: String, told: Told) -> Self {
+    pub fn told(name: String, url: String, told: DeviceAnswers) -> Self {
         let mut problems = problems(&told);
         problems.truncate(MOST);
         let slots = told.update["slots"].as_array().map_or(&[][..], Vec::as_slice);
         let (mut running, mut other) = (None, None);
         for slot in slots {
             let place = if slot["running"] == true { &mut running } else { &mut other };
-            *place = Some(Slot {
+            *place = Some(SlotReport {
                 slot: text(&slot["slot"]).unwrap_or_default(),
                 state: text(&slot["state"]).unwrap_or_default(),
                 version: text(&slot["version"]),
@@ -119,20 +120,20 @@ impl Report {
 }
 
 /// The last attempt that the agent has recorded; otherwise the server's job, which may have ended before that.
-fn attempt(update: &Value) -> Option<Attempt> {
+fn attempt(update: &Value) -> Option<AttemptReport> {
     let last = &update["last_attempt"];
     // A job that runs, or that failed after the recorded attempt.
     let job = &update["status"];
     if update["new_version"] != last["version"] || !last.is_object() {
         let phase = text(&update["phase"])?;
-        return Some(Attempt {
+        return Some(AttemptReport {
             version: text(&update["new_version"]).unwrap_or_default(),
             phase,
             reason: text(&job["message"]).unwrap_or_default(),
             finished_at: text(&job["finished_at"]),
         });
     }
-    Some(Attempt {
+    Some(AttemptReport {
         version: text(&last["version"])?,
         phase: text(&last["phase"])?,
         reason: text(&last["reason"]).unwrap_or_default(),
@@ -141,7 +142,7 @@ fn attempt(update: &Value) -> Option<Attempt> {
 }
 
 /// The problems that the device itself reports.
-fn problems(told: &Told) -> Vec<String> {
+fn problems(told: &DeviceAnswers) -> Vec<String> {
     let mut found = Vec::new();
     let mut list = |what: &str, value: &Value| {
         let lines = value.as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -1,7 +1,7 @@
 //! The server's counters, for `/metrics`: a few atomic additions per call, without locks or allocations.
 //!
 //! The number of labels is bounded by the tools of this program, the codes of the error table and the reasons of
-//! [`Refused`]. Tools that are added while the server runs share one row.
+//! [`RefusalReason`]. Tools that are added while the server runs share one row.
 
 pub mod text;
 
@@ -21,17 +21,17 @@ const ADDED: &str = "(added)";
 /// All counters.
 pub struct Metrics {
     /// Sorted by name.
-    tools: Vec<Tool>,
+    tools: Vec<ToolCounters>,
     /// All tools that were added while the server runs.
-    added: Tool,
+    added: ToolCounters,
     /// Addresses of the registry's names, sorted, with the indices in `tools`: comparing names takes five times as
     /// long.
     places: Vec<(usize, usize)>,
-    refused: [AtomicU64; Refused::ALL.len()],
+    refused: [AtomicU64; RefusalReason::ALL.len()],
 }
 
 /// The counters of one tool.
-pub struct Tool {
+pub struct ToolCounters {
     pub name: &'static str,
     /// Calls that succeeded.
     ok: AtomicU64,
@@ -45,7 +45,7 @@ pub struct Tool {
 
 /// Why an HTTP request was refused before it became a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum RefusalReason {
     /// A Host or Origin that this server does not accept.
     Origin,
     /// No token, or an invalid one.
@@ -60,7 +60,7 @@ pub enum Refused {
     Body,
 }
 
-impl Refused {
+impl RefusalReason {
     pub const ALL: [Self; 6] =
         [Self::Origin, Self::Unauthenticated, Self::Session, Self::Sessions, Self::Connections, Self::Body];
 
@@ -79,12 +79,12 @@ impl Refused {
 impl Metrics {
     /// Counters at zero for each tool of this program.
     pub fn new(registry: &Registry) -> Self {
-        let mut tools: Vec<Tool> =
-            registry.rows().filter(|row| !row.is_older()).map(|row| Tool::new(row.name())).collect();
+        let mut tools: Vec<ToolCounters> =
+            registry.rows().filter(|row| !row.is_older()).map(|row| ToolCounters::new(row.name())).collect();
         tools.sort_by_key(|tool| tool.name);
         let mut places: Vec<_> = tools.iter().map(|tool| address(tool.name)).zip(0..).collect();
         places.sort_unstable();
-        Self { tools, added: Tool::new(ADDED), places, refused: Default::default() }
+        Self { tools, added: ToolCounters::new(ADDED), places, refused: Default::default() }
     }
 
     /// Counts a call that has ended. `tool` is the name from its entry in the registry.
@@ -98,7 +98,7 @@ impl Metrics {
         add(&tool.total_us, us);
     }
 
-    fn find(&self, tool: &str) -> Option<&Tool> {
+    fn find(&self, tool: &str) -> Option<&ToolCounters> {
         let at = match self.places.binary_search_by_key(&address(tool), |(address, _)| *address) {
             Ok(at) => self.places[at].1,
             // The name is a copy at another address.
@@ -108,22 +108,22 @@ impl Metrics {
     }
 
     /// Counts a refused request.
-    pub fn refused(&self, reason: Refused) {
+    pub fn refused(&self, reason: RefusalReason) {
         add(&self.refused[reason as usize], 1);
     }
 
     /// Number of requests refused for this reason.
-    pub fn refusals(&self, reason: Refused) -> u64 {
+    pub fn refusals(&self, reason: RefusalReason) -> u64 {
         read(&self.refused[reason as usize])
     }
 
     /// The tools that were called at least once.
-    pub fn called_tools(&self) -> impl Iterator<Item = &Tool> {
+    pub fn called_tools(&self) -> impl Iterator<Item = &ToolCounters> {
         self.tools.iter().chain([&self.added]).filter(|tool| tool.calls() > 0)
     }
 }
 
-impl Tool {
+impl ToolCounters {
     fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -180,7 +180,7 @@ mod tests {
         for (at, code) in ErrorCode::ALL.iter().enumerate() {
             assert_eq!(*code as usize, at, "{code:?}");
         }
-        for (at, reason) in Refused::ALL.iter().enumerate() {
+        for (at, reason) in RefusalReason::ALL.iter().enumerate() {
             assert_eq!(*reason as usize, at, "{reason:?}");
         }
     }
@@ -194,7 +194,7 @@ mod tests {
         let copy = String::from("system.reboot");
         metrics.called(&copy, Some(&ToolError::internal("x")), Duration::ZERO);
         metrics.called("greenhouse.water", None, Duration::ZERO);
-        let called: Vec<&Tool> = metrics.called_tools().collect();
+        let called: Vec<&ToolCounters> = metrics.called_tools().collect();
         assert_eq!(
             called.iter().map(|tool| tool.name).collect::<Vec<_>>(),
             ["system.get_clock", "system.reboot", "(added)"]

@@ -7,23 +7,23 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A page under construction.
 #[derive(Default)]
-pub struct Text(String);
+pub struct MetricsText(String);
 
 /// The type of a family.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum MetricType {
     Counter,
     Gauge,
     Histogram,
 }
 
-impl Text {
+impl MetricsText {
     /// Begins a family, whose samples follow. `help` is one line.
-    pub fn family(&mut self, name: &str, kind: Kind, help: &str) {
+    pub fn family(&mut self, name: &str, kind: MetricType, help: &str) {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricType::Counter => "counter",
+            MetricType::Gauge => "gauge",
+            MetricType::Histogram => "histogram",
         };
         self.line(format_args!("# HELP {name} {help}"));
         self.line(format_args!("# TYPE {name} {kind}"));
@@ -53,7 +53,7 @@ impl Text {
     }
 
     /// Adds a family with one sample.
-    pub fn single(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
+    pub fn single(&mut self, name: &str, kind: MetricType, help: &str, value: impl Display) {
         self.family(name, kind, help);
         self.sample(name, &[], value);
     }
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn a_page_is_lines_of_help_type_and_samples() {
-        let mut text = Text::default();
-        text.family("calls_total", Kind::Counter, "Calls.");
+        let mut text = MetricsText::default();
+        text.family("calls_total", MetricType::Counter, "Calls.");
         text.sample("calls_total", &[("tool", "a.b"), ("note", "\"\\\n")], 3);
-        text.single("load", Kind::Gauge, "Now.", 0.25);
+        text.single("load", MetricType::Gauge, "Now.", 0.25);
         let expected = "# HELP calls_total Calls.\n# TYPE calls_total counter\n\
                         calls_total{tool=\"a.b\",note=\"\\\"\\\\\\n\"} 3\n\
                         # HELP load Now.\n# TYPE load gauge\nload 0.25\n";

@@ -11,7 +11,7 @@ pub use terminal::terminal;
 
 use contract::values::Pin;
 use hw::{
-    line::{Function, Level, Port},
+    line::{Function, GpioPort, Level},
     model::Contact,
 };
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 /// The function of a pin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum PinFunction {
     Input,
     Output,
     /// Driven by one of the chip's other functions.
@@ -33,11 +33,12 @@ pub enum Mode {
 
 /// One pin as described by `gpio.list_pins`, without fields that are not drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+#[serde(expecting = "struct Entry")]
+pub struct PinEntry {
     /// The Broadcom number.
     pub pin: u64,
     #[serde(default)]
-    pub mode: Mode,
+    pub mode: PinFunction,
     #[serde(default)]
     pub value: Option<Level>,
     /// Whether tools may use it.
@@ -56,21 +57,21 @@ pub struct Entry {
 
 /// One contact of the header with its state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cell {
+pub struct HeaderContact {
     /// 1-40, as numbered on the board.
     pub contact: u8,
     /// `3V3`, `5V`, `GND` or `GPIO17`.
     pub name: String,
     #[serde(skip)]
-    pub look: Look,
+    pub look: ContactStyle,
     /// The entry of `gpio.list_pins`; `None` for power, and for pins that tools may not see.
     #[serde(flatten)]
-    pub entry: Option<Entry>,
+    pub entry: Option<PinEntry>,
 }
 
 /// How a contact is drawn. High is a filled mark and low an outlined one, so that colour is not the only sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum ContactStyle {
     Power,
     Ground,
     Output(Option<Level>),
@@ -82,7 +83,7 @@ pub enum Look {
 
 /// The whole header.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Picture {
+pub struct HeaderDrawing {
     /// The board's name.
     pub board: String,
     /// Whether the board is simulated.
@@ -90,54 +91,54 @@ pub struct Picture {
     /// The source of the data, for people: the server, or the board itself.
     pub source: String,
     /// Contacts 1 to 40.
-    pub contacts: Vec<Cell>,
+    pub contacts: Vec<HeaderContact>,
 }
 
-impl Picture {
-    pub fn new(board: impl Into<String>, simulated: bool, source: impl Into<String>, entries: &[Entry]) -> Self {
-        let contacts = (1..=40).filter_map(|contact| Cell::at(contact, entries)).collect();
+impl HeaderDrawing {
+    pub fn new(board: impl Into<String>, simulated: bool, source: impl Into<String>, entries: &[PinEntry]) -> Self {
+        let contacts = (1..=40).filter_map(|contact| HeaderContact::at(contact, entries)).collect();
         Self { board: board.into(), simulated, source: source.into(), contacts }
     }
 
     /// The pairs as arranged on the board: an odd contact with the even one beside it.
-    fn rows(&self) -> impl Iterator<Item = (&Cell, &Cell)> {
+    fn rows(&self) -> impl Iterator<Item = (&HeaderContact, &HeaderContact)> {
         self.contacts.chunks_exact(2).map(|pair| (&pair[0], &pair[1]))
     }
 }
 
 /// Every pin as read from the board, without changing any. `allowed` are the pins of tools. A pin that the kernel does
 /// not report has an unknown mode.
-pub fn entries(port: &dyn Port, allowed: &BTreeSet<u8>) -> Vec<Entry> {
+pub fn entries(port: &dyn GpioPort, allowed: &BTreeSet<u8>) -> Vec<PinEntry> {
     let entry = |pin: Pin| {
         let look = port.look(pin).ok();
         let (mode, function) = match look.as_ref().map(|look| &look.function) {
-            Some(Function::Input) => (Mode::Input, None),
-            Some(Function::Output) => (Mode::Output, None),
-            Some(Function::Alt(name)) => (Mode::Alt, Some(name.clone())),
-            Some(Function::Unknown) | None => (Mode::Unknown, None),
+            Some(Function::Input) => (PinFunction::Input, None),
+            Some(Function::Output) => (PinFunction::Output, None),
+            Some(Function::Alt(name)) => (PinFunction::Alt, Some(name.clone())),
+            Some(Function::Unknown) | None => (PinFunction::Unknown, None),
         };
         let free = look.as_ref().is_some_and(|look| !look.held);
         let value = look.as_ref().and_then(|look| look.level).or_else(|| free.then(|| port.peek(pin).ok()).flatten());
         let consumer = look.and_then(|look| look.consumer);
         let (pin, allowed) = (pin.bcm().into(), allowed.contains(&pin.bcm()));
-        Entry { pin, mode, value, allowed, function, consumer, lease: None }
+        PinEntry { pin, mode, value, allowed, function, consumer, lease: None }
     };
     Pin::all().map(entry).collect()
 }
 
-impl Cell {
-    fn at(contact: u8, entries: &[Entry]) -> Option<Self> {
+impl HeaderContact {
+    fn at(contact: u8, entries: &[PinEntry]) -> Option<Self> {
         let (kind, pin) = Contact::at(contact)?;
         let entry = pin.and_then(|pin| entries.iter().find(|entry| entry.pin == u64::from(pin.bcm()))).cloned();
         let look = match (kind, &entry) {
-            (Contact::V3_3 | Contact::V5, _) => Look::Power,
-            (Contact::Ground, _) => Look::Ground,
-            (Contact::Gpio, None) => Look::Unknown,
+            (Contact::V3_3 | Contact::V5, _) => ContactStyle::Power,
+            (Contact::Ground, _) => ContactStyle::Ground,
+            (Contact::Gpio, None) => ContactStyle::Unknown,
             (Contact::Gpio, Some(entry)) => match entry.mode {
-                Mode::Output => Look::Output(entry.value),
-                Mode::Input => Look::Input(entry.value),
-                Mode::Alt => Look::Function,
-                Mode::Unknown => Look::Unknown,
+                PinFunction::Output => ContactStyle::Output(entry.value),
+                PinFunction::Input => ContactStyle::Input(entry.value),
+                PinFunction::Alt => ContactStyle::Function,
+                PinFunction::Unknown => ContactStyle::Unknown,
             },
         };
         let name = pin.map_or_else(|| kind.label().to_owned(), |pin: Pin| format!("GPIO{}", pin.bcm()));
@@ -152,16 +153,16 @@ impl Cell {
             None => "",
         };
         match self.look {
-            Look::Power | Look::Ground => String::new(),
-            Look::Output(at) => format!("out{}", level(at)),
-            Look::Input(at) => format!("in{}", level(at)),
-            Look::Function => {
+            ContactStyle::Power | ContactStyle::Ground => String::new(),
+            ContactStyle::Output(at) => format!("out{}", level(at)),
+            ContactStyle::Input(at) => format!("in{}", level(at)),
+            ContactStyle::Function => {
                 let name = self.entry.as_ref().and_then(|entry| entry.function.as_deref()).unwrap_or("function");
                 let at = self.entry.as_ref().and_then(|entry| entry.value);
                 shown(&format!("{name}{}", level(at)))
             }
-            Look::Unknown if self.entry.is_none() => "kept back".into(),
-            Look::Unknown => "?".into(),
+            ContactStyle::Unknown if self.entry.is_none() => "kept back".into(),
+            ContactStyle::Unknown => "?".into(),
         }
     }
 
@@ -194,9 +195,9 @@ mod tests {
     use super::*;
     use serde_json::{from_value, json};
 
-    fn cell(contact: usize, entry: Value) -> Cell {
-        let entry: Entry = from_value(entry).unwrap();
-        Picture::new("board", true, "test", &[entry]).contacts[contact - 1].clone()
+    fn cell(contact: usize, entry: Value) -> HeaderContact {
+        let entry: PinEntry = from_value(entry).unwrap();
+        HeaderDrawing::new("board", true, "test", &[entry]).contacts[contact - 1].clone()
     }
 
     #[test]
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn forty_contacts_in_twenty_pairs() {
-        let picture = Picture::new("board", false, "test", &[]);
+        let picture = HeaderDrawing::new("board", false, "test", &[]);
         assert_eq!(picture.contacts.len(), 40);
         assert!(picture.rows().all(|(odd, even)| odd.contact % 2 == 1 && even.contact == odd.contact + 1));
     }

@@ -1,6 +1,6 @@
 //! The header as SVG: one self-contained file for light and dark pages, in colour and in words.
 
-use super::{Cell, Look, Picture, terminal::title};
+use super::{ContactStyle, HeaderContact, HeaderDrawing, terminal::title};
 use hw::line::Level;
 use std::fmt::Write;
 
@@ -73,7 +73,7 @@ impl Colours {
 }
 
 /// The picture as an SVG 1.1 document.
-pub fn svg(picture: &Picture) -> String {
+pub fn svg(picture: &HeaderDrawing) -> String {
     let rows = u32::try_from(picture.rows().count()).unwrap_or(u32::MAX);
     let bottom = TOP + rows * ROW;
     let height = bottom + LEGEND;
@@ -104,7 +104,7 @@ pub fn svg(picture: &Picture) -> String {
 }
 
 /// One contact: its mark and number in the middle; outwards from it name, state and holder.
-fn cell(out: &mut String, cell: &Cell, y: u32, left: bool) {
+fn cell(out: &mut String, cell: &HeaderContact, y: u32, left: bool) {
     let (side, away): (&str, fn(u32) -> u32) = if left { (" left", |by| MIDDLE - by) } else { ("", |by| MIDDLE + by) };
     let text = y + 5;
     let _ = writeln!(out, "<g class=\"{}\">", class(cell.look));
@@ -122,45 +122,47 @@ fn cell(out: &mut String, cell: &Cell, y: u32, left: bool) {
 }
 
 /// A square for outputs and power, a circle for inputs, a diamond for other functions.
-fn mark(out: &mut String, look: Look, x: u32, y: u32) {
+fn mark(out: &mut String, look: ContactStyle, x: u32, y: u32) {
     let _ = match look {
-        Look::Output(_) | Look::Power | Look::Ground => writeln!(
+        ContactStyle::Output(_) | ContactStyle::Power | ContactStyle::Ground => writeln!(
             out,
             "<rect class=\"mark\" x=\"{}\" y=\"{}\" width=\"20\" height=\"20\" rx=\"3\"/>",
             x - 10,
             y - 10
         ),
-        Look::Input(_) | Look::Unknown => writeln!(out, "<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"10\"/>"),
-        Look::Function => {
+        ContactStyle::Input(_) | ContactStyle::Unknown => {
+            writeln!(out, "<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"10\"/>")
+        }
+        ContactStyle::Function => {
             writeln!(out, "<path class=\"mark\" d=\"M{x} {}L{} {y}L{x} {}L{} {y}Z\"/>", y - 12, x + 12, y + 12, x - 12)
         }
     };
 }
 
-const fn class(look: Look) -> &'static str {
+const fn class(look: ContactStyle) -> &'static str {
     match look {
-        Look::Power => "power full",
-        Look::Ground => "ground full",
-        Look::Output(Some(Level::High)) => "out full",
-        Look::Output(_) => "out",
-        Look::Input(Some(Level::High)) => "in full",
-        Look::Input(_) => "in",
-        Look::Function => "alt",
-        Look::Unknown => "unknown",
+        ContactStyle::Power => "power full",
+        ContactStyle::Ground => "ground full",
+        ContactStyle::Output(Some(Level::High)) => "out full",
+        ContactStyle::Output(_) => "out",
+        ContactStyle::Input(Some(Level::High)) => "in full",
+        ContactStyle::Input(_) => "in",
+        ContactStyle::Function => "alt",
+        ContactStyle::Unknown => "unknown",
     }
 }
 
 fn legend(out: &mut String, y: u32) {
     let (high, low) = (Some(Level::High), Some(Level::Low));
     let entries = [
-        (Look::Output(high), "output, high", 24),
-        (Look::Output(low), "output, low", 24),
-        (Look::Input(high), "input, high", 200),
-        (Look::Input(low), "input, low", 200),
-        (Look::Function, "other function", 376),
-        (Look::Unknown, "not told to tools", 376),
-        (Look::Power, "power", 580),
-        (Look::Ground, "ground", 580),
+        (ContactStyle::Output(high), "output, high", 24),
+        (ContactStyle::Output(low), "output, low", 24),
+        (ContactStyle::Input(high), "input, high", 200),
+        (ContactStyle::Input(low), "input, low", 200),
+        (ContactStyle::Function, "other function", 376),
+        (ContactStyle::Unknown, "not told to tools", 376),
+        (ContactStyle::Power, "power", 580),
+        (ContactStyle::Ground, "ground", 580),
     ];
     for (index, (look, words, x)) in entries.into_iter().enumerate() {
         let y = if index % 2 == 0 { y } else { y + 26 };
@@ -186,21 +188,21 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Entry, Mode};
+    use super::super::{PinEntry, PinFunction};
     use super::*;
 
     #[test]
     fn a_name_stays_a_name() {
-        let entry = Entry {
+        let entry = PinEntry {
             pin: 17,
-            mode: Mode::Output,
+            mode: PinFunction::Output,
             value: Some(Level::High),
             allowed: true,
             function: None,
             consumer: Some("<script>\"&'".into()),
             lease: None,
         };
-        let drawn = svg(&Picture::new("<b>\u{0}", false, "a & b", &[entry]));
+        let drawn = svg(&HeaderDrawing::new("<b>\u{0}", false, "a & b", &[entry]));
         assert!(drawn.contains("&lt;script&gt;&quot;&amp;'</text>"));
         assert!(!drawn.contains("<script") && !drawn.contains("<b>") && !drawn.contains('\u{0}'));
         assert!(drawn.contains("a &amp; b"));
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn every_contact_and_every_look_is_in_it() {
-        let drawn = svg(&Picture::new("board", true, "test", &[]));
+        let drawn = svg(&HeaderDrawing::new("board", true, "test", &[]));
         for contact in 1..=40 {
             assert!(drawn.contains(&format!(">{contact}</text>")), "{contact}");
         }

@@ -1,16 +1,16 @@
 //! The header as lines of text: odd contacts left, even ones right, as on the board.
 
-use super::{Cell, Look, Picture};
+use super::{ContactStyle, HeaderContact, HeaderDrawing};
 use hw::line::Level;
 use std::fmt::Write;
 
 /// The texts beside a contact, from the middle outwards: name, state, holder.
-fn columns(cell: &Cell) -> [String; 3] {
+fn columns(cell: &HeaderContact) -> [String; 3] {
     [cell.name.clone(), cell.state(), cell.holder()]
 }
 
 /// The width of each column, in characters.
-fn widths<'a>(cells: impl Iterator<Item = &'a Cell>) -> [usize; 3] {
+fn widths<'a>(cells: impl Iterator<Item = &'a HeaderContact>) -> [usize; 3] {
     cells.fold([0; 3], |widest, cell| {
         let own = columns(cell).map(|text| text.chars().count());
         std::array::from_fn(|column| widest[column].max(own[column]))
@@ -18,7 +18,7 @@ fn widths<'a>(cells: impl Iterator<Item = &'a Cell>) -> [usize; 3] {
 }
 
 /// The picture as text; with `colour`, ANSI escape codes also show the state.
-pub fn terminal(picture: &Picture, colour: bool) -> String {
+pub fn terminal(picture: &HeaderDrawing, colour: bool) -> String {
     let [name_w, state_w, holder_w] = widths(picture.rows().map(|(odd, _)| odd));
     let [other_name_w, other_state_w, _] = widths(picture.rows().map(|(_, even)| even));
     let mut out = format!("{}\n{}\n\n", title(picture), picture.source);
@@ -42,50 +42,50 @@ pub fn terminal(picture: &Picture, colour: bool) -> String {
 }
 
 /// The board's name, and whether it is simulated.
-pub(super) fn title(picture: &Picture) -> String {
+pub(super) fn title(picture: &HeaderDrawing) -> String {
     let marked = picture.simulated && !picture.board.contains("simulated");
     format!("{}{}", super::cut(&picture.board, 80), if marked { " (simulated)" } else { "" })
 }
 
 /// One letter for each contact: capital or filled means high.
-const fn mark(look: Look) -> &'static str {
+const fn mark(look: ContactStyle) -> &'static str {
     match look {
-        Look::Power => "+",
-        Look::Ground => "-",
-        Look::Output(Some(Level::High)) => "O",
-        Look::Output(_) => "o",
-        Look::Input(Some(Level::High)) => "I",
-        Look::Input(_) => "i",
-        Look::Function => "F",
-        Look::Unknown => "?",
+        ContactStyle::Power => "+",
+        ContactStyle::Ground => "-",
+        ContactStyle::Output(Some(Level::High)) => "O",
+        ContactStyle::Output(_) => "o",
+        ContactStyle::Input(Some(Level::High)) => "I",
+        ContactStyle::Input(_) => "i",
+        ContactStyle::Function => "F",
+        ContactStyle::Unknown => "?",
     }
 }
 
 /// ANSI colours (ECMA-48, 8.3.117): the nearest of sixteen to those of the SVG.
-fn painted(colour: bool, look: Look, text: &str) -> String {
+fn painted(colour: bool, look: ContactStyle, text: &str) -> String {
     let code = match look {
-        Look::Power => "31",
-        Look::Ground => "90",
-        Look::Output(Some(Level::High)) => "1;33",
-        Look::Output(_) => "33",
-        Look::Input(Some(Level::High)) => "1;36",
-        Look::Input(_) => "36",
-        Look::Function => "32",
-        Look::Unknown => "2",
+        ContactStyle::Power => "31",
+        ContactStyle::Ground => "90",
+        ContactStyle::Output(Some(Level::High)) => "1;33",
+        ContactStyle::Output(_) => "33",
+        ContactStyle::Input(Some(Level::High)) => "1;36",
+        ContactStyle::Input(_) => "36",
+        ContactStyle::Function => "32",
+        ContactStyle::Unknown => "2",
     };
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 fn legend(colour: bool) -> String {
     let entries = [
-        (Look::Output(Some(Level::High)), "output high"),
-        (Look::Output(Some(Level::Low)), "low"),
-        (Look::Input(Some(Level::High)), "input high"),
-        (Look::Input(Some(Level::Low)), "low"),
-        (Look::Function, "other function"),
-        (Look::Power, "power"),
-        (Look::Ground, "ground"),
-        (Look::Unknown, "not told"),
+        (ContactStyle::Output(Some(Level::High)), "output high"),
+        (ContactStyle::Output(Some(Level::Low)), "low"),
+        (ContactStyle::Input(Some(Level::High)), "input high"),
+        (ContactStyle::Input(Some(Level::Low)), "low"),
+        (ContactStyle::Function, "other function"),
+        (ContactStyle::Power, "power"),
+        (ContactStyle::Ground, "ground"),
+        (ContactStyle::Unknown, "not told"),
     ];
     let words: Vec<String> =
         entries.iter().map(|(look, words)| format!("{} {words}", painted(colour, *look, mark(*look)))).collect();
@@ -94,11 +94,11 @@ fn legend(colour: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Entry, Mode};
+    use super::super::{PinEntry, PinFunction};
     use super::*;
 
-    fn picture() -> Picture {
-        let entry = |pin, mode, value| Entry {
+    fn picture() -> HeaderDrawing {
+        let entry = |pin, mode, value| PinEntry {
             pin,
             mode,
             value,
@@ -107,8 +107,9 @@ mod tests {
             consumer: Some("fan".into()),
             lease: None,
         };
-        let entries = [entry(17, Mode::Output, Some(Level::High)), entry(18, Mode::Input, Some(Level::Low))];
-        Picture::new("Raspberry Pi 4 Model B", true, "test", &entries)
+        let entries =
+            [entry(17, PinFunction::Output, Some(Level::High)), entry(18, PinFunction::Input, Some(Level::Low))];
+        HeaderDrawing::new("Raspberry Pi 4 Model B", true, "test", &entries)
     }
 
     #[test]

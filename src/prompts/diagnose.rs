@@ -1,6 +1,6 @@
 //! `diagnose`: find out what is wrong, and change nothing.
 
-use super::{Argument, Part, Prompt, Scene};
+use super::{Argument, Prompt, PromptPart, Scene};
 use base::error::ToolError;
 
 pub static PROMPT: Prompt = Prompt {
@@ -28,7 +28,7 @@ pub static PROMPT: Prompt = Prompt {
     write,
 };
 
-fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
+fn write(scene: &Scene<'_>) -> Result<Vec<PromptPart>, ToolError> {
     let symptom = match scene.given("symptom") {
         Some(symptom) => format!("What was noticed: {symptom}\n"),
         None => String::new(),
@@ -53,7 +53,7 @@ fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
         health = tool("system.get_health_snapshot"),
     );
     // Numbers and flags only: log lines do not belong in a message that speaks for the user.
-    Ok(vec![Part::Text(text), Part::Resource("raspi://health")])
+    Ok(vec![PromptPart::Text(text), PromptPart::Resource("raspi://health")])
 }
 
 fn look_first(area: &str) -> &'static str {

@@ -19,7 +19,7 @@ pub struct Prompt {
     pub title: &'static str,
     pub description: &'static str,
     pub arguments: &'static [Argument],
-    write: fn(&Scene<'_>) -> Result<Vec<Part>, ToolError>,
+    write: fn(&Scene<'_>) -> Result<Vec<PromptPart>, ToolError>,
 }
 
 /// An argument of a prompt. Always text, as MCP defines it.
@@ -37,7 +37,7 @@ pub struct Argument {
 
 /// One message of a prompt.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PromptPart {
     Text(String),
     /// The contents of the resource at this address, as text.
     Resource(&'static str),
@@ -81,7 +81,7 @@ impl Prompt {
         caller: &Caller,
         naming: Naming,
         given: &Map<String, Value>,
-    ) -> Result<Vec<Part>, ToolError> {
+    ) -> Result<Vec<PromptPart>, ToolError> {
         for (name, value) in given {
             self.argument(name)?.check(value)?;
         }

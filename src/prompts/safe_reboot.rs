@@ -1,6 +1,6 @@
 //! `safe-reboot`: restart with checks before and after, and a person's approval.
 
-use super::{Argument, Part, Prompt, Scene};
+use super::{Argument, Prompt, PromptPart, Scene};
 use agent::power::MAX_DELAY_SECONDS;
 use base::error::ToolError;
 use contract::meta::Mode;
@@ -34,7 +34,7 @@ pub static PROMPT: Prompt = Prompt {
     write,
 };
 
-fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
+fn write(scene: &Scene<'_>) -> Result<Vec<PromptPart>, ToolError> {
     let Some(reason) = scene.given("reason") else {
         return Err(PROMPT.argument("reason")?.refusal("reason is empty".into()));
     };
@@ -42,7 +42,7 @@ fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
     let reboot = scene.tool("system.reboot");
     let (info, status) = (scene.tool("system.get_basic_info"), scene.tool("manage.get_server_status"));
     if let Some(refusal) = scene.refusal("system.reboot") {
-        return Ok(vec![Part::Text(format!(
+        return Ok(vec![PromptPart::Text(format!(
             "The user wants this machine restarted ({reason}), and you may not do it: {}. Tell the user so, and what the \
              owner can do about it. Try no other way.",
             refusal.advice()
@@ -68,7 +68,7 @@ fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
          5. Afterwards connect again, which may take two minutes, and check: the uptime is short, health is as before, \
          {status} names the restart as done and has no new faults. Say so, or say what is different."
     );
-    Ok(vec![Part::Text(text), Part::Resource("raspi://health")])
+    Ok(vec![PromptPart::Text(text), PromptPart::Resource("raspi://health")])
 }
 
 fn delay(given: Option<&str>) -> Result<u32, ToolError> {

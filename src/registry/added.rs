@@ -3,7 +3,7 @@
 use super::{
     context::Context,
     names,
-    tool::{Prepared, Reply},
+    tool::{PreparedCall, ToolFuture},
 };
 use base::error::ToolError;
 use contract::{meta::OwnedMeta, schema::Checker};
@@ -11,9 +11,9 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Does the work of a tool that is no part of this program.
-pub trait Handler: Send + Sync + 'static {
+pub trait ToolHandler: Send + Sync + 'static {
     /// Runs one call. `args` fit the tool's input schema. Deadline, cancellation and audit are as for [`super::tool::Tool::call`].
-    fn call<'a>(&'a self, cx: &'a Context, args: Value) -> Reply<'a>;
+    fn call<'a>(&'a self, cx: &'a Context, args: Value) -> ToolFuture<'a>;
 }
 
 pub(super) struct Added {
@@ -21,7 +21,7 @@ pub(super) struct Added {
     pub input: Value,
     /// Null: results are not described.
     pub output: Value,
-    handler: Arc<dyn Handler>,
+    handler: Arc<dyn ToolHandler>,
 }
 
 impl Added {
@@ -32,7 +32,7 @@ impl Added {
         meta: OwnedMeta,
         input: Value,
         output: Value,
-        handler: impl Handler,
+        handler: impl ToolHandler,
     ) -> Result<(Self, Checker), ToolError> {
         let name = meta.declaration().name;
         names::check(name).map_err(|why| ToolError::invalid(format!("{name} cannot be the name of a tool: {why}")))?;
@@ -49,24 +49,24 @@ impl Added {
         Ok((Self { meta, input, output, handler: Arc::new(handler) }, checker))
     }
 
-    pub fn prepare(&self, args: Value) -> Box<dyn Prepared> {
+    pub fn prepare(&self, args: Value) -> Box<dyn PreparedCall> {
         Box::new(Ready { handler: Arc::clone(&self.handler), args })
     }
 }
 
 struct Ready {
-    handler: Arc<dyn Handler>,
+    handler: Arc<dyn ToolHandler>,
     args: Value,
 }
 
-impl Prepared for Ready {
+impl PreparedCall for Ready {
     fn permit(&self, _cx: &Context) -> Result<(), ToolError> {
         Ok(())
     }
     fn asks(&self) -> bool {
         true
     }
-    fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a> {
+    fn run<'a>(self: Box<Self>, cx: &'a Context) -> ToolFuture<'a> {
         Box::pin(async move { self.handler.call(cx, self.args).await })
     }
 }

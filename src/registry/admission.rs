@@ -1,9 +1,9 @@
 //! Admission: ownership, budget, rate limit, role and namespace. Nothing here looks at the arguments of a call.
 
-use super::{entry::Entry, listing::Limits, pipeline::Call};
+use super::{entry::Entry, listing::CallLimits, pipeline::Call};
 use crate::{
     registry::{
-        budget::{Budget, Taken},
+        budget::{Budget, BudgetCharge},
         rate::RateLimiter,
     },
     services::Services,
@@ -25,7 +25,12 @@ impl Admission {
     ///
     /// # Errors
     /// `resource_exhausted` with `details.retry_after_ms`, `permission_denied`.
-    pub(super) fn admit(&self, services: &Services, limits: &Limits, call: &Call) -> Result<Taken, ToolError> {
+    pub(super) fn admit(
+        &self,
+        services: &Services,
+        limits: &CallLimits,
+        call: &Call,
+    ) -> Result<BudgetCharge, ToolError> {
         let (entry, caller) = (&call.entry, &call.caller);
         // The transports refuse this earlier; this check covers one that does not.
         services.ownership.check()?;
@@ -47,7 +52,7 @@ impl Admission {
 
     /// A refused call counts against the budget and not against the rate limit of the tool; any other call the other way
     /// round.
-    pub(super) fn settle(&self, entry: &Entry, caller: &Caller, taken: Taken, refused: bool) {
+    pub(super) fn settle(&self, entry: &Entry, caller: &Caller, taken: BudgetCharge, refused: bool) {
         if refused {
             self.rate.give_back(&caller.party(), entry.name());
         } else {

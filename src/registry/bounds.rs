@@ -1,11 +1,11 @@
 //! The limits of one server, and how much of them is in use.
 
-use super::listing::Limits;
+use super::listing::CallLimits;
 
 /// The limits of one server.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    pub limits: Limits,
+pub struct ServerLimits {
+    pub limits: CallLimits,
     /// Calls that run at once.
     pub concurrent: usize,
     /// Calls that may wait for one of those places.
@@ -18,7 +18,7 @@ pub struct Bounds {
 
 /// How busy a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
+pub struct ServerLoad {
     /// Calls that run.
     pub running: usize,
     /// Calls that wait for a place to run in.

@@ -29,14 +29,20 @@ struct Bucket {
 
 /// What a call took, to be given back.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken(f64);
+pub struct BudgetCharge(f64);
 
 impl Budget {
     /// Takes the cost of a call with about `bytes` of arguments from the bucket of `principal`, which refills by `per_minute`.
     ///
     /// # Errors
     /// `resource_exhausted` with `details.retry_after_ms`.
-    pub fn take(&self, principal: &str, bytes: usize, per_minute: u32, now: Instant) -> Result<Taken, ToolError> {
+    pub fn take(
+        &self,
+        principal: &str,
+        bytes: usize,
+        per_minute: u32,
+        now: Instant,
+    ) -> Result<BudgetCharge, ToolError> {
         let capacity = f64::from(per_minute.max(LEAST));
         let cost = (1.0 + (bytes / BYTES) as f64).min(capacity);
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +59,7 @@ impl Budget {
         }
         put(&mut buckets, principal, bucket);
         if enough {
-            return Ok(Taken(cost));
+            return Ok(BudgetCharge(cost));
         }
         let wait_ms = ((cost - bucket.tokens) * 60_000.0 / capacity).ceil() as u64;
         Err(ToolError::exhausted("too many calls of this caller were refused")
@@ -63,7 +69,7 @@ impl Budget {
     }
 
     /// Gives back what a call took that was not refused.
-    pub fn give_back(&self, principal: &str, taken: Taken) {
+    pub fn give_back(&self, principal: &str, taken: BudgetCharge) {
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Anything above its capacity is cut at the next use.
         if let Some(bucket) = buckets.get_mut(principal) {

@@ -1,6 +1,6 @@
 //! Cache of answers, for tools that declare `cache_ttl_seconds`.
 
-use super::{context::Notes, entry::Entry, tool::Output};
+use super::{context::Notes, entry::Entry, tool::ToolOutput};
 use std::{
     collections::HashMap,
     ptr,
@@ -18,7 +18,7 @@ pub struct Cache(Mutex<HashMap<String, Kept>>);
 struct Kept {
     /// The tool that answered. Another tool may have its name by now.
     entry: Weak<Entry>,
-    output: Output,
+    output: ToolOutput,
     simulated: bool,
     made: Instant,
     until: Instant,
@@ -31,7 +31,7 @@ fn key(entry: &Entry, args: &str) -> String {
 
 impl Cache {
     /// The answer to the same call, if it is fresh enough. Its age and origin go to `notes`.
-    pub fn get(&self, entry: &Arc<Entry>, args: &str, notes: &Notes) -> Option<Output> {
+    pub fn get(&self, entry: &Arc<Entry>, args: &str, notes: &Notes) -> Option<ToolOutput> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.get(&key(entry, args)).filter(|kept| Instant::now() < kept.until)?;
         if !ptr::eq(found.entry.as_ptr(), Arc::as_ptr(entry)) {
@@ -44,7 +44,7 @@ impl Cache {
         Some(found.output.clone())
     }
 
-    pub fn put(&self, entry: &Arc<Entry>, args: &str, output: &Output, simulated: bool, keep: Duration) {
+    pub fn put(&self, entry: &Arc<Entry>, args: &str, output: &ToolOutput, simulated: bool, keep: Duration) {
         let now = Instant::now();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|_, kept| now < kept.until);

@@ -32,12 +32,12 @@ pub struct Context {
     /// audit records bind to.
     pub args_sha256: Arc<str>,
     /// The client, for tools that ask it something.
-    pub peer: Option<Arc<dyn Peer>>,
+    pub peer: Option<Arc<dyn ClientPeer>>,
     pub notes: Arc<Notes>,
 }
 
 /// What can be asked of the client during a call. Only conversations that rmcp carries have one.
-pub trait Peer: Send + Sync {
+pub trait ClientPeer: Send + Sync {
     /// The `clientInfo.name` it gave, if any.
     fn client_name(&self) -> Option<String>;
     /// What the client can do, as it declared.
@@ -47,7 +47,7 @@ pub trait Peer: Send + Sync {
     /// The state that such a result carried.
     fn request_state(&self) -> Option<&str>;
     /// Whether the client is asked by a result (`input_required`, 2026-07-28) and answers with the same call made again. There
-    /// [`Peer::ask`] reaches nobody.
+    /// [`ClientPeer::ask`] reaches nobody.
     fn is_asked_in_results(&self) -> bool;
     /// The lowest severity of log messages that the client wants: of this request (2026-07-28), or of its session.
     fn log_level(&self) -> Option<&str>;
@@ -60,8 +60,8 @@ pub trait Peer: Send + Sync {
     /// `emergency`).
     fn log<'a>(&'a self, severity: &'a str, logger: &'a str, data: Value) -> BoxFuture<'a, ()>;
     /// Tells every client that listens for it that a list has changed.
-    fn announce(&self, change: Change) -> BoxFuture<'_, ()>;
-    /// Whether this request may be answered with a task ([`Peer::start_task`]).
+    fn announce(&self, change: ListChange) -> BoxFuture<'_, ()>;
+    /// Whether this request may be answered with a task ([`ClientPeer::start_task`]).
     fn takes_tasks(&self) -> bool;
     /// Begins work that goes on after the answer (2026-07-28, tasks extension). Returns the whole result that names the
     /// task, for [`super::tool::Tool::whole`].
@@ -94,7 +94,7 @@ pub enum TaskEnd {
 
 /// A list that has changed and that clients may have kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ListChange {
     Tools,
     Prompts,
 }

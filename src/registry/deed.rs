@@ -1,8 +1,8 @@
 //! A running write. Unlike a read it is not dropped when it is cancelled or its time is up: it is told to stop, and has a moment
 //! to report what it did. If it does not report in time it continues, and its outcome is recorded when it ends.
 
-use super::{context::Notes, entry::Entry, tool::Output};
-use crate::audit::ledger::{self, Ledger};
+use super::{context::Notes, entry::Entry, tool::ToolOutput};
+use crate::audit::ledger::{self, AuditLedger};
 use base::{
     error::{ErrorCode, ToolError},
     os::blocking,
@@ -28,7 +28,7 @@ pub const REPORT: Duration = Duration::from_secs(4);
 pub const LATER: Duration = Duration::from_secs(15 * 60);
 
 /// A write as a future that owns everything it needs, including its place in the concurrency limit.
-pub(super) type Running = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send>>;
+pub(super) type WriteFuture = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send>>;
 
 /// Why a call is answered before its tool has finished.
 #[derive(Clone, Copy, Debug)]
@@ -47,21 +47,21 @@ impl Interrupt {
 }
 
 /// The result of a write for its caller, and the future if it continues.
-pub(super) struct Ended {
-    pub result: Result<Output, ToolError>,
-    pub goes_on: Option<Running>,
+pub(super) struct WriteOutcome {
+    pub result: Result<ToolOutput, ToolError>,
+    pub goes_on: Option<WriteFuture>,
 }
 
 /// Runs `running` until it ends, `cancel` fires or `deadline` (after `limit`) has come, and then for as long as [`REPORT`].
 pub(super) async fn attend(
     tool: &str,
-    running: impl Future<Output = Result<Output, ToolError>> + Send + 'static,
+    running: impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     cancel: &CancellationToken,
     deadline: tokio::time::Instant,
     limit: Duration,
     notes: &Notes,
-) -> Ended {
-    let mut running: Running = Box::pin(blocking::told_by(cancel.clone(), running));
+) -> WriteOutcome {
+    let mut running: WriteFuture = Box::pin(blocking::told_by(cancel.clone(), running));
     let interrupt = tokio::select! {
         // Biased: a finished call wins over a cancellation that came with it.
         biased;
@@ -73,17 +73,17 @@ pub(super) async fn attend(
                 }
                 ended => ended,
             };
-            return Ended { result, goes_on: None };
+            return WriteOutcome { result, goes_on: None };
         }
         () = cancel.cancelled() => Interrupt::Cancelled,
         () = tokio::time::sleep_until(deadline) => Interrupt::TimedOut(limit),
     };
     cancel.cancel();
     match tokio::time::timeout(REPORT, &mut running).await {
-        Ok(report) => Ended { result: Err(interrupted(tool, interrupt, report, notes)), goes_on: None },
+        Ok(report) => WriteOutcome { result: Err(interrupted(tool, interrupt, report, notes)), goes_on: None },
         Err(_) => {
             let error = interrupt.error(tool).with("stopped", false);
-            Ended { result: Err(worded(error, tool, interrupt, GOES_ON)), goes_on: Some(running) }
+            WriteOutcome { result: Err(worded(error, tool, interrupt, GOES_ON)), goes_on: Some(running) }
         }
     }
 }
@@ -91,7 +91,7 @@ pub(super) async fn attend(
 const GOES_ON: &str = "it goes on, and the audit will have its outcome";
 
 /// The error for the caller of a write that was told to stop and has reported.
-fn interrupted(tool: &str, why: Interrupt, report: Result<Output, ToolError>, notes: &Notes) -> ToolError {
+fn interrupted(tool: &str, why: Interrupt, report: Result<ToolOutput, ToolError>, notes: &Notes) -> ToolError {
     let finished = report.is_ok();
     let mut error = why.error(tool);
     if let Err(own) = report {
@@ -156,14 +156,14 @@ pub(super) struct Later {
 
 impl Later {
     /// Waits for the outcome, and records it.
-    pub async fn record(self, running: Running, ledger: Arc<dyn Ledger>) {
+    pub async fn record(self, running: WriteFuture, ledger: Arc<dyn AuditLedger>) {
         let tool = self.entry.name();
         let ended = outcome(running, tool, &self.notes).await;
         let record = ledger::AuditEntry {
             principal: &self.caller.principal,
             owner: self.caller.owner.as_deref(),
             role: self.caller.role,
-            door: self.caller.door,
+            transport: self.caller.transport,
             tool,
             write: true,
             volatile: self.entry.meta().volatile,
@@ -190,7 +190,7 @@ impl Later {
 ///
 /// # Errors
 /// Its own; `internal` when it panicked, `timeout` when it has none after [`LATER`].
-async fn outcome(running: Running, tool: &str, notes: &Notes) -> Result<(), ToolError> {
+async fn outcome(running: WriteFuture, tool: &str, notes: &Notes) -> Result<(), ToolError> {
     let ended = match tokio::time::timeout(LATER, AssertUnwindSafe(running).catch_unwind()).await {
         Ok(Ok(ended)) => ended.map(drop),
         Ok(Err(_)) => Err(ToolError::internal(format!("{tool} failed inside")).with("changed", "unknown")),

@@ -1,9 +1,9 @@
 //! One tool of a running server: a row of this program's tables, or a tool that was added while the server runs.
 
 use super::{
-    added::{Added, Handler},
-    row::Row,
-    tool::{Carried, Prepared},
+    added::{Added, ToolHandler},
+    row::ToolRow,
+    tool::{Carried, PreparedCall},
 };
 use base::error::ToolError;
 use contract::{
@@ -21,12 +21,12 @@ pub struct Entry {
 }
 
 enum Source {
-    Row(&'static Row),
+    Row(&'static ToolRow),
     Added(Added),
 }
 
-impl From<&'static Row> for Entry {
-    fn from(row: &'static Row) -> Self {
+impl From<&'static ToolRow> for Entry {
+    fn from(row: &'static ToolRow) -> Self {
         Self { source: Source::Row(row), checker: OnceLock::new() }
     }
 }
@@ -37,7 +37,7 @@ impl Entry {
     ///
     /// # Errors
     /// `invalid_argument`, saying what is wrong with the name or the schemas.
-    pub fn added(meta: OwnedMeta, input: Value, output: Value, handler: impl Handler) -> Result<Self, ToolError> {
+    pub fn added(meta: OwnedMeta, input: Value, output: Value, handler: impl ToolHandler) -> Result<Self, ToolError> {
         let (added, checker) = Added::new(meta, input, output, handler)?;
         Ok(Self { source: Source::Added(added), checker: checker.into() })
     }
@@ -56,13 +56,13 @@ impl Entry {
         }
     }
 
-    /// See [`Row::is_older`].
+    /// See [`ToolRow::is_older`].
     pub fn is_older(&self) -> bool {
         matches!(&self.source, Source::Row(row) if row.is_older())
     }
 
     /// The row of this program's tables; `None`: it was added while the server runs.
-    pub fn row(&self) -> Option<&'static Row> {
+    pub fn row(&self) -> Option<&'static ToolRow> {
         match &self.source {
             Source::Row(row) => Some(row),
             Source::Added(_) => None,
@@ -77,7 +77,7 @@ impl Entry {
         }
     }
 
-    /// See [`Row::advertised`].
+    /// See [`ToolRow::advertised`].
     pub fn advertised(&self) -> (Value, Map<String, Value>) {
         match &self.source {
             Source::Row(row) => row.advertised(),
@@ -85,7 +85,7 @@ impl Entry {
         }
     }
 
-    /// See [`Row::output_schema`].
+    /// See [`ToolRow::output_schema`].
     pub fn output_schema(&self) -> Value {
         match &self.source {
             Source::Row(row) => row.output_schema(),
@@ -101,7 +101,7 @@ impl Entry {
         }
     }
 
-    /// See [`Row::carries`].
+    /// See [`ToolRow::carries`].
     pub fn carries(&self) -> bool {
         matches!(&self.source, Source::Row(row) if row.carries())
     }
@@ -129,7 +129,7 @@ impl Entry {
     ///
     /// # Errors
     /// `invalid_argument` naming the parameter, what was expected and what came.
-    pub fn prepare(&self, mut args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+    pub fn prepare(&self, mut args: Value) -> Result<Box<dyn PreparedCall>, ToolError> {
         self.normalise(&mut args);
         if let Err(fault) = self.checker().check(&args) {
             return Err(fault.refusal(&args));

@@ -86,15 +86,15 @@ pub fn descriptor(entry: &Entry) -> Value {
 
 /// What `tools/list` may be narrowed by (docs/contract/README.md).
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Filter {
+#[serde(deny_unknown_fields, expecting = "struct Filter")]
+pub struct ListingFilter {
     pub names: Option<Vec<String>>,
     pub tags: Option<Vec<String>>,
     pub enabled: Option<bool>,
 }
 
 /// One tool, ready to send.
-pub struct Listed {
+pub struct ListedTool {
     pub entry: Arc<Entry>,
     pub enabled: bool,
     /// Whether a list without a filter has it ([`Profile`]).
@@ -104,13 +104,13 @@ pub struct Listed {
 
 /// The limits that the listing reports and the pipeline enforces.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct CallLimits {
     pub reads_per_minute: u32,
     pub writes_per_minute: u32,
     pub request_timeout_seconds: u32,
 }
 
-impl Limits {
+impl CallLimits {
     pub fn per_minute(&self, entry: &Entry) -> u32 {
         if entry.meta().effect.is_write() { self.writes_per_minute } else { self.reads_per_minute }
     }
@@ -139,24 +139,24 @@ type Key = (Role, Naming, Option<String>);
 struct Made {
     /// What these were made from.
     of: Option<(Arc<Policy>, Arc<Tools>)>,
-    listings: HashMap<Key, Arc<Vec<Listed>>>,
+    listings: HashMap<Key, Arc<Vec<ListedTool>>>,
 }
 
 /// Listings by role and spelling, made on first use and anew when the policy or the tools have changed.
 pub struct Listings {
     registry: Arc<Registry>,
-    limits: Limits,
+    limits: CallLimits,
     profile: Profile,
     made: Mutex<Made>,
 }
 
 impl Listings {
-    pub fn new(registry: Arc<Registry>, limits: Limits, profile: Profile) -> Self {
+    pub fn new(registry: Arc<Registry>, limits: CallLimits, profile: Profile) -> Self {
         Self { registry, limits, profile, made: Mutex::default() }
     }
 
     /// Every tool this caller could ever use, in registry order; `enabled` says whether it can now.
-    pub fn get(&self, services: &Services, caller: &Caller, naming: Naming) -> Arc<Vec<Listed>> {
+    pub fn get(&self, services: &Services, caller: &Caller, naming: Naming) -> Arc<Vec<ListedTool>> {
         let (policy, tools) = (services.policy.get(), self.registry.tools());
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let is_stale = |of: &(Arc<Policy>, Arc<Tools>)| !Arc::ptr_eq(&of.0, &policy) || !Arc::ptr_eq(&of.1, &tools);
@@ -168,9 +168,9 @@ impl Listings {
         Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&tools, &policy, caller, naming))))
     }
 
-    fn make(&self, tools: &Tools, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
+    fn make(&self, tools: &Tools, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<ListedTool> {
         let permitted = tools.newest().filter(|entry| policy.has_role(&entry.meta(), caller));
-        let mut listed: Vec<Listed> = permitted
+        let mut listed: Vec<ListedTool> = permitted
             .map(|entry| {
                 let enabled = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none();
                 let mut value = at_run_time(policy, self.limits, entry, enabled);
@@ -183,11 +183,11 @@ impl Listings {
                 }
                 let shown = is_shown(self.profile, policy, &entry.meta(), caller);
                 let json = to_raw_value(&value).expect("a JSON value serialises");
-                Listed { entry: Arc::clone(entry), enabled, shown, json }
+                ListedTool { entry: Arc::clone(entry), enabled, shown, json }
             })
             .collect();
         // A tool that only calls other tools is listed only if there is an unlisted tool that it can call.
-        let is_of_use = |carrier: &Listed| {
+        let is_of_use = |carrier: &ListedTool| {
             let writes = carrier.entry.meta().effect.is_write();
             listed.iter().any(|other| !other.shown && other.enabled && other.entry.meta().effect.is_write() == writes)
         };
@@ -207,7 +207,7 @@ pub fn is_shown(profile: Profile, policy: &Policy, meta: &Declaration<'_>, calle
 }
 
 /// The [`descriptor`] with what depends on this server and its configuration, and is therefore not in the schema files.
-pub fn at_run_time(policy: &Policy, limits: Limits, entry: &Entry, enabled: bool) -> Value {
+pub fn at_run_time(policy: &Policy, limits: CallLimits, entry: &Entry, enabled: bool) -> Value {
     let mut value = descriptor(entry);
     let extra = &mut value["_meta"];
     // As schema files, bare methods, policy and audit have it, whatever the form of the listed name.
@@ -226,10 +226,10 @@ pub fn at_run_time(policy: &Policy, limits: Limits, entry: &Entry, enabled: bool
     value
 }
 
-impl Filter {
+impl ListingFilter {
     /// Whether `listed` is wanted. Without `enabled`, only what can be called is shown; without any filter, only what the profile
     /// lists.
-    pub fn wants(&self, listed: &Listed) -> bool {
+    pub fn wants(&self, listed: &ListedTool) -> bool {
         let asked_for = self.names.is_some() || self.tags.is_some() || self.enabled.is_some();
         let name = listed.entry.name();
         let named = |names: &Vec<String>| {

@@ -27,8 +27,8 @@ mod trail;
 
 use base::error::ToolError;
 use entry::Entry;
-use names::{Dialect, Names, Unknown};
-use row::Row;
+use names::{Dialect, Names, ToolNameError};
+use row::ToolRow;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::watch;
 
@@ -37,7 +37,7 @@ pub const FROM_TYPES: bool = cfg!(schemas_from_types);
 
 /// The tools of one server.
 pub struct Registry {
-    rows: Vec<&'static Row>,
+    rows: Vec<&'static ToolRow>,
     tools: RwLock<Arc<Tools>>,
     /// Held while the tools are replaced, which takes longer than the lock above may.
     change: Mutex<()>,
@@ -71,7 +71,7 @@ impl Registry {
     ///
     /// # Panics
     /// If two rows have the same spelling, which the contract test rules out.
-    pub fn new(namespaces: &[&'static [Row]]) -> Self {
+    pub fn new(namespaces: &[&'static [ToolRow]]) -> Self {
         let rows: Vec<_> = namespaces.iter().copied().flatten().collect();
         let entries = rows.iter().map(|row| Arc::new(Entry::from(*row))).collect();
         let tools = Tools::new(entries).expect("the names of the tables are unique");
@@ -79,7 +79,7 @@ impl Registry {
     }
 
     /// The tools of this program, older versions too: what schema files, policy and configuration are about.
-    pub fn rows(&self) -> impl Iterator<Item = &'static Row> + '_ {
+    pub fn rows(&self) -> impl Iterator<Item = &'static ToolRow> + '_ {
         self.rows.iter().copied()
     }
 
@@ -96,8 +96,8 @@ impl Registry {
     /// See [`Names::resolve`].
     ///
     /// # Errors
-    /// [`Unknown`], with the nearest name when there is a likely one.
-    pub fn resolve(&self, written: &str) -> Result<(Arc<Entry>, Dialect), Unknown> {
+    /// [`ToolNameError`], with the nearest name when there is a likely one.
+    pub fn resolve(&self, written: &str) -> Result<(Arc<Entry>, Dialect), ToolNameError> {
         self.tools().names.resolve(written)
     }
 

@@ -90,14 +90,14 @@ impl Versions {
 
 /// Why a name does not lead to a tool.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub enum ToolNameError {
     /// No such tool; perhaps this one was meant.
     Name { nearest: Option<String> },
     /// The tool exists, that schema version of it does not.
     Version { tool: String, has: Vec<u32> },
 }
 
-impl Unknown {
+impl ToolNameError {
     /// What was written, and what to write instead.
     pub fn explain(&self, written: &str) -> String {
         let written: String = written.chars().take(128).collect();
@@ -184,8 +184,8 @@ impl Names {
     /// The entry behind any spelling, with the dialect a bare method of that spelling speaks.
     ///
     /// # Errors
-    /// [`Unknown`], with the nearest name when there is a likely one.
-    pub fn resolve(&self, written: &str) -> Result<(Arc<Entry>, Dialect), Unknown> {
+    /// [`ToolNameError`], with the nearest name when there is a likely one.
+    pub fn resolve(&self, written: &str) -> Result<(Arc<Entry>, Dialect), ToolNameError> {
         let (base, version) = match written.split_once('@') {
             Some((base, version)) => (base, Some(version)),
             None => (written, None),
@@ -198,7 +198,7 @@ impl Names {
             self.underscored.get(base).map(|found| (found, Dialect::Dotted))
         };
         let Some((found, dialect)) = found else {
-            return Err(Unknown::Name { nearest: self.nearest(base) });
+            return Err(ToolNameError::Name { nearest: self.nearest(base) });
         };
         let entry = match version {
             None => Some(&found.newest),
@@ -206,7 +206,7 @@ impl Names {
         };
         match entry {
             Some(entry) => Ok((Arc::clone(entry), dialect)),
-            None => Err(Unknown::Version { tool: found.newest.name().to_owned(), has: found.numbers() }),
+            None => Err(ToolNameError::Version { tool: found.newest.name().to_owned(), has: found.numbers() }),
         }
     }
 

@@ -12,23 +12,23 @@ use super::{
     Registry,
     admission::Admission,
     answer_meta::AnswerMeta,
-    bounds::{Bounds, Load},
+    bounds::{ServerLimits, ServerLoad},
     context::Notes,
     deed,
     entry::Entry,
     gates,
     listing::Listings,
-    places::Places,
+    places::CallPlaces,
     progress::Progress,
     refusal,
     tool::Output,
     trail::{Trail, panicked},
 };
-use crate::{audit::ledger::Ledger, services::Services};
+use crate::{audit::ledger::AuditLedger, services::Services};
 use base::error::{ErrorCode, ToolError};
 use contract::{
     access::caller::Caller,
-    audit::{Approval, changed::Changed},
+    audit::{ApprovalRecord, changed::Changed},
 };
 use futures::FutureExt;
 use record::Of;
@@ -56,8 +56,8 @@ pub struct Call {
 }
 
 /// The terminal answer of a call.
-pub struct Finished {
-    pub result: Result<Output, ToolError>,
+pub struct CallOutcome {
+    pub result: Result<ToolOutput, ToolError>,
     pub meta: AnswerMeta,
 }
 
@@ -66,11 +66,11 @@ pub struct Pipeline {
     pub services: Arc<Services>,
     pub registry: Arc<Registry>,
     pub listings: Listings,
-    pub bounds: Bounds,
-    ledger: Arc<dyn Ledger>,
+    pub bounds: ServerLimits,
+    ledger: Arc<dyn AuditLedger>,
     gate: Arc<dyn Gate>,
     admission: Admission,
-    places: Places,
+    places: CallPlaces,
     cache: super::cache::Cache,
 }
 
@@ -81,11 +81,11 @@ pub trait Gate: Send + Sync {
     /// # Errors
     /// `failed_precondition` while nobody has answered, `permission_denied` when a person denied it, `unavailable` when the
     /// agent is offline.
-    fn approve<'a>(&'a self, request: Ask<'a>) -> futures::future::BoxFuture<'a, Result<Approval, ToolError>>;
+    fn approve<'a>(&'a self, request: ApprovalSubject<'a>) -> futures::future::BoxFuture<'a, Result<ApprovalRecord, ToolError>>;
 }
 
 /// What a person is asked about.
-pub struct Ask<'a> {
+pub struct ApprovalSubject<'a> {
     pub entry: &'a Arc<Entry>,
     pub caller: &'a Caller,
     pub args: &'a Value,
@@ -100,8 +100,8 @@ impl Pipeline {
     pub fn new(
         services: Arc<Services>,
         registry: Arc<Registry>,
-        bounds: Bounds,
-        ledger: Arc<dyn Ledger>,
+        bounds: ServerLimits,
+        ledger: Arc<dyn AuditLedger>,
         gate: Arc<dyn Gate>,
     ) -> Self {
         base::os::panics::watch();
@@ -113,7 +113,7 @@ impl Pipeline {
             ledger,
             gate,
             admission: Admission::default(),
-            places: Places::new(&bounds),
+            places: CallPlaces::new(&bounds),
             cache: super::cache::Cache::default(),
         }
     }
@@ -131,26 +131,26 @@ impl Pipeline {
     }
 
     /// The current load.
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> ServerLoad {
         self.places.load()
     }
 
     /// Runs `call` to its end. Never panics and never answers twice; dropping the future cancels the call. A write has a task of
     /// its own, so that its record is written even if the caller disconnects.
-    pub async fn run(self: &Arc<Self>, call: Call) -> Finished {
+    pub async fn run(self: &Arc<Self>, call: Call) -> CallOutcome {
         if !call.entry.meta().effect.is_write() {
             return self.run_here(call).await;
         }
         let (pipeline, entry, gone) = (Arc::clone(self), Arc::clone(&call.entry), call.cancel.clone().drop_guard());
         let ended = base::task::spawn(async move { pipeline.run_here(call).await }).await;
         gone.disarm();
-        ended.unwrap_or_else(|_| Finished {
+        ended.unwrap_or_else(|_| CallOutcome {
             result: Err(ToolError::unavailable("the server is stopping").with("changed", "unknown")),
             meta: AnswerMeta::of(&entry, Duration::ZERO, None, &Notes::default(), Changed::Unknown),
         })
     }
 
-    async fn run_here(&self, mut call: Call) -> Finished {
+    async fn run_here(&self, mut call: Call) -> CallOutcome {
         let of = Of {
             entry: Arc::clone(&call.entry),
             caller: Arc::clone(&call.caller),
@@ -201,7 +201,7 @@ impl Pipeline {
 
     /// # Errors
     /// `content_too_large` for an answer that is longer than the limit.
-    fn within_bounds(&self, entry: &Entry, output: Output) -> Result<Output, ToolError> {
+    fn within_bounds(&self, entry: &Entry, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         let (has, limit) = (output.json.get().len(), self.bounds.response_bytes);
         if has <= limit {
             return Ok(output);

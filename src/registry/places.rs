@@ -3,11 +3,11 @@
 //! Calls that find no free place wait in a bounded queue. A place that becomes free goes to the first in the queue whose caller
 //! has not used up its share, so that one caller's queue does not block the others.
 
-use super::bounds::{Bounds, Load};
+use super::bounds::{ServerLimits, ServerLoad};
 use base::error::ToolError;
 use contract::access::{
     caller::Caller,
-    shares::{APPROVALS, Full, Held, Pool, Rule, Taken},
+    shares::{APPROVALS, Occupancy, Pool, PoolFull, PoolPlace, Rule},
 };
 use std::{
     collections::VecDeque,
@@ -16,7 +16,7 @@ use std::{
 use tokio::sync::oneshot;
 
 /// All places of one server.
-pub struct Places {
+pub struct CallPlaces {
     running: Arc<Running>,
     waiting: Arc<Pool>,
     streams: Arc<Pool>,
@@ -25,9 +25,9 @@ pub struct Places {
 }
 
 /// A place; dropping it frees it.
-pub enum Place {
-    Running(Permit),
-    Apart(Held),
+pub enum CallPlace {
+    Running(RunPermit),
+    Apart(PoolPlace),
 }
 
 struct Running {
@@ -37,7 +37,7 @@ struct Running {
 
 #[derive(Default)]
 struct State {
-    taken: Taken,
+    taken: Occupancy,
     /// Calls that cannot run now. A call that can run does not enter the queue.
     queue: VecDeque<Waiter>,
     numbers: u64,
@@ -46,17 +46,17 @@ struct State {
 struct Waiter {
     number: u64,
     caller: Arc<Caller>,
-    sender: oneshot::Sender<Permit>,
+    sender: oneshot::Sender<RunPermit>,
 }
 
 /// One of the places to run in.
-pub struct Permit {
+pub struct RunPermit {
     running: Arc<Running>,
     caller: Arc<Caller>,
 }
 
-impl Places {
-    pub fn new(bounds: &Bounds) -> Self {
+impl CallPlaces {
+    pub fn new(bounds: &ServerLimits) -> Self {
         Self {
             running: Arc::new(Running { rule: Rule::half(bounds.concurrent), state: Mutex::default() }),
             waiting: Pool::new(Rule::half(bounds.waiting)),
@@ -65,8 +65,8 @@ impl Places {
         }
     }
 
-    pub fn load(&self) -> Load {
-        Load {
+    pub fn load(&self) -> ServerLoad {
+        ServerLoad {
             running: self.running.lock().taken.all,
             waiting: self.waiting.count(),
             streams: self.streams.count() + self.approvals.count(),
@@ -77,46 +77,46 @@ impl Places {
     ///
     /// # Errors
     /// `resource_exhausted` when the queue, or the caller's share of it, is full.
-    pub async fn run(&self, caller: &Arc<Caller>) -> Result<Place, ToolError> {
+    pub async fn run(&self, caller: &Arc<Caller>) -> Result<CallPlace, ToolError> {
         let full = match self.running.take(caller) {
-            Ok(permit) => return Ok(Place::Running(permit)),
+            Ok(permit) => return Ok(CallPlace::Running(permit)),
             Err(full) => full,
         };
         let _waiting = self.waiting.take(caller).map_err(|queue| match (full, queue) {
             // The queue has room, but this caller has used up its share of it.
-            (_, Full::Share(share)) => Full::Share(share).error("waiting calls"),
+            (_, PoolFull::Share(share)) => PoolFull::Share(share).error("waiting calls"),
             (running, _) => running.error("running calls"),
         })?;
         let (_turn, receiver) = self.running.queue(caller);
-        receiver.await.map(Place::Running).map_err(|_| ToolError::unavailable("the server is stopping"))
+        receiver.await.map(CallPlace::Running).map_err(|_| ToolError::unavailable("the server is stopping"))
     }
 
     /// A place for a long wait or a stream.
     ///
     /// # Errors
     /// `resource_exhausted`
-    pub fn stream(&self, caller: &Arc<Caller>) -> Result<Place, ToolError> {
-        self.streams.take(caller).map(Place::Apart).map_err(|full| full.error("long waits and streams"))
+    pub fn stream(&self, caller: &Arc<Caller>) -> Result<CallPlace, ToolError> {
+        self.streams.take(caller).map(CallPlace::Apart).map_err(|full| full.error("long waits and streams"))
     }
 
     /// A place to wait for a person's answer in.
     ///
     /// # Errors
     /// `resource_exhausted`
-    pub fn approval(&self, caller: &Arc<Caller>) -> Result<Place, ToolError> {
-        self.approvals.take(caller).map(Place::Apart).map_err(|full| full.error("calls that wait for an approval"))
+    pub fn approval(&self, caller: &Arc<Caller>) -> Result<CallPlace, ToolError> {
+        self.approvals.take(caller).map(CallPlace::Apart).map_err(|full| full.error("calls that wait for an approval"))
     }
 }
 
 impl Running {
-    fn take(self: &Arc<Self>, caller: &Arc<Caller>) -> Result<Permit, Full> {
+    fn take(self: &Arc<Self>, caller: &Arc<Caller>) -> Result<RunPermit, PoolFull> {
         let mut state = self.lock();
         state.taken.admits(&self.rule, caller)?;
         state.taken.add(caller);
-        Ok(Permit { running: Arc::clone(self), caller: Arc::clone(caller) })
+        Ok(RunPermit { running: Arc::clone(self), caller: Arc::clone(caller) })
     }
 
-    fn queue(self: &Arc<Self>, caller: &Arc<Caller>) -> (Turn, oneshot::Receiver<Permit>) {
+    fn queue(self: &Arc<Self>, caller: &Arc<Caller>) -> (Turn, oneshot::Receiver<RunPermit>) {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.lock();
         state.numbers += 1;
@@ -130,7 +130,7 @@ impl Running {
     }
 }
 
-impl Drop for Permit {
+impl Drop for RunPermit {
     fn drop(&mut self) {
         let next = {
             let mut state = self.running.lock();
@@ -145,7 +145,7 @@ impl Drop for Permit {
         };
         if let Some(Waiter { caller, sender, .. }) = next {
             // Not taken: the permit comes back, and is dropped for the next one.
-            drop(sender.send(Permit { running: Arc::clone(&self.running), caller }));
+            drop(sender.send(RunPermit { running: Arc::clone(&self.running), caller }));
         }
     }
 }
@@ -165,20 +165,20 @@ impl Drop for Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::listing::Limits;
-    use contract::{access::caller::Door, meta::Role};
+    use crate::registry::listing::CallLimits;
+    use contract::{access::caller::Transport, meta::Role};
     use futures::{FutureExt, future::BoxFuture};
 
-    fn places(concurrent: usize, waiting: usize) -> Places {
-        let limits = Limits { reads_per_minute: 1, writes_per_minute: 1, request_timeout_seconds: 1 };
-        Places::new(&Bounds { limits, concurrent, waiting, streams: 8, response_bytes: 1 })
+    fn places(concurrent: usize, waiting: usize) -> CallPlaces {
+        let limits = CallLimits { reads_per_minute: 1, writes_per_minute: 1, request_timeout_seconds: 1 };
+        CallPlaces::new(&ServerLimits { limits, concurrent, waiting, streams: 8, response_bytes: 1 })
     }
 
     fn who(name: &str, role: Role) -> Arc<Caller> {
-        Arc::new(Caller::new(name, role, Door::Http))
+        Arc::new(Caller::new(name, role, Transport::Http))
     }
 
-    fn enters<'a>(places: &'a Places, caller: &'a Arc<Caller>) -> BoxFuture<'a, Result<Place, ToolError>> {
+    fn enters<'a>(places: &'a CallPlaces, caller: &'a Arc<Caller>) -> BoxFuture<'a, Result<CallPlace, ToolError>> {
         places.run(caller).boxed()
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let mut waits = enters(&places, &other);
         assert!(waits.as_mut().now_or_never().is_none(), "the reserve is not for it");
         inside.push(enters(&places, &root).now_or_never().unwrap().unwrap());
-        assert_eq!(places.load(), Load { running: 8, waiting: 9, streams: 0 });
+        assert_eq!(places.load(), ServerLoad { running: 8, waiting: 9, streams: 0 });
         // Root's place goes to nobody else; the flood's to its own first; the other's to the other.
         drop(inside.pop());
         assert!(waits.as_mut().now_or_never().is_none() && queue[0].as_mut().now_or_never().is_none());
@@ -208,7 +208,7 @@ mod tests {
         drop(inside.remove(0));
         assert!(queue.remove(0).now_or_never().is_some());
         drop((inside, queue));
-        assert_eq!(places.load(), Load { running: 0, waiting: 0, streams: 0 });
+        assert_eq!(places.load(), ServerLoad { running: 0, waiting: 0, streams: 0 });
         assert!(places.running.lock().queue.is_empty());
     }
 

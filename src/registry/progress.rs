@@ -25,7 +25,7 @@ pub struct Update {
 
 /// A piece of output, passed on as it arrives (`exec/stream`, docs/contract/exec.md).
 #[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct Piece<'a> {
+pub struct OutputChunk<'a> {
     /// `stdout` or `stderr`.
     pub stream: &'static str,
     /// Where it begins, in bytes.
@@ -34,7 +34,7 @@ pub struct Piece<'a> {
 }
 
 /// Sends one piece. Called under the same lock as a [`Sink`].
-pub type Pieces = Box<dyn Fn(&Piece<'_>) + Send + Sync>;
+pub type ChunkSink = Box<dyn Fn(&OutputChunk<'_>) + Send + Sync>;
 
 /// Sends one update. Called under a lock, so it must not block.
 pub type Sink = Box<dyn Fn(&Update) + Send + Sync>;
@@ -45,7 +45,7 @@ pub struct Progress(Option<Arc<Mutex<State>>>);
 
 struct State {
     sink: Option<Sink>,
-    pieces: Option<Pieces>,
+    pieces: Option<ChunkSink>,
     sent: Option<Instant>,
     last: f64,
     pending: Option<Update>,
@@ -58,7 +58,7 @@ impl Progress {
     }
 
     /// With a listener for steps, for pieces of output, or for both.
-    pub fn of(sink: Option<Sink>, pieces: Option<Pieces>) -> Self {
+    pub fn of(sink: Option<Sink>, pieces: Option<ChunkSink>) -> Self {
         if sink.is_none() && pieces.is_none() {
             return Self::default();
         }
@@ -104,7 +104,7 @@ impl Progress {
     }
 
     /// Sends a piece of output, if the caller takes pieces.
-    pub fn piece(&self, piece: &Piece<'_>) {
+    pub fn piece(&self, piece: &OutputChunk<'_>) {
         if let Some(shared) = &self.0
             && let Some(send) = &shared.lock().unwrap_or_else(PoisonError::into_inner).pieces
         {

@@ -10,7 +10,7 @@ use base::{
 };
 use contract::{
     access::{caller::Caller, way},
-    values::Address,
+    values::I2cAddress,
 };
 use serde_json::{Map, Value};
 
@@ -70,7 +70,7 @@ fn spelled(name: &str, value: &Value) -> String {
             ServiceName::parse(text).map_or_else(|_| text.clone(), |name| name.to_string())
         }
         ("address", value) => {
-            let address = value.as_u64().and_then(|number| Address::new(u8::try_from(number).ok()?));
+            let address = value.as_u64().and_then(|number| I2cAddress::new(u8::try_from(number).ok()?));
             address.map_or_else(|| value.to_string(), |address| address.to_string())
         }
         (_, Value::String(text)) => text.clone(),

@@ -2,14 +2,14 @@
 
 use super::{
     context::Context,
-    tool::{Carried, Output, Prepared, Reply, Tool},
+    tool::{Carried, PreparedCall, Tool, ToolFuture, ToolOutput},
 };
 use base::error::ToolError;
 use contract::{meta::Meta, schema};
 use serde_json::{Map, Value, value::to_raw_value};
 
 /// One row of `tools::NAMESPACES`.
-pub struct Row {
+pub struct ToolRow {
     pub meta: &'static Meta,
     older: bool,
     #[cfg(schemas_from_types)]
@@ -20,10 +20,10 @@ pub struct Row {
     shown: fn(&Value) -> Option<Value>,
     carries: bool,
     carried: fn(&Value) -> Option<Carried>,
-    parse: fn(Value) -> Result<Box<dyn Prepared>, serde_json::Error>,
+    parse: fn(Value) -> Result<Box<dyn PreparedCall>, serde_json::Error>,
 }
 
-impl Row {
+impl ToolRow {
     pub const fn of<T: Tool>() -> Self {
         Self {
             meta: &T::META,
@@ -74,7 +74,7 @@ impl Row {
         schema::advertised::executed(advertised, accepts)
     }
 
-    /// What a listing shows of [`Row::input_schema`], and the schema of each property that accepts more than is shown.
+    /// What a listing shows of [`ToolRow::input_schema`], and the schema of each property that accepts more than is shown.
     pub fn advertised(&self) -> (Value, Map<String, Value>) {
         #[cfg(schemas_from_types)]
         return schema::advertised::split((self.input)());
@@ -126,14 +126,14 @@ impl Row {
     ///
     /// # Errors
     /// `invalid_argument` with the parser's words; the contract test keeps schema and parser of one mind.
-    pub fn parse(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+    pub fn parse(&self, args: Value) -> Result<Box<dyn PreparedCall>, ToolError> {
         (self.parse)(args).map_err(|error| ToolError::invalid(format!("arguments of {}: {error}", self.name())))
     }
 }
 
 struct Typed<T: Tool>(T::Args);
 
-impl<T: Tool> Prepared for Typed<T> {
+impl<T: Tool> PreparedCall for Typed<T> {
     fn permit(&self, cx: &Context) -> Result<(), ToolError> {
         T::check(&self.0)?;
         T::permit(cx, &self.0)
@@ -141,14 +141,14 @@ impl<T: Tool> Prepared for Typed<T> {
     fn asks(&self) -> bool {
         T::asks(&self.0)
     }
-    fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a> {
+    fn run<'a>(self: Box<Self>, cx: &'a Context) -> ToolFuture<'a> {
         Box::pin(async move {
             let out = T::call(cx, self.0).await?;
             let (content, whole, blob) = (T::content(&out), T::whole(&out), T::blob(&out));
             let json = to_raw_value(&out).map_err(|error| {
                 ToolError::internal(format!("{} made an unserialisable result: {error}", T::META.name))
             })?;
-            Ok(Output { json, content, whole, blob })
+            Ok(ToolOutput { json, content, whole, blob })
         })
     }
 }

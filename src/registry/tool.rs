@@ -97,7 +97,7 @@ pub struct Blob {
 
 /// What a tool answered, serialised once.
 #[derive(Clone, Debug)]
-pub struct Output {
+pub struct ToolOutput {
     pub json: Box<RawValue>,
     pub content: Vec<Value>,
     pub whole: Option<Value>,
@@ -105,13 +105,13 @@ pub struct Output {
 }
 
 /// The result of a tool's work, once it has ended.
-pub type Reply<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
 /// Arguments that passed their schema and their parser, ready to be permitted and run.
-pub trait Prepared: Send {
+pub trait PreparedCall: Send {
     /// [`Tool::check`], then [`Tool::permit`].
     fn permit(&self, cx: &Context) -> Result<(), ToolError>;
     /// See [`Tool::asks`].
     fn asks(&self) -> bool;
-    fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a>;
+    fn run<'a>(self: Box<Self>, cx: &'a Context) -> ToolFuture<'a>;
 }

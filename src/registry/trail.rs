@@ -1,8 +1,8 @@
 //! What is known about a call while it runs, and the errors for a record that failed.
 
-use super::{context::Notes, deed::Running, entry::Entry, tool::Output};
+use super::{context::Notes, deed::WriteFuture, entry::Entry, tool::ToolOutput};
 use base::{
-    canonical::Whole,
+    canonical::ArgsDigest,
     error::{ErrorCode, ToolError},
     os::panics::{self, Panic},
 };
@@ -17,7 +17,7 @@ pub(super) struct Trail {
     pub(super) notes: Arc<Notes>,
     pub(super) approval: Option<Approval>,
     /// The arguments as they go into the audit.
-    pub(super) told: Option<(Value, Whole)>,
+    pub(super) told: Option<(Value, ArgsDigest)>,
     /// A person was asked.
     pub(super) asked: bool,
     /// Number of the intent record.
@@ -25,7 +25,7 @@ pub(super) struct Trail {
     /// The handler was called.
     pub(super) begun: bool,
     /// The write, if it continues after the answer.
-    pub(super) goes_on: Option<Running>,
+    pub(super) goes_on: Option<WriteFuture>,
 }
 
 impl Trail {
@@ -38,13 +38,13 @@ impl Trail {
     }
 
     /// Whether the call was refused: it ended before it did anything, or its tool denied it to this caller.
-    pub(super) fn is_refusal(&self, entry: &Entry, result: &Result<Output, ToolError>) -> bool {
+    pub(super) fn is_refusal(&self, entry: &Entry, result: &Result<ToolOutput, ToolError>) -> bool {
         let denied = |error: &ToolError| error.code == ErrorCode::PermissionDenied && !entry.meta().effect.is_write();
         self.intent.is_none() && result.as_ref().is_err_and(|error| !self.begun || denied(error))
     }
 
     /// Whether a person denied it. Such a refusal always gets a record of its own.
-    pub(super) fn answered_by_a_person(&self, result: &Result<Output, ToolError>) -> bool {
+    pub(super) fn answered_by_a_person(&self, result: &Result<ToolOutput, ToolError>) -> bool {
         self.asked && result.as_ref().is_err_and(|error| error.code == ErrorCode::PermissionDenied)
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn not_done(entry: &Entry, error: ToolError) -> ToolError {
 
 /// The error for a write that was done, or tried, and whose outcome could not be recorded. The caller must neither take it for a
 /// recorded success nor repeat it.
-pub(super) fn unrecorded(entry: &Entry, result: Result<Output, ToolError>, error: &ToolError) -> ToolError {
+pub(super) fn unrecorded(entry: &Entry, result: Result<ToolOutput, ToolError>, error: &ToolError) -> ToolError {
     match result {
         Ok(_) => ToolError::unavailable(format!(
             "{} was done, but its outcome could not be recorded: {}",
@@ -85,7 +85,7 @@ pub(super) fn panicked(entry: &Entry, request_id: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{context::Context, row::Row, tool::Tool};
+    use crate::registry::{context::Context, row::ToolRow, tool::Tool};
     use contract::meta::Meta;
     use serde_json::value::RawValue;
 
@@ -103,11 +103,11 @@ mod tests {
 
     #[test]
     fn a_missing_record_never_says_that_nothing_was_done() {
-        static ROW: Row = Row::of::<WritePin>();
+        static ROW: ToolRow = ToolRow::of::<WritePin>();
         let entry = &Entry::from(&ROW);
         let full = ToolError::unavailable("the store failed: disk is full");
         let json = RawValue::from_string("{}".into()).unwrap();
-        let done = unrecorded(entry, Ok(Output { json, content: Vec::new(), whole: None, blob: None }), &full);
+        let done = unrecorded(entry, Ok(ToolOutput { json, content: Vec::new(), whole: None, blob: None }), &full);
         assert!(done.message.contains("was done") && done.message.contains("disk is full"), "{done}");
         assert_eq!((&done.details["done"], &done.details["outcome_recorded"]), (&true.into(), &false.into()));
         let failed = unrecorded(entry, Err(ToolError::not_found("no such pin")), &full);

@@ -10,13 +10,13 @@ pub const LONGEST: usize = 512;
 
 /// A resource and the arguments from the query.
 #[derive(Clone, Debug)]
-pub struct Address {
+pub struct ResourceAddress {
     pub resource: &'static Resource,
     /// Arguments of the tool given by the address. The tool's own schema validates them.
     pub args: Map<String, Value>,
 }
 
-impl Address {
+impl ResourceAddress {
     /// # Errors
     /// `not_found` if there is no such resource, `invalid_argument` if its query is invalid.
     pub fn parse(uri: &str) -> Result<Self, ToolError> {
@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn a_query_becomes_arguments() {
-        let parse = |uri| Address::parse(uri).map(|address| (address.resource.tool, Value::Object(address.args)));
+        let parse =
+            |uri| ResourceAddress::parse(uri).map(|address| (address.resource.tool, Value::Object(address.args)));
         assert_eq!(parse("raspi://health").unwrap(), ("system.get_health_snapshot", json!({})));
         assert_eq!(parse("raspi://logs/app?level=warn&limit=5").unwrap().1, json!({"level": "warn", "limit": 5}));
         assert_eq!(parse("raspi://audit?tool=gpio%2Ewrite_pin").unwrap().1, json!({"tool": "gpio.write_pin"}));
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn strange_addresses_are_refused_for_what_they_are() {
-        let refused = |uri: &str| Address::parse(uri).unwrap_err().code;
+        let refused = |uri: &str| ResourceAddress::parse(uri).unwrap_err().code;
         let long = format!("raspi://audit?tool={}", "x".repeat(LONGEST));
         for uri in [
             "",

@@ -11,7 +11,7 @@ mod services;
 pub mod subscription;
 pub mod subscriptions;
 
-pub use address::Address;
+pub use address::ResourceAddress;
 
 use crate::registry::{Registry, entry::Entry, pipeline::Pipeline};
 use base::error::ToolError;
@@ -34,7 +34,7 @@ pub struct Resource {
     pub mime: Option<&'static str>,
     /// How long a client may cache it, in milliseconds (2026-07-28, `ttlMs`).
     pub ttl_ms: u64,
-    pub source: Source,
+    pub source: UpdateTrigger,
 }
 
 /// One argument that the address may give.
@@ -47,7 +47,7 @@ pub struct Parameter {
 
 /// What triggers notifications of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum UpdateTrigger {
     /// Compared every [`notifier::EVERY`] while there are subscribers.
     Health,
     /// As health.
@@ -72,7 +72,7 @@ pub const LOG: &str = "raspi://logs/app";
 
 /// Whether this caller may read the resource at `uri`.
 pub fn admits(uri: &str, pipeline: &Pipeline, caller: &Caller) -> bool {
-    Address::parse(uri).is_ok_and(|address| address.resource.admit(pipeline, caller).is_ok())
+    ResourceAddress::parse(uri).is_ok_and(|address| address.resource.admit(pipeline, caller).is_ok())
 }
 
 const fn text(name: &'static str) -> Parameter {
@@ -94,7 +94,7 @@ pub static RESOURCES: &[Resource] = &[
         parameters: &[],
         mime: Some(JSON),
         ttl_ms: 1000,
-        source: Source::Health,
+        source: UpdateTrigger::Health,
     },
     Resource {
         uri: "raspi://capabilities",
@@ -104,7 +104,7 @@ pub static RESOURCES: &[Resource] = &[
         parameters: &[],
         mime: Some(JSON),
         ttl_ms: 10_000,
-        source: Source::Capabilities,
+        source: UpdateTrigger::Capabilities,
     },
     Resource {
         uri: "raspi://audit",
@@ -114,7 +114,7 @@ pub static RESOURCES: &[Resource] = &[
         parameters: &[text("tool"), text("outcome"), number("limit"), number("offset")],
         mime: Some(JSON),
         ttl_ms: 0,
-        source: Source::Audit,
+        source: UpdateTrigger::Audit,
     },
     Resource {
         uri: "raspi://logs/app",
@@ -124,7 +124,7 @@ pub static RESOURCES: &[Resource] = &[
         parameters: &[text("level"), number("limit"), number("offset")],
         mime: Some(JSON),
         ttl_ms: 0,
-        source: Source::Log,
+        source: UpdateTrigger::Log,
     },
     Resource {
         uri: "raspi://service/{name}",
@@ -134,7 +134,7 @@ pub static RESOURCES: &[Resource] = &[
         parameters: &[],
         mime: Some(JSON),
         ttl_ms: 1000,
-        source: Source::Service,
+        source: UpdateTrigger::Service,
     },
     Resource {
         uri: "raspi://gpio/{pin}",
@@ -144,7 +144,7 @@ pub static RESOURCES: &[Resource] = &[
         parameters: &[],
         mime: Some(JSON),
         ttl_ms: 0,
-        source: Source::Pin,
+        source: UpdateTrigger::Pin,
     },
     Resource {
         uri: "raspi://update",
@@ -154,7 +154,7 @@ pub static RESOURCES: &[Resource] = &[
         parameters: &[],
         mime: Some(JSON),
         ttl_ms: 0,
-        source: Source::Update,
+        source: UpdateTrigger::Update,
     },
     Resource {
         uri: "raspi://camera/photos/{name}",
@@ -165,7 +165,7 @@ pub static RESOURCES: &[Resource] = &[
         mime: None,
         // A photo never changes.
         ttl_ms: 3_600_000,
-        source: Source::Nowhere,
+        source: UpdateTrigger::Nowhere,
     },
 ];
 

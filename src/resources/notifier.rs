@@ -4,10 +4,10 @@
 //! subscribers of health or capabilities.
 
 use super::{
-    Source, change,
+    UpdateTrigger, change,
     pins::{Pins, may_read},
     services::ServiceListeners,
-    subscription::{Due, News},
+    subscription::{Due, SubscriptionEvent},
     subscriptions::{Needs, Subscriptions},
 };
 use crate::{
@@ -51,7 +51,7 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
         tokio::select! {
             () = subscriptions.changed() => {}
             () = services.log.arrived(), if needs.log => {}
-            () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(Source::Update),
+            () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(UpdateTrigger::Update),
             () = sleep_until(next_look), if needs.health || needs.capabilities || units.is_cut_off() => {
                 seen.look(services, subscriptions, &needs).await;
                 next_look = Instant::now() + EVERY;
@@ -71,8 +71,8 @@ async fn deliver(due: Vec<Due>) {
     join_all(due.into_iter().map(|Due { ear, news }| async move {
         let told = async {
             match news {
-                News::Updated(uri) => ear.updated(&uri).await,
-                News::Log(since) => ear.log(since).await,
+                SubscriptionEvent::Updated(uri) => ear.updated(&uri).await,
+                SubscriptionEvent::Log(since) => ear.log(since).await,
             }
         };
         // A client that is too slow has the message in its queue, or has missed it: an update only says "read again".
@@ -109,7 +109,7 @@ impl Seen {
             match &self.health {
                 Some(before) if !change::of_health(before, &now) => {}
                 Some(_) => {
-                    subscriptions.moved(Source::Health);
+                    subscriptions.moved(UpdateTrigger::Health);
                     self.health = Some(now);
                 }
                 None => self.health = Some(now),
@@ -118,7 +118,7 @@ impl Seen {
         if needs.capabilities {
             let now = capabilities::present(services).await;
             if self.capabilities.replace(now.clone()).is_some_and(|before| before != now) {
-                subscriptions.moved(Source::Capabilities);
+                subscriptions.moved(UpdateTrigger::Capabilities);
             }
         }
     }

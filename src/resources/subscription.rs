@@ -1,7 +1,7 @@
 //! One subscription: its subscriber, its resource, and what is due.
 
-use super::{Address, Source};
-use crate::log::{LogLine, Ring, Since, rank};
+use super::{ResourceAddress, UpdateTrigger};
+use crate::log::{LinesSince, LogLine, Ring, rank};
 use contract::{access::caller::Caller, meta::Role};
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -15,32 +15,32 @@ pub trait Ear: Send + Sync {
     /// The resource at this address has changed.
     fn updated<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, ()>;
     /// Lines of the server's log, oldest first.
-    fn log(&self, lines: Since) -> BoxFuture<'_, ()>;
+    fn log(&self, lines: LinesSince) -> BoxFuture<'_, ()>;
 }
 
 /// One delivery.
 pub struct Due {
     pub ear: Arc<dyn Ear>,
-    pub news: News,
+    pub news: SubscriptionEvent,
 }
 
 impl Due {
     pub fn is_of_a_pin(&self) -> bool {
-        matches!(&self.news, News::Updated(uri) if uri.starts_with("raspi://gpio/"))
+        matches!(&self.news, SubscriptionEvent::Updated(uri) if uri.starts_with("raspi://gpio/"))
     }
 }
 
-pub enum News {
+pub enum SubscriptionEvent {
     Updated(String),
-    Log(Since),
+    Log(LinesSince),
 }
 
 /// One subscription of one conversation.
-pub(super) struct Entry {
+pub(super) struct Subscription {
     pub conversation: u64,
     pub caller: Arc<Caller>,
     pub ear: Arc<dyn Ear>,
-    pub wants: Wants,
+    pub wants: SubscriptionTarget,
     /// Something has changed since the last delivery.
     pub due: bool,
     /// The newest line of the log that was delivered.
@@ -48,27 +48,29 @@ pub(super) struct Entry {
 }
 
 /// What it subscribes to.
-pub(super) enum Wants {
-    Updates { uri: String, address: Address },
+pub(super) enum SubscriptionTarget {
+    Updates { uri: String, address: ResourceAddress },
     Log { least: usize },
 }
 
-impl Entry {
+impl Subscription {
     /// Whether it duplicates the other one.
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.conversation == other.conversation
             && match (&self.wants, &other.wants) {
-                (Wants::Updates { uri, .. }, Wants::Updates { uri: other, .. }) => uri == other,
-                (Wants::Log { .. }, Wants::Log { .. }) => true,
+                (SubscriptionTarget::Updates { uri, .. }, SubscriptionTarget::Updates { uri: other, .. }) => {
+                    uri == other
+                }
+                (SubscriptionTarget::Log { .. }, SubscriptionTarget::Log { .. }) => true,
                 _ => false,
             }
     }
 
-    /// Whether the record of this call is visible to it; see [`Source::Audit`].
+    /// Whether the record of this call is visible to it; see [`UpdateTrigger::Audit`].
     pub fn sees(&self, principal: &str, tool: &str, outcome: &str) -> bool {
-        let Wants::Updates { address, .. } = &self.wants else { return false };
+        let SubscriptionTarget::Updates { address, .. } = &self.wants else { return false };
         let fits = |name: &str, value: &str| address.arg(name).is_none_or(|wanted| wanted == value);
-        address.resource.source == Source::Audit
+        address.resource.source == UpdateTrigger::Audit
             && tool != address.resource.tool
             && (self.caller.role >= Role::Admin || self.caller.principal == principal)
             && fits("tool", tool)
@@ -78,17 +80,17 @@ impl Entry {
     /// Takes what is due now, if anything.
     pub fn take_due(&mut self, log: &Ring) -> Option<Due> {
         let news = match &self.wants {
-            Wants::Log { least } => {
+            SubscriptionTarget::Log { least } => {
                 let since = messages_since(log, &mut self.mark, *least);
-                (!since.lines.is_empty() || since.left_out > 0).then_some(News::Log(since))
+                (!since.lines.is_empty() || since.left_out > 0).then_some(SubscriptionEvent::Log(since))
             }
-            Wants::Updates { uri, address } => {
-                if address.resource.source == Source::Log {
+            SubscriptionTarget::Updates { uri, address } => {
+                if address.resource.source == UpdateTrigger::Log {
                     let least = least_level(address);
                     let since = log.since(&mut self.mark, 1, |line| is_ours(line) && line.level <= least);
                     self.due |= !since.lines.is_empty() || since.left_out > 0;
                 }
-                std::mem::take(&mut self.due).then(|| News::Updated(uri.clone()))
+                std::mem::take(&mut self.due).then(|| SubscriptionEvent::Updated(uri.clone()))
             }
         };
         news.map(|news| Due { ear: Arc::clone(&self.ear), news })
@@ -96,7 +98,7 @@ impl Entry {
 }
 
 /// The level argument of `logs.get_recent_app_logs`, already validated. "debug" includes everything.
-fn least_level(address: &Address) -> Level {
+fn least_level(address: &ResourceAddress) -> Level {
     match address.arg("level") {
         Some("error") => Level::ERROR,
         Some("warn") => Level::WARN,
@@ -106,7 +108,7 @@ fn least_level(address: &Address) -> Level {
 }
 
 /// The new lines for a client that wants log messages at least as severe as `least` (its [`rank`]); advances `mark`.
-pub fn messages_since(log: &Ring, mark: &mut u64, least: usize) -> Since {
+pub fn messages_since(log: &Ring, mark: &mut u64, least: usize) -> LinesSince {
     log.since(mark, LINES, |line| is_ours(line) && rank(line.severity()) >= Some(least))
 }
 

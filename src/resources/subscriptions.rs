@@ -4,15 +4,15 @@
 //! the ring. [`super::notifier`] takes what is due and delivers it.
 
 use super::{
-    Address, Source,
-    subscription::{Due, Ear, Entry, Wants},
+    ResourceAddress, UpdateTrigger,
+    subscription::{Due, Ear, Subscription, SubscriptionTarget},
 };
 use crate::log::Ring;
 use base::{error::ToolError, os::systemd::ServiceName};
 use contract::{
     access::{
         caller::Caller,
-        shares::{Full, Rule, is_admin},
+        shares::{PoolFull, Rule, is_admin},
     },
     values::Pin,
 };
@@ -43,7 +43,7 @@ pub struct Subscriptions {
 
 #[derive(Default)]
 struct Inner {
-    entries: Vec<Entry>,
+    entries: Vec<Subscription>,
     /// A notifier is running.
     notifier: bool,
 }
@@ -81,12 +81,12 @@ impl Subscriptions {
         conversation: u64,
         caller: &Arc<Caller>,
         uri: &str,
-        address: Address,
+        address: ResourceAddress,
         log: &Ring,
         ear: Arc<dyn Ear>,
     ) -> Result<bool, ToolError> {
-        let wants = Wants::Updates { uri: uri.to_owned(), address };
-        self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
+        let wants = SubscriptionTarget::Updates { uri: uri.to_owned(), address };
+        self.enter(Subscription { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
     }
 
     /// Sends log messages at least as severe as `least` (its [`crate::log::rank`]) from now on. One level per
@@ -103,25 +103,25 @@ impl Subscriptions {
         log: &Ring,
         ear: Arc<dyn Ear>,
     ) -> Result<bool, ToolError> {
-        let wants = Wants::Log { least };
-        self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
+        let wants = SubscriptionTarget::Log { least };
+        self.enter(Subscription { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
     }
 
-    fn enter(&self, entry: Entry) -> Result<bool, ToolError> {
+    fn enter(&self, entry: Subscription) -> Result<bool, ToolError> {
         let mut inner = self.lock();
         if let Some(known) = inner.entries.iter_mut().find(|known| known.is_same_as(&entry)) {
             known.wants = entry.wants;
             return Ok(false);
         }
-        let count = |of: &dyn Fn(&Entry) -> bool| inner.entries.iter().filter(|known| of(known)).count();
+        let count = |of: &dyn Fn(&Subscription) -> bool| inner.entries.iter().filter(|known| of(known)).count();
         let here = count(&|known| known.conversation == entry.conversation);
         let own = count(&|known| known.caller.party() == entry.caller.party());
         let weak = count(&|known| !is_admin(&known.caller));
         let admitted = RULE.admits(is_admin(&entry.caller), own, weak, inner.entries.len());
         let refused = match admitted {
             _ if here >= PER_CONVERSATION => Some((PER_CONVERSATION, "this conversation")),
-            Err(Full::Share(share)) => Some((share, "this caller")),
-            Err(Full::Whole(whole)) => Some((whole, "the server")),
+            Err(PoolFull::Share(share)) => Some((share, "this caller")),
+            Err(PoolFull::Whole(whole)) => Some((whole, "the server")),
             Ok(()) => None,
         };
         if let Some((limit, whose)) = refused {
@@ -141,7 +141,7 @@ impl Subscriptions {
     pub fn unsubscribe(&self, conversation: u64, uri: &str) {
         self.retain(|entry| {
             entry.conversation != conversation
-                || !matches!(&entry.wants, Wants::Updates { uri: known, .. } if known == uri)
+                || !matches!(&entry.wants, SubscriptionTarget::Updates { uri: known, .. } if known == uri)
         });
     }
 
@@ -152,7 +152,7 @@ impl Subscriptions {
         }
     }
 
-    /// A call was recorded: marks subscriptions that may see its record; see [`Source::Audit`].
+    /// A call was recorded: marks subscriptions that may see its record; see [`UpdateTrigger::Audit`].
     pub fn recorded(&self, principal: &str, tool: &str, outcome: &str) {
         let mut news = false;
         for entry in &mut self.lock().entries {
@@ -164,9 +164,9 @@ impl Subscriptions {
     }
 
     /// The notifier found a change of this source.
-    pub fn moved(&self, source: Source) {
+    pub fn moved(&self, source: UpdateTrigger) {
         for entry in &mut self.lock().entries {
-            entry.due |= matches!(&entry.wants, Wants::Updates { address, .. } if address.resource.source == source);
+            entry.due |= matches!(&entry.wants, SubscriptionTarget::Updates { address, .. } if address.resource.source == source);
         }
     }
 
@@ -175,7 +175,7 @@ impl Subscriptions {
         let mut news = false;
         for entry in &mut self.lock().entries {
             let moved = match &entry.wants {
-                Wants::Updates { address, .. } if address.resource.source == Source::Service => {
+                SubscriptionTarget::Updates { address, .. } if address.resource.source == UpdateTrigger::Service => {
                     service(address).is_some_and(|service| service == name)
                 }
                 _ => false,
@@ -191,8 +191,8 @@ impl Subscriptions {
     pub fn pin_moved(&self, pin: Pin, may: impl Fn(&Caller) -> bool) {
         let mut news = false;
         for entry in &mut self.lock().entries {
-            let moved = matches!(&entry.wants, Wants::Updates { address, .. }
-                if address.resource.source == Source::Pin && address.pin() == Some(pin))
+            let moved = matches!(&entry.wants, SubscriptionTarget::Updates { address, .. }
+                if address.resource.source == UpdateTrigger::Pin && address.pin() == Some(pin))
                 && may(&entry.caller);
             news |= moved && !std::mem::replace(&mut entry.due, true);
         }
@@ -208,15 +208,15 @@ impl Subscriptions {
         let mut needs = Needs::default();
         for entry in &self.lock().entries {
             match &entry.wants {
-                Wants::Log { .. } => needs.log = true,
-                Wants::Updates { address, .. } => match address.resource.source {
-                    Source::Log => needs.log = true,
-                    Source::Health => needs.health = true,
-                    Source::Capabilities => needs.capabilities = true,
-                    Source::Update => needs.update = true,
-                    Source::Audit | Source::Nowhere => {}
-                    Source::Service => needs.services.extend(service(address)),
-                    Source::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),
+                SubscriptionTarget::Log { .. } => needs.log = true,
+                SubscriptionTarget::Updates { address, .. } => match address.resource.source {
+                    UpdateTrigger::Log => needs.log = true,
+                    UpdateTrigger::Health => needs.health = true,
+                    UpdateTrigger::Capabilities => needs.capabilities = true,
+                    UpdateTrigger::Update => needs.update = true,
+                    UpdateTrigger::Audit | UpdateTrigger::Nowhere => {}
+                    UpdateTrigger::Service => needs.services.extend(service(address)),
+                    UpdateTrigger::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),
                 },
             }
         }
@@ -245,7 +245,7 @@ impl Subscriptions {
         self.lock().entries.iter_mut().filter_map(|entry| entry.take_due(log)).collect()
     }
 
-    fn retain(&self, keep: impl Fn(&Entry) -> bool) {
+    fn retain(&self, keep: impl Fn(&Subscription) -> bool) {
         let mut inner = self.lock();
         let before = inner.entries.len();
         inner.entries.retain(keep);
@@ -263,15 +263,15 @@ impl Subscriptions {
 }
 
 /// The full name of the service at this address. An invalid name cannot be subscribed to.
-fn service(address: &Address) -> Option<String> {
+fn service(address: &ResourceAddress) -> Option<String> {
     Some(ServiceName::parse(address.which()?).ok()?.as_str().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::Since;
-    use contract::{access::caller::Door, meta::Role};
+    use crate::log::LinesSince;
+    use contract::{access::caller::Transport, meta::Role};
     use futures::future::{BoxFuture, ready};
 
     struct Deaf;
@@ -279,7 +279,7 @@ mod tests {
         fn updated<'a>(&'a self, _uri: &'a str) -> BoxFuture<'a, ()> {
             Box::pin(ready(()))
         }
-        fn log(&self, _lines: Since) -> BoxFuture<'_, ()> {
+        fn log(&self, _lines: LinesSince) -> BoxFuture<'_, ()> {
             Box::pin(ready(()))
         }
     }
@@ -289,11 +289,11 @@ mod tests {
         let (subscriptions, log) = (Subscriptions::default(), Ring::new(1));
         // The limit that refused, after so many.
         let fill = |name: &str, role| {
-            let caller = Arc::new(Caller::new(name, role, Door::Ws));
+            let caller = Arc::new(Caller::new(name, role, Transport::Ws));
             for n in 0.. {
                 let (uri, number) = (format!("raspi://audit?limit={}", n % 16 + 1), subscriptions.conversation() / 16);
                 let conversation = 1000 * (subscriptions.count() as u64 + 1) + number;
-                let address = Address::parse(&uri).unwrap();
+                let address = ResourceAddress::parse(&uri).unwrap();
                 if let Err(full) = subscriptions.subscribe(conversation, &caller, &uri, address, &log, Arc::new(Deaf)) {
                     return (n, full.details["limit"].clone());
                 }

@@ -4,13 +4,13 @@
 
 use super::{
     batch::Out,
-    envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
+    envelope::{self, FrameContent, INVALID_REQUEST, Id, Message, RpcError},
     mcp::bridge::Bridge,
     outbox::{Outbox, Outgoing, outbox},
     params::{InitializeParams, cancelled_id},
     reply,
-    router::{RequestContext, Route, Server},
-    running::{Refused, Running},
+    router::{RequestContext, RequestRoute, Server},
+    running::{OpenRequests, RequestRefused},
     session::Session,
     soon,
     ticket::Ticket,
@@ -32,7 +32,7 @@ pub struct Connection {
     caller: Arc<Caller>,
     session: Session,
     outbox: Outbox,
-    running: Running,
+    running: OpenRequests,
     calls: TaskTracker,
     bridge: Option<Bridge>,
 }
@@ -41,7 +41,7 @@ impl Connection {
     pub fn new(server: Arc<Server>, caller: Caller) -> (Self, Outgoing) {
         let (outbox, outgoing) = outbox(server.pipeline.bounds.response_bytes);
         let presence = caller.presence.clone().unwrap_or_default();
-        let running = Running::seated(presence.seat());
+        let running = OpenRequests::seated(presence.seat());
         let caller = Caller { presence: Some(presence), ..caller };
         let connection = Self {
             server,
@@ -59,12 +59,12 @@ impl Connection {
     pub async fn accept(&mut self, bytes: &[u8]) {
         self.outbox.room().await;
         match envelope::parse(bytes, self.server.options.max_depth) {
-            Ok(Content::Single(message)) => self.message(message, bytes).await,
-            Ok(Content::Batch(items)) if self.session.batches() => self.batch(&items).await,
-            Ok(Content::Batch(_)) => {
+            Ok(FrameContent::Single(message)) => self.message(message, bytes).await,
+            Ok(FrameContent::Batch(items)) if self.session.batches() => self.batch(&items).await,
+            Ok(FrameContent::Batch(_)) => {
                 let why =
                     "Invalid Request: batches exist in protocol revision 2025-03-26 only; send one message at a time";
-                self.refuse(&Fault::new(None, INVALID_REQUEST, why)).await;
+                self.refuse(&RpcError::new(None, INVALID_REQUEST, why)).await;
             }
             Err(fault) => self.refuse(&fault).await,
         }
@@ -123,11 +123,11 @@ impl Connection {
     }
 
     /// Answers a malformed message.
-    pub async fn fault(&self, fault: &Fault) {
+    pub async fn fault(&self, fault: &RpcError) {
         self.refuse(fault).await;
     }
 
-    async fn refuse(&self, fault: &Fault) {
+    async fn refuse(&self, fault: &RpcError) {
         self.outbox.send(Out::Message(fault.reply())).await;
     }
 
@@ -140,7 +140,7 @@ impl Connection {
                 }
                 Ok(Message::Request { id, method, .. }) if method == "initialize" => {
                     let why = "Invalid Request: initialize cannot be part of a batch";
-                    ready.push(Fault::new(Some(id), INVALID_REQUEST, why).reply());
+                    ready.push(RpcError::new(Some(id), INVALID_REQUEST, why).reply());
                 }
                 Ok(message) => {
                     if let Message::Request { id, .. } = &message {
@@ -184,9 +184,9 @@ impl Connection {
         let client = self.session.client.as_deref();
         let context = RequestContext { caller: &self.caller, client, notifies: true, converses: true };
         match self.server.route(&context, id, method, params) {
-            Route::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
-            Route::Call(ticket) => self.call(*ticket, key).await,
-            Route::Mcp => self.hand_to_mcp(Some(id), bytes).await,
+            RequestRoute::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
+            RequestRoute::Call(ticket) => self.call(*ticket, key).await,
+            RequestRoute::Mcp => self.hand_to_mcp(Some(id), bytes).await,
         }
     }
 
@@ -266,18 +266,18 @@ pub fn too_long_reply(limit: usize) -> Vec<u8> {
     reply::error(None, error.code.rpc(), &error.message, Some(&error.data()))
 }
 
-fn in_use(id: &Id) -> Fault {
-    Fault::new(
+fn in_use(id: &Id) -> RpcError {
+    RpcError::new(
         Some(id.clone()),
         INVALID_REQUEST,
         format!("Invalid Request: id {id} is in use by a request that is still open"),
     )
 }
 
-fn not_opened(id: &Id, refused: Refused) -> Vec<u8> {
+fn not_opened(id: &Id, refused: RequestRefused) -> Vec<u8> {
     match refused {
-        Refused::InUse => in_use(id).reply(),
-        Refused::Full => crowded(id),
+        RequestRefused::InUse => in_use(id).reply(),
+        RequestRefused::Full => crowded(id),
     }
 }
 

@@ -60,7 +60,7 @@ impl serde::Serialize for Id {
 
 /// An invalid message, with the id for the answer if it could be read.
 #[derive(Debug, PartialEq)]
-pub struct Fault {
+pub struct RpcError {
     pub id: Option<Id>,
     pub code: i32,
     pub message: String,
@@ -68,7 +68,7 @@ pub struct Fault {
     pub details: Map<String, Value>,
 }
 
-impl Fault {
+impl RpcError {
     pub fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Self {
         Self { id, code, message: message.into(), details: Map::new() }
     }
@@ -117,7 +117,7 @@ pub enum Message<'a> {
 
 /// The contents of one frame.
 #[derive(Debug)]
-pub enum Content<'a> {
+pub enum FrameContent<'a> {
     Single(Message<'a>),
     /// 2025-03-26 only: each element is a message of its own, valid or not.
     Batch(Vec<&'a RawValue>),
@@ -157,9 +157,9 @@ struct Wire<'a> {
 /// # Errors
 /// -32700 for input that is not JSON (or not UTF-8), -32600 for JSON that is not a JSON-RPC message or is nested deeper
 /// than `max_depth`, -32602 for positional parameters.
-pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Content<'_>, Fault> {
+pub fn parse(bytes: &[u8], max_depth: usize) -> Result<FrameContent<'_>, RpcError> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Err(Fault::new(None, PARSE_ERROR, "Parse error: not valid UTF-8"));
+        return Err(RpcError::new(None, PARSE_ERROR, "Parse error: not valid UTF-8"));
     };
     let text = text.trim_start_matches([' ', '\t', '\r', '\n']);
     let deep = depth(text) > max_depth;
@@ -169,40 +169,40 @@ pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Content<'_>, Fault> {
         }
         let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
         return match items.len() {
-            0 => Err(Fault::new(None, INVALID_REQUEST, "Invalid Request: an empty batch")),
-            n if n > BATCH_LIMIT => Err(Fault::new(
+            0 => Err(RpcError::new(None, INVALID_REQUEST, "Invalid Request: an empty batch")),
+            n if n > BATCH_LIMIT => Err(RpcError::new(
                 None,
                 INVALID_REQUEST,
                 format!("Invalid Request: {n} messages in one batch, at most {BATCH_LIMIT}"),
             )),
-            _ => Ok(Content::Batch(items)),
+            _ => Ok(FrameContent::Batch(items)),
         };
     }
-    single(text, deep.then_some(max_depth)).map(Content::Single)
+    single(text, deep.then_some(max_depth)).map(FrameContent::Single)
 }
 
 /// Parses one element of a batch.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_element(element: &RawValue) -> Result<Message<'_>, Fault> {
+pub fn parse_element(element: &RawValue) -> Result<Message<'_>, RpcError> {
     single(element.get(), None)
 }
 
-fn single(text: &str, too_deep_for: Option<usize>) -> Result<Message<'_>, Fault> {
+fn single(text: &str, too_deep_for: Option<usize>) -> Result<Message<'_>, RpcError> {
     let wire: Wire<'_> = match serde_json::from_str(text) {
         Ok(wire) => wire,
         Err(error) if error.is_data() => {
             // Not a JSON-RPC object. Check that the rest is valid JSON before reporting an invalid request.
             return Err(match serde_json::from_str::<&RawValue>(text) {
-                Ok(_) => Fault::new(None, INVALID_REQUEST, format!("Invalid Request: {error}")),
+                Ok(_) => RpcError::new(None, INVALID_REQUEST, format!("Invalid Request: {error}")),
                 Err(error) => not_json(&error),
             });
         }
         Err(error) => return Err(not_json(&error)),
     };
     let id = wire.id.0.and_then(Id::parse);
-    let invalid = |what: &str| Fault::new(id.clone(), INVALID_REQUEST, format!("Invalid Request: {what}"));
+    let invalid = |what: &str| RpcError::new(id.clone(), INVALID_REQUEST, format!("Invalid Request: {what}"));
     if let Some(limit) = too_deep_for {
         return Err(too_deep(id, limit));
     }
@@ -227,7 +227,7 @@ fn single(text: &str, too_deep_for: Option<usize>) -> Result<Message<'_>, Fault>
             Some(b'{') => Some(raw),
             Some(b'n') => None,
             Some(b'[') => {
-                return Err(Fault::new(id, INVALID_PARAMS, "Invalid params: parameters go by name, in an object"));
+                return Err(RpcError::new(id, INVALID_PARAMS, "Invalid params: parameters go by name, in an object"));
             }
             _ => return Err(invalid("\"params\" must be an object")),
         },
@@ -238,12 +238,12 @@ fn single(text: &str, too_deep_for: Option<usize>) -> Result<Message<'_>, Fault>
     })
 }
 
-fn not_json(error: &serde_json::Error) -> Fault {
-    Fault::new(None, PARSE_ERROR, format!("Parse error: {error}"))
+fn not_json(error: &serde_json::Error) -> RpcError {
+    RpcError::new(None, PARSE_ERROR, format!("Parse error: {error}"))
 }
 
-fn too_deep(id: Option<Id>, limit: usize) -> Fault {
-    Fault::new(id, INVALID_REQUEST, format!("Invalid Request: nested deeper than {limit} levels"))
+fn too_deep(id: Option<Id>, limit: usize) -> RpcError {
+    RpcError::new(id, INVALID_REQUEST, format!("Invalid Request: nested deeper than {limit} levels"))
 }
 
 /// The maximum nesting of brackets outside strings. Iterative: hostile input must not exhaust the stack.
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn good_messages_pass() {
-        let Ok(Content::Single(Message::Request { id, method, params })) =
+        let Ok(FrameContent::Single(Message::Request { id, method, params })) =
             parse(br#" {"jsonrpc":"2.0","id":"a","method":"gpio.read_pin","params":{"pin":4}}"#, 8)
         else {
             panic!("refused")
@@ -309,9 +309,12 @@ mod tests {
         assert_eq!((id.key().as_str(), method.as_str(), params.unwrap().get()), ("a", "gpio.read_pin", r#"{"pin":4}"#));
         assert!(matches!(
             parse(br#"{"jsonrpc":"2.0","method":"n"}"#, 8),
-            Ok(Content::Single(Message::Notification { .. }))
+            Ok(FrameContent::Single(Message::Notification { .. }))
         ));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 8), Ok(Content::Single(Message::Response))));
-        assert!(matches!(parse(br#"[{},1]"#, 8), Ok(Content::Batch(items)) if items.len() == 2));
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 8),
+            Ok(FrameContent::Single(Message::Response))
+        ));
+        assert!(matches!(parse(br#"[{},1]"#, 8), Ok(FrameContent::Batch(items)) if items.len() == 2));
     }
 }

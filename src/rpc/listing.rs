@@ -1,10 +1,10 @@
 //! Pages of `tools/list`, joined from descriptors that are serialised once.
 
 use super::{
-    envelope::{Fault, INVALID_PARAMS, Id},
+    envelope::{INVALID_PARAMS, Id, RpcError},
     params::ListParams,
 };
-use crate::registry::listing::Listed;
+use crate::registry::listing::ListedTool;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::{
@@ -21,7 +21,7 @@ const TTL_MS: u64 = 60_000;
 /// The result of `tools/list`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Page<'a> {
+pub struct ToolListPage<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     result_type: Option<&'static str>,
     tools: Vec<&'a RawValue>,
@@ -38,10 +38,15 @@ pub struct Page<'a> {
 ///
 /// # Errors
 /// -32602 for a cursor that this server did not issue, or issued for another list.
-pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -> Result<Page<'a>, Fault> {
+pub fn page<'a>(
+    id: &Id,
+    tools: &'a [ListedTool],
+    list: &ListParams,
+    modern: bool,
+) -> Result<ToolListPage<'a>, RpcError> {
     let filter = list.filter.clone().unwrap_or_default();
-    let wanted: Vec<&Listed> = tools.iter().filter(|listed| filter.wants(listed)).collect();
-    let bad = |why: &str| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+    let wanted: Vec<&ListedTool> = tools.iter().filter(|listed| filter.wants(listed)).collect();
+    let bad = |why: &str| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
     let unknown = || bad("unknown cursor; start again without one");
     let after = match &list.cursor {
         None => None,
@@ -55,7 +60,7 @@ pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -
     };
     let (range, next) = cut(wanted.len(), after, list.limit.unwrap_or(PAGE)).ok_or_else(unknown)?;
     let next_cursor = next.map(|next| format!("{next}.{}", fingerprint(&wanted)));
-    Ok(Page {
+    Ok(ToolListPage {
         result_type: modern.then_some("complete"),
         tools: wanted[range].iter().map(|listed| &*listed.json).collect(),
         next_cursor,
@@ -65,7 +70,7 @@ pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -
 }
 
 /// Stands for a list in its cursors: a position means nothing in another list.
-fn fingerprint(tools: &[&Listed]) -> String {
+fn fingerprint(tools: &[&ListedTool]) -> String {
     let mut hasher = DefaultHasher::new();
     tools.iter().for_each(|listed| listed.entry.name().hash(&mut hasher));
     format!("{:016x}", hasher.finish())

@@ -1,7 +1,7 @@
 //! The parameters that the router itself parses: `tools/call`, `tools/list`, cancellations and `_meta`.
 
-use super::envelope::{Fault, INVALID_PARAMS, Id};
-use crate::registry::listing::Filter;
+use super::envelope::{INVALID_PARAMS, Id, RpcError};
+use crate::registry::listing::ListingFilter;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
@@ -13,7 +13,8 @@ pub const BATCHING: &str = "2025-03-26";
 
 /// The parts of a request's `_meta` that the router reads.
 #[derive(Debug, Default, Deserialize)]
-pub struct Meta {
+#[serde(expecting = "struct Meta")]
+pub struct RequestMeta {
     #[serde(rename = "progressToken")]
     pub progress_token: Option<Value>,
     /// Echoed in the answer and written to the audit (docs/contract/README.md).
@@ -39,7 +40,7 @@ pub struct ClientInfo {
 /// Longest correlation id, in bytes: it is stored in every audit record.
 const CORRELATION_LIMIT: usize = 128;
 
-impl Meta {
+impl RequestMeta {
     /// Whether the client supports tasks, as this request declares (extension `io.modelcontextprotocol/tasks`).
     pub fn has_tasks(&self) -> bool {
         let declared = self.client_capabilities.as_ref();
@@ -61,11 +62,11 @@ impl Meta {
 }
 
 /// Parses only `_meta`.
-pub fn meta_of(params: Option<&RawValue>) -> Option<Meta> {
+pub fn meta_of(params: Option<&RawValue>) -> Option<RequestMeta> {
     #[derive(Deserialize)]
     struct Any {
         #[serde(rename = "_meta")]
-        meta: Option<Meta>,
+        meta: Option<RequestMeta>,
     }
     // Search for the key first: most messages have none, and parsing a large request twice is expensive.
     let raw = params.filter(|raw| raw.get().contains("\"_meta\""))?;
@@ -77,7 +78,7 @@ pub fn meta_of(params: Option<&RawValue>) -> Option<Meta> {
 pub struct CallParams<'a> {
     pub name: Cow<'a, str>,
     pub args: Value,
-    pub meta: Meta,
+    pub meta: RequestMeta,
 }
 
 impl<'a> CallParams<'a> {
@@ -85,7 +86,7 @@ impl<'a> CallParams<'a> {
     ///
     /// # Errors
     /// -32602 if `name` is missing or `arguments` is not an object.
-    pub fn of_tools_call(id: &Id, params: Option<&'a RawValue>) -> Result<Self, Fault> {
+    pub fn of_tools_call(id: &Id, params: Option<&'a RawValue>) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct Wire<'a> {
             #[serde(borrow)]
@@ -93,9 +94,9 @@ impl<'a> CallParams<'a> {
             #[serde(default)]
             arguments: Option<Value>,
             #[serde(rename = "_meta")]
-            meta: Option<Meta>,
+            meta: Option<RequestMeta>,
         }
-        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+        let bad = |why: String| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
         let raw = params.ok_or_else(|| bad("tools/call needs {\"name\": …, \"arguments\": {…}}".into()))?;
         let wire: Wire<'_> = serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?;
         let args = match wire.arguments {
@@ -112,14 +113,14 @@ impl<'a> CallParams<'a> {
     ///
     /// # Errors
     /// -32602 for an invalid `_meta`.
-    pub fn of_bare(id: &Id, method: &'a str, params: Option<&RawValue>) -> Result<Self, Fault> {
-        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+    pub fn of_bare(id: &Id, method: &'a str, params: Option<&RawValue>) -> Result<Self, RpcError> {
+        let bad = |why: String| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
         let mut args = match params {
             None => Value::Object(Default::default()),
             Some(raw) => serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?,
         };
         let meta = match args.as_object_mut().and_then(|map| map.shift_remove("_meta")) {
-            None => Meta::default(),
+            None => RequestMeta::default(),
             Some(meta) => serde_json::from_value(meta).map_err(|error| bad(format!("_meta: {error}")))?,
         };
         meta.check().map_err(bad)?;
@@ -132,16 +133,16 @@ impl<'a> CallParams<'a> {
 pub struct ListParams {
     pub cursor: Option<String>,
     pub limit: Option<usize>,
-    pub filter: Option<Filter>,
+    pub filter: Option<ListingFilter>,
     #[serde(rename = "_meta")]
-    pub meta: Option<Meta>,
+    pub meta: Option<RequestMeta>,
 }
 
 impl ListParams {
     /// # Errors
     /// -32602 for a wrong type, an unknown filter or a limit outside 1-200.
-    pub fn parse(id: &Id, params: Option<&RawValue>) -> Result<Self, Fault> {
-        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+    pub fn parse(id: &Id, params: Option<&RawValue>) -> Result<Self, RpcError> {
+        let bad = |why: String| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
         let Some(raw) = params else { return Ok(Self::default()) };
         let list: Self = serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?;
         match list.limit {

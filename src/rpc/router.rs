@@ -1,21 +1,21 @@
 //! Decides for each message: answer it, run a tool, or pass it to rmcp.
 
 use super::{
-    envelope::{Fault, INVALID_PARAMS, Id, METHOD_NOT_FOUND},
+    envelope::{INVALID_PARAMS, Id, METHOD_NOT_FOUND, RpcError},
     listing,
     mcp::{
         fault,
         listeners::Listeners,
         provider::{Provider, has_changes},
     },
-    params::{CallParams, ListParams, MODERN, Meta, meta_of},
+    params::{CallParams, ListParams, MODERN, RequestMeta, meta_of},
     reply,
     ticket::Ticket,
 };
 use crate::{
     metrics::Metrics,
     registry::{
-        names::{Dialect, Naming, Unknown},
+        names::{Dialect, Naming, ToolNameError},
         pipeline::Pipeline,
     },
     resources::subscriptions::Subscriptions,
@@ -28,7 +28,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// One server: the state shared by all transports.
 pub struct Server {
     pub pipeline: Arc<Pipeline>,
-    pub options: Options,
+    pub options: RouterOptions,
     /// Cancelled when the server should stop: listeners close, running calls get `options.grace`.
     pub stop: CancellationToken,
     /// Everything that must end before the process does.
@@ -44,7 +44,7 @@ pub struct Server {
 
 /// Limits and settings of the router.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RouterOptions {
     pub naming: Naming,
     /// Deepest accepted nesting of JSON.
     pub max_depth: usize,
@@ -68,7 +68,7 @@ pub struct RequestContext<'a> {
 }
 
 /// How to handle a request.
-pub enum Route {
+pub enum RequestRoute {
     /// Answered directly.
     Answer(Vec<u8>),
     /// Run a tool.
@@ -108,28 +108,41 @@ pub fn is_mcp(method: &str) -> bool {
 
 impl Server {
     /// Routes one request.
-    pub fn route(&self, context: &RequestContext<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
+    pub fn route(
+        &self,
+        context: &RequestContext<'_>,
+        id: &Id,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> RequestRoute {
         if let Err(error) = self.pipeline.services.ownership.check() {
             let data = error.data();
-            return Route::Answer(reply::error(Some(id), error.code.rpc(), &error.message, Some(&data)));
+            return RequestRoute::Answer(reply::error(Some(id), error.code.rpc(), &error.message, Some(&data)));
         }
         let routed = match method {
             "tools/call" => self.tools_call(context, id, params),
             "tools/list" => self.tools_list(context, id, params),
-            _ if LEGACY_METHODS.contains(&method) && Self::is_modern(params) => Ok(Route::Answer(removed(id, method))),
+            _ if LEGACY_METHODS.contains(&method) && Self::is_modern(params) => {
+                Ok(RequestRoute::Answer(removed(id, method)))
+            }
             // rmcp would refuse it too, but without `data`.
             "subscriptions/listen" if Self::is_modern(params) && !has_changes(&self.provider.capabilities()) => {
-                Ok(Route::Answer(not_offered(id, method)))
+                Ok(RequestRoute::Answer(not_offered(id, method)))
             }
-            _ if is_mcp(method) => return Route::Mcp,
+            _ if is_mcp(method) => return RequestRoute::Mcp,
             _ => self.bare(context, id, method, params),
         };
-        routed.unwrap_or_else(|fault| Route::Answer(fault.reply()))
+        routed.unwrap_or_else(|fault| RequestRoute::Answer(fault.reply()))
     }
 
-    fn tools_call(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+    fn tools_call(
+        &self,
+        context: &RequestContext<'_>,
+        id: &Id,
+        params: Option<&RawValue>,
+    ) -> Result<RequestRoute, RpcError> {
         let call = CallParams::of_tools_call(id, params)?;
-        let Some(modern) = era(&call.meta) else { return Ok(Route::Mcp) };
+        let Some(modern) = era(&call.meta) else { return Ok(RequestRoute::Mcp) };
         let (entry, _) =
             self.pipeline.registry.resolve(&call.name).map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
         let (entry, args) = self.pipeline.unwrap(context.caller, entry, call.args);
@@ -141,27 +154,32 @@ impl Server {
                 || (modern && call.meta.log_level.is_some())
                 || self.elicits(context.client, &call.meta));
         if asks_client || (call.meta.progress_token.is_some() && !context.notifies) {
-            return Ok(Route::Mcp);
+            return Ok(RequestRoute::Mcp);
         }
-        Ok(Route::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, args, call.meta))))
+        Ok(RequestRoute::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, args, call.meta))))
     }
 
     /// Whether approvals for this client may come by elicitation, which needs a conversation through rmcp.
-    fn elicits(&self, client: Option<&str>, meta: &Meta) -> bool {
+    fn elicits(&self, client: Option<&str>, meta: &RequestMeta) -> bool {
         let client = client.or(meta.client_info.as_ref().map(|info| info.name.as_str()));
         client.is_some_and(|name| self.options.elicitation_clients.iter().any(|listed| listed == name))
     }
 
-    fn tools_list(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+    fn tools_list(
+        &self,
+        context: &RequestContext<'_>,
+        id: &Id,
+        params: Option<&RawValue>,
+    ) -> Result<RequestRoute, RpcError> {
         let list = ListParams::parse(id, params)?;
         let meta = list.meta.as_ref();
-        let Some(modern) = meta.map_or(Some(false), era) else { return Ok(Route::Mcp) };
+        let Some(modern) = meta.map_or(Some(false), era) else { return Ok(RequestRoute::Mcp) };
         let client =
             context.client.or_else(|| meta.and_then(|meta| meta.client_info.as_ref()).map(|info| info.name.as_str()));
         let naming = self.options.naming.settle(client);
         let tools = self.pipeline.listings.get(&self.pipeline.services, context.caller, naming);
         let page = listing::page(id, &tools, &list, modern)?;
-        Ok(Route::Answer(reply::success(id, &page)))
+        Ok(RequestRoute::Answer(reply::success(id, &page)))
     }
 
     fn bare(
@@ -170,17 +188,17 @@ impl Server {
         id: &Id,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Route, Fault> {
+    ) -> Result<RequestRoute, RpcError> {
         let (entry, dialect) = match self.pipeline.registry.resolve(method) {
             Ok(found) => found,
-            Err(unknown) => return Ok(Route::Answer(unknown_method(id, method, &unknown))),
+            Err(unknown) => return Ok(RequestRoute::Answer(unknown_method(id, method, &unknown))),
         };
         let mut call = CallParams::of_bare(id, method, params)?;
         if !context.notifies {
             call.meta.progress_token = None;
         }
         let (entry, args) = self.pipeline.unwrap(context.caller, entry, call.args);
-        Ok(Route::Call(Box::new(Ticket::new(id, entry, dialect, false, args, call.meta))))
+        Ok(RequestRoute::Call(Box::new(Ticket::new(id, entry, dialect, false, args, call.meta))))
     }
 
     /// Whether `params` declare the modern era. Parses only the metadata.
@@ -191,7 +209,7 @@ impl Server {
 
 /// `Some(true)` for a complete 2026-07-28 request, `Some(false)` for an earlier one, `None` for what rmcp must judge:
 /// another version, or incomplete metadata.
-fn era(meta: &Meta) -> Option<bool> {
+fn era(meta: &RequestMeta) -> Option<bool> {
     match (&meta.protocol_version, &meta.client_capabilities) {
         (None, None) => Some(false),
         (Some(version), Some(capabilities)) if version == MODERN && capabilities.is_object() => Some(true),
@@ -199,23 +217,23 @@ fn era(meta: &Meta) -> Option<bool> {
     }
 }
 
-fn unknown_tool(id: &Id, name: &str, unknown: &Unknown) -> Fault {
+fn unknown_tool(id: &Id, name: &str, unknown: &ToolNameError) -> RpcError {
     let message = format!("Unknown tool: {}", unknown.explain(name));
-    Fault::new(Some(id.clone()), INVALID_PARAMS, message).with("unknown_tool", cut(name))
+    RpcError::new(Some(id.clone()), INVALID_PARAMS, message).with("unknown_tool", cut(name))
 }
 
-fn unknown_method(id: &Id, method: &str, unknown: &Unknown) -> Vec<u8> {
+fn unknown_method(id: &Id, method: &str, unknown: &ToolNameError) -> Vec<u8> {
     let message = format!("Method not found: {}", unknown.explain(method));
-    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", cut(method)).reply()
+    RpcError::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", cut(method)).reply()
 }
 
 fn not_offered(id: &Id, method: &str) -> Vec<u8> {
-    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, fault::why_not_offered(method)).with("method", method).reply()
+    RpcError::new(Some(id.clone()), METHOD_NOT_FOUND, fault::why_not_offered(method)).with("method", method).reply()
 }
 
 fn removed(id: &Id, method: &str) -> Vec<u8> {
     let message = format!("Method not found: {method}; revision {MODERN} has no such method");
-    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", method).reply()
+    RpcError::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", method).reply()
 }
 
 fn cut(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Open requests by id, so that a cancellation finds its request and no id is used twice.
 
-use contract::access::seats::{InUse, Seat};
+use contract::access::seats::{ConnectionUse, Seat};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Open requests. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Running(Arc<Mutex<Inner>>, Arc<Notify>, Option<Arc<Seat>>);
+pub struct OpenRequests(Arc<Mutex<Inner>>, Arc<Notify>, Option<Arc<Seat>>);
 
 #[derive(Default)]
 struct Inner {
@@ -20,7 +20,7 @@ struct Inner {
 
 /// Why a request cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum RequestRefused {
     /// A request with this id is open.
     InUse,
     /// The limit of open requests is reached.
@@ -29,14 +29,14 @@ pub enum Refused {
 
 /// One open request; dropping it closes the request.
 pub struct Entered {
-    running: Running,
+    running: OpenRequests,
     key: String,
     number: u64,
     pub cancel: CancellationToken,
-    _in_use: Option<InUse>,
+    _in_use: Option<ConnectionUse>,
 }
 
-impl Running {
+impl OpenRequests {
     /// The requests of a connection with a place in a pool, which is idle while none is open.
     pub fn seated(seat: Option<Arc<Seat>>) -> Self {
         Self(Arc::default(), Arc::default(), seat)
@@ -45,15 +45,15 @@ impl Running {
     /// Opens a request if its id is free and fewer than `limit` are open.
     ///
     /// # Errors
-    /// [`Refused`]
-    pub fn open(&self, key: &str, limit: usize) -> Result<Entered, Refused> {
+    /// [`RequestRefused`]
+    pub fn open(&self, key: &str, limit: usize) -> Result<Entered, RequestRefused> {
         {
             let inner = self.lock();
             if inner.open.contains_key(key) {
-                return Err(Refused::InUse);
+                return Err(RequestRefused::InUse);
             }
             if inner.open.len() >= limit {
-                return Err(Refused::Full);
+                return Err(RequestRefused::Full);
             }
         }
         Ok(self.enter(key.to_owned()))

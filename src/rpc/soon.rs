@@ -4,23 +4,23 @@ use futures::{FutureExt, future::BoxFuture};
 use tokio::task::{JoinError, JoinHandle};
 
 /// Work that has begun.
-pub enum Begun<T> {
+pub enum StartedWork<T> {
     Done(T),
     /// It waits for something and continues as a task.
     Task(JoinHandle<T>),
 }
 
 /// Polls `work` once; if it must wait, the rest runs as a task, which continues even if the caller is dropped.
-pub fn begin<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Begun<T> {
+pub fn begin<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> StartedWork<T> {
     let mut work: BoxFuture<'static, T> = Box::pin(work);
     match work.as_mut().now_or_never() {
-        Some(done) => Begun::Done(done),
+        Some(done) => StartedWork::Done(done),
         // The task polls again first, so that no wakeup for this poll is lost.
-        None => Begun::Task(base::task::spawn_boxed(work)),
+        None => StartedWork::Task(base::task::spawn_boxed(work)),
     }
 }
 
-impl<T> Begun<T> {
+impl<T> StartedWork<T> {
     /// The result.
     ///
     /// # Errors

@@ -1,14 +1,14 @@
 //! A request for a tool on its way through the pipeline, and its answer in the dialect of the request.
 
-use super::{envelope::Id, params::Meta, quote::quote_into, reply};
+use super::{envelope::Id, params::RequestMeta, quote::quote_into, reply};
 use crate::registry::{
     answer_meta::AnswerMeta,
-    context::Peer,
+    context::ClientPeer,
     entry::Entry,
     names::Dialect,
-    pipeline::{Call, Finished},
-    progress::{self, Piece, Pieces, Progress, Sink, Update},
-    tool::Output,
+    pipeline::{Call, CallOutcome},
+    progress::{self, ChunkSink, OutputChunk, Progress, Sink, Update},
+    tool::ToolOutput,
 };
 use base::error::ToolError;
 use contract::access::caller::Caller;
@@ -27,11 +27,11 @@ pub struct Ticket {
     dialect: Dialect,
     modern: bool,
     args: Value,
-    meta: Meta,
+    meta: RequestMeta,
 }
 
 impl Ticket {
-    pub fn new(id: &Id, entry: Arc<Entry>, dialect: Dialect, modern: bool, args: Value, meta: Meta) -> Self {
+    pub fn new(id: &Id, entry: Arc<Entry>, dialect: Dialect, modern: bool, args: Value, meta: RequestMeta) -> Self {
         Self { id: id.clone(), entry, dialect, modern, args, meta }
     }
 
@@ -41,12 +41,12 @@ impl Ticket {
         let (entry, id) = (Arc::clone(&self.entry), self.id.key());
         let pieces = (!matches!(self.dialect, Dialect::Mcp) && self.args["stream"] == true).then(|| {
             let (send, id) = (send.clone(), id.clone());
-            Box::new(move |piece: &Piece<'_>| {
+            Box::new(move |piece: &OutputChunk<'_>| {
                 let mut params = json!(piece);
                 params["id"] = json!(id);
                 params["ts"] = json!(base::clock::now());
                 send(reply::notification("exec/stream", &params));
-            }) as Pieces
+            }) as ChunkSink
         });
         let steps = self.meta.progress_token.clone().map(|token| {
             Box::new(move |update: &Update| {
@@ -65,7 +65,7 @@ impl Ticket {
         caller: Arc<Caller>,
         cancel: CancellationToken,
         progress: Progress,
-        peer: Option<Arc<dyn Peer>>,
+        peer: Option<Arc<dyn ClientPeer>>,
     ) -> (Call, Answerer) {
         let call = Call {
             entry: self.entry,
@@ -89,7 +89,7 @@ pub struct Answerer {
 }
 
 impl Answerer {
-    pub fn answer(&self, finished: &Finished) -> Vec<u8> {
+    pub fn answer(&self, finished: &CallOutcome) -> Vec<u8> {
         match (self.dialect, &finished.result) {
             (Dialect::Mcp, result) => {
                 if let Err(error) = result
@@ -115,7 +115,7 @@ impl Answerer {
 }
 
 /// Estimated size of the answer in bytes: the result twice, once of it quoted, plus the envelope.
-fn room_for(result: &Result<Output, ToolError>) -> usize {
+fn room_for(result: &Result<ToolOutput, ToolError>) -> usize {
     const AROUND: usize = 384;
     AROUND + result.as_ref().map_or(AROUND, |output| output.json.get().len() * 9 / 4)
 }
@@ -125,11 +125,11 @@ fn room_for(result: &Result<Output, ToolError>) -> usize {
 ///
 /// Written by hand because every answer of every tool passes through here: serde would build, check and copy the quoted
 /// text once more each.
-fn write_mcp_result(out: &mut Vec<u8>, result: &Result<Output, ToolError>, meta: &AnswerMeta, modern: bool) {
+fn write_mcp_result(out: &mut Vec<u8>, result: &Result<ToolOutput, ToolError>, meta: &AnswerMeta, modern: bool) {
     let result_type = modern.then_some("complete");
     let payload: Box<RawValue>;
     let (json, more, is_error): (&RawValue, &[Value], bool) = match result {
-        Ok(Output { whole: Some(whole), .. }) => return write_json(out, &completed(whole, meta, result_type)),
+        Ok(ToolOutput { whole: Some(whole), .. }) => return write_json(out, &completed(whole, meta, result_type)),
         Ok(output) => (&output.json, &output.content, false),
         Err(error) => {
             payload = to_raw_value(&error.payload()).expect("an error is plain data");
@@ -193,7 +193,7 @@ pub fn with_meta(whole: &Value, meta: &AnswerMeta) -> Value {
 }
 
 /// The result object of `tools/call` as a value, for conversations through rmcp.
-pub fn mcp_value(finished: &Finished, modern: bool) -> Value {
+pub fn mcp_value(finished: &CallOutcome, modern: bool) -> Value {
     let mut out = Vec::with_capacity(room_for(&finished.result));
     write_mcp_result(&mut out, &finished.result, &finished.meta, modern);
     serde_json::from_slice(&out).expect("what was just written is JSON")

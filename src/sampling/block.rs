@@ -10,7 +10,7 @@
 //! ```
 //! All numbers are varints (LEB128); signed ones are zigzagged.
 
-use super::metric::{COUNT, Sample, Set};
+use super::metric::{COUNT, MetricSet, Sample};
 
 const VERSION: u64 = 1;
 /// Most samples in one block: an hour at the shortest interval, for when the card cannot be written for that long.
@@ -31,7 +31,7 @@ pub enum Damage {
 }
 
 /// Encodes these samples, at most [`MOST`], with these metrics.
-pub fn encode(samples: &[Sample], metrics: Set) -> Vec<u8> {
+pub fn encode(samples: &[Sample], metrics: MetricSet) -> Vec<u8> {
     let mut out = Vec::with_capacity(32 + samples.len() * 20);
     put(&mut out, VERSION);
     put(&mut out, samples.len() as u64);
@@ -127,7 +127,7 @@ impl Decoded {
     ///
     /// # Errors
     /// [`Damage`]; the decoded contents are then invalid.
-    pub fn read(&mut self, block: &[u8], wanted: Set) -> Result<(), Damage> {
+    pub fn read(&mut self, block: &[u8], wanted: MetricSet) -> Result<(), Damage> {
         let at = block.len().checked_sub(CHECKSUM).ok_or(Damage::Short)?;
         let (body, sum) = block.split_at(at);
         if checksum(body).to_le_bytes() != *sum {
@@ -167,7 +167,7 @@ impl Decoded {
     }
 
     /// One sample with the wanted metrics.
-    pub fn sample(&self, at: usize, wanted: Set) -> Sample {
+    pub fn sample(&self, at: usize, wanted: MetricSet) -> Sample {
         let mut sample = Sample::empty(self.times[at]);
         for metric in wanted.iter() {
             sample.values[metric] = self.columns[metric].get(at).copied().flatten();
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(block: &[u8], wanted: Set) -> Result<Vec<Sample>, Damage> {
+    fn read(block: &[u8], wanted: MetricSet) -> Result<Vec<Sample>, Damage> {
         let mut decoded = Decoded::default();
         decoded.read(block, wanted)?;
         Ok((0..decoded.times.len()).map(|at| decoded.sample(at, wanted)).collect())
@@ -267,8 +267,8 @@ mod tests {
             sample.values[0] = Some(50 + n % 5);
             samples.push(sample);
         }
-        let block = encode(&samples, Set::ALL);
-        assert_eq!(read(&block, Set::ALL).unwrap(), samples);
+        let block = encode(&samples, MetricSet::ALL);
+        assert_eq!(read(&block, MetricSet::ALL).unwrap(), samples);
         assert!(block.len() < 300, "{}", block.len());
     }
 
@@ -276,23 +276,23 @@ mod tests {
     fn what_is_not_wanted_is_stepped_over_and_what_is_lacking_is_absent() {
         let mut sample = Sample::empty(5);
         (sample.values[1], sample.values[4]) = (Some(11), Some(-44));
-        let block = encode(&[sample], Set::NONE.with(1).with(4));
-        let four = read(&block, Set::NONE.with(4).with(9)).unwrap()[0];
+        let block = encode(&[sample], MetricSet::NONE.with(1).with(4));
+        let four = read(&block, MetricSet::NONE.with(4).with(9)).unwrap()[0];
         assert_eq!((four.values[4], four.values[1], four.values[9]), (Some(-44), None, None));
-        assert_eq!(read(&encode(&[], Set::ALL), Set::ALL).unwrap(), []);
+        assert_eq!(read(&encode(&[], MetricSet::ALL), MetricSet::ALL).unwrap(), []);
     }
 
     #[test]
     fn every_flipped_bit_is_found() {
         let samples: Vec<Sample> = (0..9).map(|n| Sample { at_ms: n, values: [Some(n * n); COUNT] }).collect();
-        let block = encode(&samples, Set::ALL);
+        let block = encode(&samples, MetricSet::ALL);
         for bit in 0..block.len() * 8 {
             let mut damaged = block.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(read(&damaged, Set::ALL), Err(Damage::Checksum), "bit {bit}");
+            assert_eq!(read(&damaged, MetricSet::ALL), Err(Damage::Checksum), "bit {bit}");
         }
         for length in 0..block.len() {
-            assert!(read(&block[..length], Set::ALL).is_err());
+            assert!(read(&block[..length], MetricSet::ALL).is_err());
         }
     }
 
@@ -310,14 +310,14 @@ mod tests {
     proptest! {
         #[test]
         fn any_samples_come_back(rows in prop::collection::vec((any::<i64>(), prop::collection::vec(any_value(), COUNT)), 0..40), mask in any::<u32>()) {
-            let mut set = Set::NONE;
+            let mut set = MetricSet::NONE;
             for metric in 0..COUNT { if mask >> metric & 1 == 1 { set = set.with(metric); } }
             let samples: Vec<Sample> = rows.into_iter().map(|(at_ms, row)| {
                 let mut sample = Sample::empty(at_ms);
                 for metric in set.iter() { sample.values[metric] = row[metric]; }
                 sample
             }).collect();
-            prop_assert_eq!(read(&encode(&samples, set), Set::ALL).unwrap(), samples);
+            prop_assert_eq!(read(&encode(&samples, set), MetricSet::ALL).unwrap(), samples);
         }
 
         #[test]
@@ -325,7 +325,7 @@ mod tests {
             if let Some(first) = body.first_mut() { *first = version; }
             let sum = checksum(&body);
             body.extend_from_slice(&sum.to_le_bytes());
-            let _ = read(&body, Set::ALL);
+            let _ = read(&body, MetricSet::ALL);
         }
     }
 }

@@ -7,8 +7,8 @@
 use super::{
     Sampling,
     job::Job,
-    metric::Set,
-    store::{self, Kept, Tally},
+    metric::MetricSet,
+    store::{self, BlockTotals, StoredJob},
 };
 use base::error::{ErrorCode, ToolError};
 use tokio::time::Instant;
@@ -56,12 +56,12 @@ impl Sampling {
             let more = (2..).map(|n| format!("{ID}-{n}"));
             let id = std::iter::once(ID.to_owned()).chain(more).find(free).unwrap_or_default();
             let known = state.numbered(NUMBER).map(|job| job.kept.clone());
-            let wanted = Kept {
+            let wanted = StoredJob {
                 number: NUMBER,
                 id: known.as_ref().map_or(id, |known| known.id.clone()),
                 interval_seconds: INTERVAL_SECONDS,
                 retention_hours: RETENTION_HOURS,
-                metrics: Set::ALL,
+                metrics: MetricSet::ALL,
                 created_ms: known.as_ref().map_or(now_ms, |known| known.created_ms),
                 stopped_ms: None,
             };
@@ -75,7 +75,7 @@ impl Sampling {
         let mut state = self.state();
         if is_new {
             // In the order in which jobs are loaded: by number.
-            state.jobs.insert(0, Job::new(wanted, Tally::default()));
+            state.jobs.insert(0, Job::new(wanted, BlockTotals::default()));
         } else if let Some(job) = state.numbered(NUMBER) {
             (job.kept, job.next) = (wanted, Instant::now());
         }

@@ -3,8 +3,8 @@
 use super::{
     Sampling,
     block::Decoded,
-    metric::{Sample, Set},
-    scan::{ScanVisitor, Source},
+    metric::{MetricSet, Sample},
+    scan::{JobSnapshot, ScanVisitor},
 };
 use base::error::ToolError;
 use std::ops::Range;
@@ -15,13 +15,13 @@ pub const MOST_CELLS: i64 = 20_160;
 
 /// A time range divided into buckets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct BucketedRange {
     /// Milliseconds since 1970 UTC.
     pub times: Range<i64>,
     pub resolution_ms: i64,
 }
 
-impl Span {
+impl BucketedRange {
     /// How many buckets it overlaps.
     pub fn buckets(&self) -> i64 {
         if self.times.is_empty() {
@@ -47,14 +47,14 @@ impl Span {
 
 /// The samples of one metric in one bucket, as stored numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct MetricBucket {
     pub sum: i64,
     pub min: i64,
     pub max: i64,
     pub count: u32,
 }
 
-impl Cell {
+impl MetricBucket {
     const EMPTY: Self = Self { sum: 0, min: i64::MAX, max: i64::MIN, count: 0 };
 
     fn add(&mut self, value: i64) {
@@ -69,13 +69,13 @@ impl Cell {
 #[derive(Debug)]
 pub struct Series {
     pub metric: usize,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<MetricBucket>,
 }
 
 /// The result of one query.
 #[derive(Debug)]
 pub struct History {
-    pub span: Span,
+    pub span: BucketedRange,
     pub series: Vec<Series>,
     /// Blocks that could not be decoded; their samples are in no bucket.
     pub damaged: u32,
@@ -83,14 +83,14 @@ pub struct History {
 
 struct Filling {
     history: History,
-    wanted: Set,
+    wanted: MetricSet,
     decoded: Decoded,
     /// The buckets of the current block's samples.
     places: Vec<Option<usize>>,
 }
 
 impl ScanVisitor for Filling {
-    fn block(&mut self, source: &Source, block: &[u8]) {
+    fn block(&mut self, source: &JobSnapshot, block: &[u8]) {
         let Self { history, wanted, decoded, places } = self;
         if decoded.read(block, *wanted).is_err() {
             history.damaged += 1;
@@ -109,7 +109,7 @@ impl ScanVisitor for Filling {
         }
     }
 
-    fn waiting(&mut self, source: &Source, samples: &[Sample]) {
+    fn waiting(&mut self, source: &JobSnapshot, samples: &[Sample]) {
         let History { span, series, .. } = &mut self.history;
         for sample in samples.iter().filter(|sample| source.times.contains(&sample.at_ms)) {
             let Some(place) = span.bucket(sample.at_ms) else { continue };
@@ -128,7 +128,12 @@ impl Sampling {
     ///
     /// # Errors
     /// `not_found`, `invalid_argument` for more cells, and the store's.
-    pub async fn history(&self, job: Option<&str>, span: Span, metrics: &[usize]) -> Result<History, ToolError> {
+    pub async fn history(
+        &self,
+        job: Option<&str>,
+        span: BucketedRange,
+        metrics: &[usize],
+    ) -> Result<History, ToolError> {
         let buckets = span.buckets();
         let cells = buckets.saturating_mul(i64::try_from(metrics.len()).unwrap_or(i64::MAX));
         if cells > MOST_CELLS {
@@ -139,10 +144,10 @@ impl Sampling {
             .with("parameter", "resolution")
             .hint("ask for less time, fewer metrics or a coarser resolution"));
         }
-        let empty = vec![Cell::EMPTY; usize::try_from(buckets).unwrap_or(0)];
+        let empty = vec![MetricBucket::EMPTY; usize::try_from(buckets).unwrap_or(0)];
         let series = metrics.iter().map(|metric| Series { metric: *metric, cells: empty.clone() }).collect();
         let sources = self.sources(job, &span.times).await?;
-        let wanted = metrics.iter().fold(Set::NONE, |all, metric| all.with(*metric));
+        let wanted = metrics.iter().fold(MetricSet::NONE, |all, metric| all.with(*metric));
         let history = History { span, series, damaged: 0 };
         let filling = Filling { history, wanted, decoded: Decoded::default(), places: Vec::new() };
         Ok(self.scan(sources, filling).await?.history)

@@ -4,34 +4,34 @@ use super::{
     FLUSH_EVERY,
     block::{self, MOST},
     default,
-    metric::{Sample, Set},
-    store::{Block, Kept, Tally},
+    metric::{MetricSet, Sample},
+    store::{BlockTotals, SampleBlock, StoredJob},
 };
-use base::os::activity::Reading;
+use base::os::activity::ActivityReading;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// The definition of a new job.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct NewJob {
     /// Its name; generated if missing.
     pub id: Option<String>,
     /// 5-3600
     pub interval_seconds: u32,
     /// 1-168
     pub retention_hours: u32,
-    pub metrics: Set,
+    pub metrics: MetricSet,
 }
 
 /// The current state of a job.
 #[derive(Clone, Debug)]
-pub struct Status {
+pub struct JobSummary {
     pub id: String,
     /// It was started by the configuration.
     pub is_default: bool,
     pub interval_seconds: u32,
     pub retention_hours: u32,
-    pub metrics: Set,
+    pub metrics: MetricSet,
     pub created_ms: i64,
     pub stopped_ms: Option<i64>,
     /// Includes those that wait to be flushed.
@@ -51,7 +51,7 @@ pub struct Status {
 const FLUSH_BYTES: u64 = 8_500;
 const SAMPLE_BYTES: u64 = 160;
 
-impl Status {
+impl JobSummary {
     /// About how many bytes it writes to the card in a day if it runs alone. Concurrent jobs share their flushes.
     pub fn written_per_day(&self) -> u64 {
         let (interval, flush) = (u64::from(self.interval_seconds.max(1)), FLUSH_EVERY.as_secs());
@@ -61,8 +61,8 @@ impl Status {
 
 #[derive(Debug)]
 pub(super) struct Job {
-    pub kept: Kept,
-    pub tally: Tally,
+    pub kept: StoredJob,
+    pub tally: BlockTotals,
     /// Samples that are not on the card yet, oldest first; they become block number `tally.next`.
     pub waiting: Vec<Sample>,
     /// When the oldest of them was taken.
@@ -71,11 +71,11 @@ pub(super) struct Job {
     /// When its next sample is due.
     pub next: Instant,
     /// The reading from which its rates are computed.
-    pub previous: Option<Arc<Reading>>,
+    pub previous: Option<Arc<ActivityReading>>,
 }
 
 impl Job {
-    pub fn new(kept: Kept, tally: Tally) -> Self {
+    pub fn new(kept: StoredJob, tally: BlockTotals) -> Self {
         let next = Instant::now();
         Self { kept, tally, waiting: Vec::new(), waits_since: None, lost: 0, next, previous: None }
     }
@@ -106,14 +106,14 @@ impl Job {
     }
 
     /// Takes the waiting samples as a block.
-    pub fn take_block(&mut self) -> Option<(Block, Vec<Sample>)> {
+    pub fn take_block(&mut self) -> Option<(SampleBlock, Vec<Sample>)> {
         if self.waiting.is_empty() {
             return None;
         }
         let samples = std::mem::take(&mut self.waiting);
         self.waits_since = None;
         let times = || samples.iter().map(|sample| sample.at_ms);
-        let block = Block {
+        let block = SampleBlock {
             job: self.kept.number,
             number: self.tally.next,
             first_ms: times().min().unwrap_or_default(),
@@ -126,7 +126,7 @@ impl Job {
     }
 
     /// Called when the block is on the card.
-    pub fn stored(&mut self, block: &Block) {
+    pub fn stored(&mut self, block: &SampleBlock) {
         self.tally.samples += u64::from(block.count);
         self.tally.bytes += block.weight();
         self.tally.first_ms.get_or_insert(block.first_ms);
@@ -149,9 +149,9 @@ impl Job {
         self.lost += surplus as u64;
     }
 
-    pub fn status(&self, fault: Option<String>) -> Status {
+    pub fn status(&self, fault: Option<String>) -> JobSummary {
         let waiting = |sample: Option<&Sample>| sample.map(|sample| sample.at_ms);
-        Status {
+        JobSummary {
             id: self.kept.id.clone(),
             is_default: self.kept.number == default::NUMBER,
             interval_seconds: self.kept.interval_seconds,

@@ -1,6 +1,6 @@
 //! Reads the machine's current values for the jobs that are due.
 
-use super::metric::{Sample, Set, at};
+use super::metric::{MetricSet, Sample, at};
 use base::os::{activity::Interval, cpufreq, loadavg, meminfo, mounts};
 use hw::{firmware::Throttled, machine::Machine, temperature};
 use std::{io, time::Duration};
@@ -20,7 +20,7 @@ pub struct Looker {
 impl Looker {
     /// The wanted metrics from one read, and the throttling word if it was read. A source that is missing or fails
     /// leaves its metrics absent; health reports the failure.
-    pub async fn look(&mut self, machine: &Machine, wanted: Set, at_ms: i64) -> (Sample, Option<Throttled>) {
+    pub async fn look(&mut self, machine: &Machine, wanted: MetricSet, at_ms: i64) -> (Sample, Option<Throttled>) {
         let mut sample = Sample::empty(at_ms);
         memory(&mut sample, machine, wanted);
         disk(&mut sample, machine, wanted);
@@ -64,7 +64,7 @@ pub fn flags(sample: &mut Sample, word: Option<Throttled>) {
     }
 }
 
-fn memory(sample: &mut Sample, machine: &Machine, wanted: Set) {
+fn memory(sample: &mut Sample, machine: &Machine, wanted: MetricSet) {
     if !wanted.has_any(&[at::MEMORY, at::MEMORY_PERCENT, at::SWAP]) {
         return;
     }
@@ -75,7 +75,7 @@ fn memory(sample: &mut Sample, machine: &Machine, wanted: Set) {
     sample.set(at::SWAP, (memory.swap_total > 0).then_some(swap as f64));
 }
 
-fn disk(sample: &mut Sample, machine: &Machine, wanted: Set) {
+fn disk(sample: &mut Sample, machine: &Machine, wanted: MetricSet) {
     if !wanted.has_any(&[at::DISK, at::DISK_PERCENT]) {
         return;
     }

@@ -13,7 +13,7 @@ pub struct Metric {
     pub name: &'static str,
     /// Another name for it, as listed in docs/contract/metrics.md.
     pub alias: Option<&'static str>,
-    pub kind: Kind,
+    pub kind: ValueFormat,
     /// Numerator and denominator: stored number × numerator ÷ denominator = value.
     scale: (i64, i64),
     pub doc: &'static str,
@@ -21,21 +21,21 @@ pub struct Metric {
 
 /// How a value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueFormat {
     /// true or false in a sample; in a mean, the fraction of the time it was true.
     Flag,
     Whole,
     Decimal,
 }
 
-const fn metric(name: &'static str, kind: Kind, times: i64, over: i64, doc: &'static str) -> Metric {
+const fn metric(name: &'static str, kind: ValueFormat, times: i64, over: i64, doc: &'static str) -> Metric {
     Metric { name, alias: None, kind, scale: (times, over), doc }
 }
 const fn known_as(alias: &'static str, metric: Metric) -> Metric {
     Metric { alias: Some(alias), ..metric }
 }
 
-use Kind::{Decimal, Flag, Whole};
+use ValueFormat::{Decimal, Flag, Whole};
 
 /// Every metric. Its index is its number in stored blocks: new ones are appended, and none is ever removed.
 #[rustfmt::skip]
@@ -106,9 +106,9 @@ fn decimal(value: f64) -> Value {
 
 /// A set of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Set(u32);
+pub struct MetricSet(u32);
 
-impl Set {
+impl MetricSet {
     pub const ALL: Self = Self((1 << COUNT) - 1);
     pub const NONE: Self = Self(0);
 

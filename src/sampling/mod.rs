@@ -20,9 +20,9 @@ mod store;
 mod upkeep;
 
 pub use default::DefaultJob;
-pub use history::{Cell, History, MOST_CELLS, Series, Span};
-pub use job::{Request, Status};
-pub use pages::Page;
+pub use history::{BucketedRange, History, MOST_CELLS, MetricBucket, Series};
+pub use job::{JobSummary, NewJob};
+pub use pages::SamplePage;
 pub use scheduler::FLUSH_EVERY;
 
 use crate::store::Store;
@@ -31,7 +31,7 @@ use hw::machine::Machine;
 use job::Job;
 use look::Looker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Kept, Tally};
+use store::{BlockTotals, StoredJob};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +56,7 @@ struct Inner {
     /// Notified when jobs are added or removed.
     changed: Notify,
     stop: CancellationToken,
-    power: power::Record,
+    power: power::PowerHistory,
 }
 
 #[derive(Default)]
@@ -99,7 +99,7 @@ impl Sampling {
     /// Sampling jobs in `store`; samples may take `max_bytes` there.
     pub fn new(store: Store, max_bytes: u64, wall: Wall) -> Self {
         Self(Arc::new(Inner {
-            power: power::Record::new(store.clone()),
+            power: power::PowerHistory::new(store.clone()),
             store,
             wall,
             max_bytes,
@@ -134,11 +134,11 @@ impl Sampling {
     ///
     /// # Errors
     /// `conflict` if there is a job with that name, `resource_exhausted` if there are too many, and the store's.
-    pub async fn start(&self, machine: &Arc<Machine>, request: Request, dry_run: bool) -> Result<Status, ToolError> {
+    pub async fn start(&self, machine: &Arc<Machine>, request: NewJob, dry_run: bool) -> Result<JobSummary, ToolError> {
         self.tidy().await?;
         let _turn = self.0.turn.lock().await;
         let kept = self.admit(request)?;
-        let job = Job::new(kept.clone(), Tally::default());
+        let job = Job::new(kept.clone(), BlockTotals::default());
         let status = job.status(None);
         if dry_run {
             return Ok(status);
@@ -150,7 +150,7 @@ impl Sampling {
     }
 
     /// Makes the job of a request, if one more is allowed.
-    fn admit(&self, request: Request) -> Result<Kept, ToolError> {
+    fn admit(&self, request: NewJob) -> Result<StoredJob, ToolError> {
         let state = self.state();
         let taken = |id: &str| state.jobs.iter().any(|job| job.kept.id == id);
         let number = state.jobs.iter().map(|job| job.kept.number).max().map_or(1, |most| most + 1);
@@ -175,7 +175,7 @@ impl Sampling {
                     .hint("end one with metrics.stop_sampling_job; discard_samples forgets it at once"));
             }
         }
-        Ok(Kept {
+        Ok(StoredJob {
             number,
             id,
             interval_seconds: request.interval_seconds,
@@ -192,7 +192,7 @@ impl Sampling {
     /// # Errors
     /// `not_found`, `failed_precondition` for the default job while it runs, and the store's if samples are to be
     /// discarded.
-    pub async fn end(&self, id: &str, discard: bool, dry_run: bool) -> Result<(Status, bool), ToolError> {
+    pub async fn end(&self, id: &str, discard: bool, dry_run: bool) -> Result<(JobSummary, bool), ToolError> {
         self.tidy().await?;
         let _turn = self.0.turn.lock().await;
         let (number, was_running) = {
@@ -236,7 +236,7 @@ impl Sampling {
     ///
     /// # Errors
     /// The store's.
-    pub async fn list(&self) -> Result<Vec<Status>, ToolError> {
+    pub async fn list(&self) -> Result<Vec<JobSummary>, ToolError> {
         self.tidy().await?;
         let state = self.state();
         Ok(state.jobs.iter().map(|job| job.status(state.fault.clone())).collect())
@@ -248,7 +248,7 @@ impl Sampling {
     }
 
     /// The record of low voltage and throttling.
-    pub fn power(&self) -> &power::Record {
+    pub fn power(&self) -> &power::PowerHistory {
         &self.0.power
     }
 

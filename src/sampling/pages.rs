@@ -3,15 +3,15 @@
 use super::{
     Sampling,
     block::Decoded,
-    metric::{Sample, Set},
-    scan::{ScanVisitor, Source},
+    metric::{MetricSet, Sample},
+    scan::{JobSnapshot, ScanVisitor},
 };
 use base::error::ToolError;
 use std::ops::Range;
 
 /// A part of a list of samples.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct SamplePage {
     /// Each with its job's name.
     pub samples: Vec<(String, Sample)>,
     /// Number of all samples.
@@ -21,7 +21,7 @@ pub struct Page {
 }
 
 struct Turning {
-    page: Page,
+    page: SamplePage,
     /// The positions of the list that are on this page.
     places: Range<u64>,
     decoded: Decoded,
@@ -29,7 +29,7 @@ struct Turning {
 
 impl Turning {
     /// Counts samples and keeps those on the page.
-    fn add(&mut self, source: &Source, count: u64, mut samples: impl Iterator<Item = Sample>) {
+    fn add(&mut self, source: &JobSnapshot, count: u64, mut samples: impl Iterator<Item = Sample>) {
         let first = self.page.total;
         self.page.total += count;
         let skip = self.places.start.saturating_sub(first).min(count);
@@ -45,19 +45,19 @@ impl Turning {
 }
 
 impl ScanVisitor for Turning {
-    fn block(&mut self, source: &Source, block: &[u8]) {
+    fn block(&mut self, source: &JobSnapshot, block: &[u8]) {
         let mut decoded = std::mem::take(&mut self.decoded);
-        match decoded.read(block, Set::NONE) {
+        match decoded.read(block, MetricSet::NONE) {
             Ok(()) => {
                 let fitting: Vec<usize> =
                     (0..decoded.times.len()).filter(|at| source.times.contains(&decoded.times[*at])).collect();
                 let (first, count) = (self.page.total, fitting.len() as u64);
                 let is_shown = first < self.places.end && first + count > self.places.start;
                 // Decode the columns only for blocks on the page.
-                if is_shown && decoded.read(block, Set::ALL).is_err() {
+                if is_shown && decoded.read(block, MetricSet::ALL).is_err() {
                     self.page.damaged += 1;
                 } else {
-                    self.add(source, count, fitting.into_iter().map(|at| decoded.sample(at, Set::ALL)));
+                    self.add(source, count, fitting.into_iter().map(|at| decoded.sample(at, MetricSet::ALL)));
                 }
             }
             Err(_) => self.page.damaged += 1,
@@ -65,7 +65,7 @@ impl ScanVisitor for Turning {
         self.decoded = decoded;
     }
 
-    fn waiting(&mut self, source: &Source, samples: &[Sample]) {
+    fn waiting(&mut self, source: &JobSnapshot, samples: &[Sample]) {
         let fitting = || samples.iter().filter(|sample| source.times.contains(&sample.at_ms)).copied();
         self.add(source, fitting().count() as u64, fitting());
     }
@@ -77,9 +77,14 @@ impl Sampling {
     ///
     /// # Errors
     /// `not_found`, and the store's.
-    pub async fn page(&self, job: Option<&str>, times: Range<i64>, places: Range<u64>) -> Result<Page, ToolError> {
+    pub async fn page(
+        &self,
+        job: Option<&str>,
+        times: Range<i64>,
+        places: Range<u64>,
+    ) -> Result<SamplePage, ToolError> {
         let sources = self.sources(job, &times).await?;
-        let turning = Turning { page: Page::default(), places, decoded: Decoded::default() };
+        let turning = Turning { page: SamplePage::default(), places, decoded: Decoded::default() };
         Ok(self.scan(sources, turning).await?.page)
     }
 }

@@ -24,15 +24,16 @@ pub struct Story {
     /// When the first word was read, milliseconds since 1970 UTC.
     pub since_ms: i64,
     boot: String,
-    pub under_voltage: Seen,
-    pub freq_capped: Seen,
-    pub throttled: Seen,
-    pub soft_temperature_limit: Seen,
+    pub under_voltage: FlagHistory,
+    pub freq_capped: FlagHistory,
+    pub throttled: FlagHistory,
+    pub soft_temperature_limit: FlagHistory,
 }
 
 /// The history of one flag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+#[serde(expecting = "struct Seen")]
+pub struct FlagHistory {
     pub times: u32,
     pub first_ms: Option<i64>,
     pub last_ms: Option<i64>,
@@ -41,7 +42,7 @@ pub struct Seen {
     in_boot: bool,
 }
 
-impl Seen {
+impl FlagHistory {
     /// Updates the flag. Returns whether a new occurrence began.
     fn look(&mut self, now: bool, occurred: bool, at_ms: i64) -> bool {
         let began = (now && !self.now) || (!now && occurred && !self.in_boot);
@@ -84,7 +85,7 @@ impl Story {
 
 /// The history and its store. Cheap to clone.
 #[derive(Clone)]
-pub struct Record(Arc<Inner>);
+pub struct PowerHistory(Arc<Inner>);
 
 struct Inner {
     store: Store,
@@ -98,7 +99,7 @@ struct State {
     saved: Option<Instant>,
 }
 
-impl Record {
+impl PowerHistory {
     pub fn new(store: Store) -> Self {
         Self(Arc::new(Inner { store, state: Mutex::default() }))
     }
@@ -181,7 +182,7 @@ mod tests {
     const NOW: u32 = 1;
     const EVER: u32 = 1 << 16;
 
-    fn times(words: &[(u32, &str, i64)]) -> Seen {
+    fn times(words: &[(u32, &str, i64)]) -> FlagHistory {
         let mut story = Story::default();
         for (word, boot, at) in words {
             story.look(Throttled(*word), boot, *at);
@@ -201,6 +202,6 @@ mod tests {
         let seen = times(&[(EVER, "a", 1), (EVER, "a", 2), (0, "b", 3), (EVER, "b", 4), (EVER, "b", 5)]);
         assert_eq!((seen.times, seen.first_ms, seen.last_ms), (2, Some(1), Some(4)));
         assert_eq!(times(&[(NOW | EVER, "a", 1), (NOW | EVER, "b", 2)]).times, 2);
-        assert_eq!(times(&[(0, "a", 1), (0xe_000e, "a", 2)]), Seen::default());
+        assert_eq!(times(&[(0, "a", 1), (0xe_000e, "a", 2)]), FlagHistory::default());
     }
 }

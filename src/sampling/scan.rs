@@ -9,7 +9,7 @@ const AT_ONCE: u32 = 256;
 
 /// The state of one job when the query began.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct JobSnapshot {
     pub id: String,
     job: u32,
     /// Milliseconds since 1970 UTC: the requested times that have not aged out.
@@ -21,8 +21,8 @@ pub(super) struct Source {
 
 /// Receives samples, on the store's thread: its methods should be short.
 pub(super) trait ScanVisitor: Send + 'static {
-    fn block(&mut self, source: &Source, block: &[u8]);
-    fn waiting(&mut self, source: &Source, samples: &[Sample]);
+    fn block(&mut self, source: &JobSnapshot, block: &[u8]);
+    fn waiting(&mut self, source: &JobSnapshot, samples: &[Sample]);
 }
 
 impl Sampling {
@@ -30,7 +30,7 @@ impl Sampling {
     ///
     /// # Errors
     /// `not_found`, and the store's.
-    pub(super) async fn sources(&self, job: Option<&str>, times: &Range<i64>) -> Result<Vec<Source>, ToolError> {
+    pub(super) async fn sources(&self, job: Option<&str>, times: &Range<i64>) -> Result<Vec<JobSnapshot>, ToolError> {
         self.tidy().await?;
         let now_ms = self.now_ms();
         let mut state = self.state();
@@ -39,7 +39,7 @@ impl Sampling {
         }
         let jobs = state.jobs.iter().filter(|known| job.is_none_or(|id| known.kept.id == id));
         Ok(jobs
-            .map(|job| Source {
+            .map(|job| JobSnapshot {
                 id: job.kept.id.clone(),
                 job: job.kept.number,
                 times: times.start.max(job.cutoff(now_ms))..times.end,
@@ -53,7 +53,7 @@ impl Sampling {
     ///
     /// # Errors
     /// The store's.
-    pub(super) async fn scan<V: ScanVisitor>(&self, sources: Vec<Source>, mut visitor: V) -> Result<V, ToolError> {
+    pub(super) async fn scan<V: ScanVisitor>(&self, sources: Vec<JobSnapshot>, mut visitor: V) -> Result<V, ToolError> {
         for source in sources {
             let source = Arc::new(source);
             let mut from = Some(store::first_key(source.job));

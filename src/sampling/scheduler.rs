@@ -9,10 +9,10 @@ use super::{
     block::MOST,
     job::Job,
     look::{self, MOVING},
-    metric::{Sample, Set},
-    store::{self, Block},
+    metric::{MetricSet, Sample},
+    store::{self, SampleBlock},
 };
-use base::os::activity::{Interval, Reading};
+use base::os::activity::{ActivityReading, Interval};
 use hw::machine::Machine;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
@@ -59,8 +59,8 @@ impl Sampling {
         let now = Instant::now();
         let (is_due, wanted, moving) = {
             let state = self.state();
-            let due: Vec<Set> = state.due(now).map(|job| job.kept.metrics).collect();
-            let wanted = due.iter().fold(Set::NONE, |all, metrics| all.and(*metrics));
+            let due: Vec<MetricSet> = state.due(now).map(|job| job.kept.metrics).collect();
+            let wanted = due.iter().fold(MetricSet::NONE, |all, metrics| all.and(*metrics));
             (!due.is_empty(), wanted, wanted.has_any(&MOVING))
         };
         if is_due {
@@ -69,7 +69,7 @@ impl Sampling {
             let (sample, word) = looker.look(machine, wanted, self.now_ms()).await;
             drop(looker);
             // If processor time cannot be read, there are no rates.
-            let reading = if moving { Reading::take(&machine.root).ok().map(Arc::new) } else { None };
+            let reading = if moving { ActivityReading::take(&machine.root).ok().map(Arc::new) } else { None };
             self.hand_out(now, sample, reading, fresh);
             if let Some(word) = word {
                 self.0.power.seen(word, &machine.root, self.now_ms()).await;
@@ -92,7 +92,7 @@ impl Sampling {
     }
 
     /// Adds the sample to each job that was due at `now`, and sets its next due time.
-    fn hand_out(&self, now: Instant, sample: Sample, reading: Option<Arc<Reading>>, fresh: Option<Interval>) {
+    fn hand_out(&self, now: Instant, sample: Sample, reading: Option<Arc<ActivityReading>>, fresh: Option<Interval>) {
         let mut state = self.state();
         let epoch = *state.epoch.get_or_insert(now);
         let after = Instant::now();
@@ -126,7 +126,7 @@ impl Sampling {
 
     /// Writes the waiting samples to the card. If that fails they wait again, and the fault is kept.
     pub(super) async fn flush_locked(&self) {
-        let taken: Vec<(Block, Vec<Sample>)> = self.state().jobs.iter_mut().filter_map(Job::take_block).collect();
+        let taken: Vec<(SampleBlock, Vec<Sample>)> = self.state().jobs.iter_mut().filter_map(Job::take_block).collect();
         if taken.is_empty() {
             return;
         }

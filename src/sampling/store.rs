@@ -3,7 +3,7 @@
 //! A block's key combines the number of its job and its own number, so that a job's blocks are adjacent and in order. A
 //! new one is appended to them, which changes one page, seldom two. Tables are created with the first job.
 
-use super::metric::{Metric, Set};
+use super::metric::{Metric, MetricSet};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::ops::Range;
 
@@ -30,20 +30,20 @@ const ROW: u32 = 32;
 
 /// A job as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredJob {
     /// Its number in the store; never shown.
     pub number: u32,
     pub id: String,
     pub interval_seconds: u32,
     pub retention_hours: u32,
-    pub metrics: Set,
+    pub metrics: MetricSet,
     pub created_ms: i64,
     pub stopped_ms: Option<i64>,
 }
 
 /// Totals of a job's blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct BlockTotals {
     pub samples: u64,
     pub bytes: u64,
     /// Start of the oldest block and end of the newest.
@@ -55,7 +55,7 @@ pub struct Tally {
 
 /// Samples to be stored.
 #[derive(Debug)]
-pub struct Block {
+pub struct SampleBlock {
     pub job: u32,
     pub number: u32,
     pub first_ms: i64,
@@ -64,7 +64,7 @@ pub struct Block {
     pub bytes: Vec<u8>,
 }
 
-impl Block {
+impl SampleBlock {
     pub fn weight(&self) -> u64 {
         self.bytes.len() as u64 + u64::from(ROW)
     }
@@ -87,20 +87,20 @@ pub fn exists(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Every job, in the order they were started.
-pub fn load(connection: &mut Connection) -> rusqlite::Result<Vec<(Kept, Tally)>> {
+pub fn load(connection: &mut Connection) -> rusqlite::Result<Vec<(StoredJob, BlockTotals)>> {
     if !exists(connection)? {
         return Ok(Vec::new());
     }
     let mut statement = connection.prepare("SELECT * FROM sampling_jobs ORDER BY number")?;
     let jobs = statement.query_map([], |row| {
         let names: String = row.get("metrics")?;
-        Ok(Kept {
+        Ok(StoredJob {
             number: row.get("number")?,
             id: row.get("id")?,
             interval_seconds: row.get("interval_seconds")?,
             retention_hours: row.get("retention_hours")?,
             // By name: a newer version may have known more metrics.
-            metrics: names.split(',').filter_map(Metric::find).fold(Set::NONE, Set::with),
+            metrics: names.split(',').filter_map(Metric::find).fold(MetricSet::NONE, MetricSet::with),
             created_ms: row.get("created")?,
             stopped_ms: row.get("stopped")?,
         })
@@ -115,7 +115,7 @@ fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 /// Totals of one job's blocks.
-pub fn tally(connection: &Connection, job: u32) -> rusqlite::Result<Tally> {
+pub fn tally(connection: &Connection, job: u32) -> rusqlite::Result<BlockTotals> {
     let keys = keys(job);
     let mut statement = connection.prepare_cached(
         "SELECT coalesce(sum(count), 0), coalesce(sum(octet_length(block) + ?3), 0), max(key),
@@ -126,7 +126,7 @@ pub fn tally(connection: &Connection, job: u32) -> rusqlite::Result<Tally> {
     statement.query_row(params![keys.start, keys.end, ROW], |row| {
         let newest: Option<i64> = row.get(2)?;
         let number = newest.and_then(|key| u32::try_from(key & 0xffff_ffff).ok());
-        Ok(Tally {
+        Ok(BlockTotals {
             samples: unsigned(row, 0)?,
             bytes: unsigned(row, 1)?,
             first_ms: row.get(3)?,
@@ -137,7 +137,7 @@ pub fn tally(connection: &Connection, job: u32) -> rusqlite::Result<Tally> {
 }
 
 /// Stores a new job, or replaces the one with that number.
-pub fn begin(connection: &mut Connection, job: &Kept) -> rusqlite::Result<()> {
+pub fn begin(connection: &mut Connection, job: &StoredJob) -> rusqlite::Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute_batch(SCHEMA)?;
     tx.execute(
@@ -172,7 +172,7 @@ pub fn forget(connection: &mut Connection, job: u32) -> rusqlite::Result<()> {
 }
 
 /// Appends blocks in one transaction, so that any number of them costs one sync.
-pub fn append(connection: &mut Connection, blocks: &[Block]) -> rusqlite::Result<()> {
+pub fn append(connection: &mut Connection, blocks: &[SampleBlock]) -> rusqlite::Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     {
         let mut statement =
@@ -192,7 +192,7 @@ pub fn append(connection: &mut Connection, blocks: &[Block]) -> rusqlite::Result
 
 /// Which of a job's oldest blocks are to be deleted.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct PruneLimits {
     pub job: u32,
     /// Blocks that ended before this.
     pub before_ms: i64,
@@ -202,7 +202,7 @@ pub struct Limits {
 }
 
 /// Deletes the oldest blocks of one job until it is within its limits; returns the remaining totals.
-pub fn prune(connection: &mut Connection, limits: Limits, has: Tally) -> rusqlite::Result<Tally> {
+pub fn prune(connection: &mut Connection, limits: PruneLimits, has: BlockTotals) -> rusqlite::Result<BlockTotals> {
     let (keys, mut left) = (keys(limits.job), has);
     let mut through = None;
     {

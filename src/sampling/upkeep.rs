@@ -3,7 +3,7 @@
 use super::{
     Sampling,
     job::Job,
-    store::{self, Limits, Tally},
+    store::{self, BlockTotals, PruneLimits},
 };
 use base::error::ToolError;
 use std::time::Duration;
@@ -36,7 +36,8 @@ impl Sampling {
             return;
         }
         let pruned = self.0.store.run(move |connection| {
-            let prune = |(limits, has): (Limits, Tally)| Ok((limits.job, store::prune(connection, limits, has)?));
+            let prune =
+                |(limits, has): (PruneLimits, BlockTotals)| Ok((limits.job, store::prune(connection, limits, has)?));
             limits.into_iter().map(prune).collect::<rusqlite::Result<Vec<_>>>()
         });
         let pruned = match pruned.await {
@@ -62,7 +63,7 @@ impl Sampling {
     }
 
     /// What each job may keep now; empty if no deletion is due.
-    fn limits(&self) -> Vec<(Limits, Tally)> {
+    fn limits(&self) -> Vec<(PruneLimits, BlockTotals)> {
         let now_ms = self.now_ms();
         let mut state = self.state();
         let total: u64 = state.jobs.iter().map(|job| job.tally.bytes).sum();
@@ -73,7 +74,7 @@ impl Sampling {
         }
         state.pruned = Some(Instant::now());
         let largest = state.jobs.iter().max_by_key(|job| job.tally.bytes).map(|job| job.kept.number);
-        let limits = |job: &Job| Limits {
+        let limits = |job: &Job| PruneLimits {
             job: job.kept.number,
             before_ms: job.cutoff(now_ms),
             samples: job.most_samples(),

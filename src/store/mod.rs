@@ -7,7 +7,7 @@ mod connection;
 mod open;
 
 pub use connection::Durability;
-pub use open::{OpenReport, Opened, settle};
+pub use open::{OpenOutcome, OpenReport, settle};
 
 use base::error::{ErrorCode, ToolError};
 use connection::StoreConnection;
@@ -110,7 +110,7 @@ impl Store {
     /// `unavailable` if no file could be opened.
     pub fn usable(&self) -> Result<(), ToolError> {
         match self.0.report.get() {
-            Some(report) if matches!(report.state, Opened::Failed { .. }) => Err(report.unavailable(&self.0.path)),
+            Some(report) if matches!(report.state, OpenOutcome::Failed { .. }) => Err(report.unavailable(&self.0.path)),
             _ => Ok(()),
         }
     }

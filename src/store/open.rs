@@ -12,11 +12,11 @@ use std::{
 /// The result of opening the store. Shown by health.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenReport {
-    pub state: Opened,
+    pub state: OpenOutcome,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opened {
+pub enum OpenOutcome {
     /// There was no file.
     Created,
     /// The file passed its check.
@@ -31,7 +31,7 @@ impl OpenReport {
     /// The error of a query when no file is open.
     pub fn unavailable(&self, path: &Path) -> ToolError {
         let reason = match &self.state {
-            Opened::Failed { reason } => reason.as_str(),
+            OpenOutcome::Failed { reason } => reason.as_str(),
             _ => "not opened",
         };
         ToolError::unavailable(format!("the store {} cannot be opened: {reason}", path.display()))
@@ -42,11 +42,11 @@ impl OpenReport {
     pub(super) fn log(&self, path: &Path) {
         let path = path.display();
         match &self.state {
-            Opened::Created | Opened::Good => tracing::debug!(%path, state = ?self.state, "store open"),
-            Opened::Replaced { set_aside, reason } => {
+            OpenOutcome::Created | OpenOutcome::Good => tracing::debug!(%path, state = ?self.state, "store open"),
+            OpenOutcome::Replaced { set_aside, reason } => {
                 tracing::error!(%path, set_aside = %set_aside.display(), reason, "damaged store set aside, new one begun");
             }
-            Opened::Failed { reason } => tracing::error!(%path, reason, "store cannot be opened"),
+            OpenOutcome::Failed { reason } => tracing::error!(%path, reason, "store cannot be opened"),
         }
     }
 }
@@ -55,12 +55,12 @@ impl OpenReport {
 pub(super) fn open(path: &Path) -> (Option<Connection>, OpenReport) {
     let (connection, state) = match attempt(path) {
         Ok((connection, state)) => (Some(connection), state),
-        Err(reason) => (None, Opened::Failed { reason }),
+        Err(reason) => (None, OpenOutcome::Failed { reason }),
     };
     (connection, OpenReport { state })
 }
 
-fn attempt(path: &Path) -> Result<(Connection, Opened), String> {
+fn attempt(path: &Path) -> Result<(Connection, OpenOutcome), String> {
     if let Some(folder) = path.parent() {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
@@ -72,14 +72,14 @@ fn attempt(path: &Path) -> Result<(Connection, Opened), String> {
         let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     }
     match configure(path) {
-        Ok(connection) if existed => Ok((connection, Opened::Good)),
-        Ok(connection) => Ok((connection, Opened::Created)),
+        Ok(connection) if existed => Ok((connection, OpenOutcome::Good)),
+        Ok(connection) => Ok((connection, OpenOutcome::Created)),
         Err(fault) if !existed || !fault.damaged => Err(fault.reason),
         Err(fault) => {
             let set_aside =
                 set_aside(path).map_err(|error| format!("{}; it cannot be set aside either: {error}", fault.reason))?;
             let connection = configure(path).map_err(|again| again.reason)?;
-            Ok((connection, Opened::Replaced { set_aside, reason: fault.reason }))
+            Ok((connection, OpenOutcome::Replaced { set_aside, reason: fault.reason }))
         }
     }
 }

@@ -21,28 +21,28 @@ use std::{
 const RESUMABLE: usize = 32;
 
 /// Certificate and key: the newest valid ones.
-pub struct Shown(ReloadOnChange<Identity>);
+pub struct ServedCertificate(ReloadOnChange<TlsIdentity>);
 
 /// One version of them.
-pub struct Identity {
+pub struct TlsIdentity {
     pub config: Arc<ServerConfig>,
     pub fingerprint: Fingerprint,
     certificate: CertificateDer<'static>,
 }
 
-impl Shown {
+impl ServedCertificate {
     /// # Errors
     /// A sentence for the person who starts the server: which file, what is wrong, what to do.
     pub fn load(tls: &Tls) -> Result<Self, String> {
         ReloadOnChange::new(vec![tls.certificate.clone(), tls.key.clone()], read).map(Self)
     }
 
-    pub fn now(&self) -> Arc<Identity> {
+    pub fn now(&self) -> Arc<TlsIdentity> {
         self.0.get()
     }
 }
 
-impl Identity {
+impl TlsIdentity {
     /// Whether the certificate is valid for this name or address.
     pub fn is_for(&self, host: &str) -> bool {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -54,7 +54,7 @@ impl Identity {
     }
 }
 
-fn read(files: &[PathBuf]) -> Result<Identity, String> {
+fn read(files: &[PathBuf]) -> Result<TlsIdentity, String> {
     let [certificate, key] = files else { return Err("two files make an identity".into()) };
     let chain = chain(certificate)?;
     let secret = secret(key)?;
@@ -73,7 +73,7 @@ fn read(files: &[PathBuf]) -> Result<Identity, String> {
         })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.session_storage = ServerSessionMemoryCache::new(RESUMABLE);
-    Ok(Identity { config: Arc::new(config), fingerprint: Fingerprint::of(&first), certificate: first })
+    Ok(TlsIdentity { config: Arc::new(config), fingerprint: Fingerprint::of(&first), certificate: first })
 }
 
 /// The certificates in a file, the server's own first.

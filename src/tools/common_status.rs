@@ -9,7 +9,7 @@ use update_client::Summary;
 /// How long work stands.
 #[derive(Serialize, JsonSchema)]
 pub struct CommonStatus {
-    pub status: State,
+    pub status: WorkStatus,
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub started_at: Option<Stamp>,
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
@@ -23,7 +23,7 @@ pub struct CommonStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum State {
+pub enum WorkStatus {
     /// Not begun.
     Pending,
     Running,
@@ -31,7 +31,7 @@ pub enum State {
     Failed,
 }
 
-impl State {
+impl WorkStatus {
     /// An update counts as running until its trial was committed or rolled back.
     pub fn of(phase: Option<Phase>) -> Self {
         match phase {
@@ -45,15 +45,15 @@ impl State {
 
 impl From<&Summary> for CommonStatus {
     fn from(summary: &Summary) -> Self {
-        let status = State::of(summary.phase);
+        let status = WorkStatus::of(summary.phase);
         Self {
             status,
             started_at: summary.started_ms.map(Stamp),
             // The server's part may have ended while the update continues.
-            finished_at: summary.finished_ms.filter(|_| status != State::Running).map(Stamp),
+            finished_at: summary.finished_ms.filter(|_| status != WorkStatus::Running).map(Stamp),
             progress_percent: summary
                 .percent
-                .map(|percent| if status == State::Running { percent.min(99.0) } else { percent }),
+                .map(|percent| if status == WorkStatus::Running { percent.min(99.0) } else { percent }),
             message: Some(summary.message.clone()),
         }
     }

@@ -20,11 +20,11 @@ pub mod time;
 #[expect(clippy::module_inception)] // The namespace is called "tools".
 pub mod tools;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool, grouped by namespace, in the order of the listing.
-pub static NAMESPACES: &[&[Row]] = &[
+pub static NAMESPACES: &[&[ToolRow]] = &[
     system::TOOLS,
     metrics::TOOLS,
     network::TOOLS,

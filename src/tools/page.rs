@@ -10,13 +10,13 @@ pub const LARGEST: u32 = 1000;
 /// `limit`: 1-1000 items, default 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u32")]
-pub struct Limit(u32);
+pub struct PageLimit(u32);
 
 /// `offset`: items to skip, default 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Offset(u32);
 
-impl Limit {
+impl PageLimit {
     pub fn get(self) -> usize {
         self.0 as usize
     }
@@ -26,12 +26,12 @@ impl Offset {
         self.0 as usize
     }
 }
-impl Default for Limit {
+impl Default for PageLimit {
     fn default() -> Self {
         Self(100)
     }
 }
-impl TryFrom<u32> for Limit {
+impl TryFrom<u32> for PageLimit {
     type Error = String;
     fn try_from(limit: u32) -> Result<Self, String> {
         if (1..=LARGEST).contains(&limit) {
@@ -42,7 +42,7 @@ impl TryFrom<u32> for Limit {
     }
 }
 
-impl JsonSchema for Limit {
+impl JsonSchema for PageLimit {
     fn inline_schema() -> bool {
         true
     }
@@ -80,7 +80,7 @@ pub struct Pagination {
 
 impl Pagination {
     /// The requested page of a complete list.
-    pub fn of<T>(all: Vec<T>, limit: Limit, offset: Offset) -> (Vec<T>, Self) {
+    pub fn of<T>(all: Vec<T>, limit: PageLimit, offset: Offset) -> (Vec<T>, Self) {
         let total = all.len();
         let page: Vec<T> = all.into_iter().skip(offset.get()).take(limit.get()).collect();
         let pagination = Self::at(limit, offset, page.len(), total);
@@ -88,7 +88,7 @@ impl Pagination {
     }
 
     /// The position of a page that was already cut.
-    pub fn at(limit: Limit, offset: Offset, returned: usize, total: usize) -> Self {
+    pub fn at(limit: PageLimit, offset: Offset, returned: usize, total: usize) -> Self {
         let end = offset.get() + returned;
         let has_more = end < total;
         Self {

@@ -6,7 +6,7 @@
 use super::lines;
 use crate::rpc::router::Server;
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use rustix::fs::{FileType, fstat};
@@ -22,7 +22,7 @@ use tokio::{
 
 /// Standard input or output as an async stream.
 pub type Reader = Box<dyn AsyncRead + Unpin + Send>;
-pub type Writer = Box<dyn AsyncWrite + Unpin + Send>;
+pub type StdioWriter = Box<dyn AsyncWrite + Unpin + Send>;
 
 /// Serves standard input and output until the client disconnects or the server stops.
 ///
@@ -30,7 +30,7 @@ pub type Writer = Box<dyn AsyncWrite + Unpin + Send>;
 /// If the descriptors cannot be used.
 pub async fn serve(server: Arc<Server>, role: Role, owner: Option<&str>) -> io::Result<()> {
     let (reader, writer) = ends()?;
-    lines::serve(server, Caller::new("stdio", role, Door::Stdio).of_owner(owner), reader, writer).await;
+    lines::serve(server, Caller::new("stdio", role, Transport::Stdio).of_owner(owner), reader, writer).await;
     Ok(())
 }
 
@@ -38,7 +38,7 @@ pub async fn serve(server: Arc<Server>, role: Role, owner: Option<&str>) -> io::
 ///
 /// # Errors
 /// If the descriptors cannot be used.
-pub fn ends() -> io::Result<(Reader, Writer)> {
+pub fn ends() -> io::Result<(Reader, StdioWriter)> {
     Ok((reader(io::stdin().as_fd())?, writer(io::stdout().as_fd())?))
 }
 
@@ -68,7 +68,7 @@ fn reader(fd: BorrowedFd<'_>) -> io::Result<Reader> {
     })
 }
 
-fn writer(fd: BorrowedFd<'_>) -> io::Result<Writer> {
+fn writer(fd: BorrowedFd<'_>) -> io::Result<StdioWriter> {
     Ok(match kind(fd)? {
         Kind::Pipe(fd) => Box::new(pipe::Sender::from_owned_fd(fd)?),
         Kind::Socket(stream) => Box::new(stream),

@@ -5,10 +5,10 @@ use crate::rpc::{reply, router::Server};
 use base::os::{Root, groups};
 use contract::{
     access::{
-        caller::{Caller, Door},
+        caller::{Caller, Transport},
         presence::Presence,
         seats::{Seat, Seats},
-        shares::{Full, is_admin},
+        shares::{PoolFull, is_admin},
     },
     config::{Owners, Settings},
     meta::Role,
@@ -23,7 +23,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// The socket's path and access rules.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SocketOptions {
     pub path: PathBuf,
     pub max_connections: usize,
     /// Members of this group are admin, like root; all other users may only read.
@@ -32,7 +32,7 @@ pub struct Options {
     pub owners: Owners,
 }
 
-impl Options {
+impl SocketOptions {
     pub fn of(settings: &Settings) -> Self {
         Self {
             path: settings.socket.path.clone(),
@@ -44,17 +44,17 @@ impl Options {
 }
 
 /// A bound socket that removes its file when dropped.
-pub struct Listener {
+pub struct SocketListener {
     listener: UnixListener,
-    options: Options,
+    options: SocketOptions,
 }
 
-impl Listener {
+impl SocketListener {
     /// Binds the socket; replaces one that a dead server left behind.
     ///
     /// # Errors
     /// `AddrInUse` if another server answers there, and those of the file system.
-    pub fn bind(options: Options) -> io::Result<Self> {
+    pub fn bind(options: SocketOptions) -> io::Result<Self> {
         let path = &options.path;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -109,7 +109,7 @@ impl Listener {
 
 /// A place for a local user: at most a share, closing its own idle connections if needed. Root and admins may use all
 /// places.
-fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, Full> {
+fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, PoolFull> {
     let is_admin = is_admin(caller);
     let most = if is_admin { usize::MAX } else { seats.rule().share };
     let party = caller.party();
@@ -119,7 +119,7 @@ fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, Full> {
 }
 
 /// Sends the reason without waiting; the buffer of a new socket has room for it.
-fn turn_away(stream: &UnixStream, full: Full) {
+fn turn_away(stream: &UnixStream, full: PoolFull) {
     tracing::debug!(?full, "closed a connection: there is no place for it");
     let error = full.error("connections in use");
     let mut line = reply::error(None, error.code.rpc(), &error.message, Some(&error.data()));
@@ -127,7 +127,7 @@ fn turn_away(stream: &UnixStream, full: Full) {
     let _ = stream.try_write(&line);
 }
 
-impl Drop for Listener {
+impl Drop for SocketListener {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.options.path);
     }
@@ -138,7 +138,7 @@ fn is_dead(path: &Path) -> bool {
     matches!(std::os::unix::net::UnixStream::connect(path), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-fn identify(stream: &UnixStream, options: &Options) -> io::Result<Caller> {
+fn identify(stream: &UnixStream, options: &SocketOptions) -> io::Result<Caller> {
     let peer = stream.peer_cred()?;
     let admin = peer.uid() == 0 || groups::contains(&Root::system(), &options.admin_group, peer.uid(), peer.gid());
     let role = if admin { Role::Admin } else { Role::ReadOnly };
@@ -147,5 +147,5 @@ fn identify(stream: &UnixStream, options: &Options) -> io::Result<Caller> {
         .owners
         .of(&principal)
         .or_else(|| options.owners.of(&format!("user:{}", groups::user_name(&Root::system(), peer.uid())?)));
-    Ok(Caller::new(principal, role, Door::Unix).of_owner(owner))
+    Ok(Caller::new(principal, role, Transport::Unix).of_owner(owner))
 }

@@ -2,7 +2,7 @@
 
 use crate::rpc::{
     connection::{Connection, PARTING},
-    envelope::{Fault, INVALID_REQUEST},
+    envelope::{INVALID_REQUEST, RpcError},
     outbox::Outgoing,
     router::Server,
 };
@@ -97,7 +97,7 @@ async fn read(server: &Server, connection: &mut Connection, stream: &mut SplitSt
             },
             Ok(Message::Binary(_)) => {
                 connection
-                    .fault(&Fault::new(None, INVALID_REQUEST, "Invalid Request: messages go in text frames"))
+                    .fault(&RpcError::new(None, INVALID_REQUEST, "Invalid Request: messages go in text frames"))
                     .await;
             }
             Ok(Message::Ping(_) | Message::Pong(_)) => {}

@@ -7,7 +7,7 @@ mod fixtures;
 
 use clap::{Parser, Subcommand};
 use raspi_mcp::cli::{
-    serve::{self, Offer},
+    serve::{self, ServerOffer},
     sources,
 };
 use std::{process::ExitCode, sync::Arc};
@@ -30,7 +30,7 @@ enum Command {
 fn main() -> ExitCode {
     let Cli { sources, command: Command::Serve(args) } = Cli::parse();
     let provider = Arc::new(fixtures::Fixtures::default());
-    let offer = Offer { registry: fixtures::registry(), provider, check: fixtures::stay_local };
+    let offer = ServerOffer { registry: fixtures::registry(), provider, check: fixtures::stay_local };
     match serve::serve(args, &sources, offer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

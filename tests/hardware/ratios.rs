@@ -4,18 +4,18 @@
 //! limits are 1.5 times. Both programs must be on the path. Printed, not asserted: a shared machine makes times lie.
 
 use crate::contract::hardware::boards::Setup;
-use base::os::{Root, blocking::Stop};
+use base::os::{Root, blocking::StopSignal};
 use contract::values::Pin;
 use hw::{
     board::{Board, Choice},
     camera::{
-        Format, Size, Wish,
+        PictureFormat, Size, Wish,
         encode::encode,
-        port::{Picture, Port as _, Until},
+        port::{CameraPort as _, Picture, Until},
         v4l::V4l,
     },
     gpio::cdev::Cdev,
-    line::{Level, Port as _, Take},
+    line::{GpioPort as _, Level, Take},
 };
 use std::{
     path::Path,
@@ -87,15 +87,15 @@ fn frames(id: &str, (width, height): (u32, u32)) {
 /// Milliseconds from a closed camera to the last frame, which becomes a picture or not.
 fn ten_frames(id: &str, size: Size, picture: bool) -> f64 {
     let port = V4l { root: Root::system() };
-    let until = Until { deadline: Instant::now() + Duration::from_secs(60), stop: Stop::of("ratios") };
+    let until = Until { deadline: Instant::now() + Duration::from_secs(60), stop: StopSignal::of("ratios") };
     let camera = port.list(&until).expect("cameras").into_iter().find(|camera| camera.id == id).expect("that camera");
-    let wish = Wish { size, format: Format::Jpeg, quality: 85, warmup: FRAMES - 1, max_bytes: 16 << 20 };
+    let wish = Wish { size, format: PictureFormat::Jpeg, quality: 85, warmup: FRAMES - 1, max_bytes: 16 << 20 };
     let began = Instant::now();
     port.take(&camera, &wish, &until, &mut |raw| {
         if picture {
             return encode(raw, &wish);
         }
-        Ok(Picture { bytes: raw.bytes.to_vec(), format: Format::Jpeg, size: raw.size, passed_through: true })
+        Ok(Picture { bytes: raw.bytes.to_vec(), format: PictureFormat::Jpeg, size: raw.size, passed_through: true })
     })
     .expect("ten frames");
     began.elapsed().as_secs_f64() * 1e3

@@ -3,10 +3,10 @@
 
 use crate::trees::{machine, tree};
 use agent::{AgentLink, Client};
-use base::{clock::Wall, error::ToolError, os::bus::Bus};
+use base::{clock::Wall, error::ToolError, os::bus::DBus};
 use contract::{
     access::{
-        caller::{Caller, Door},
+        caller::{Caller, Transport},
         presence::Presence,
     },
     audit::changed::Changed,
@@ -81,11 +81,11 @@ impl Pi {
     }
 
     pub fn on(machine: Machine) -> Self {
-        Self::on_bus(machine, Bus::at("unix:path=/nowhere"))
+        Self::on_bus(machine, DBus::at("unix:path=/nowhere"))
     }
 
     /// With a system bus of the test's own.
-    pub fn on_bus(machine: Machine, bus: Bus) -> Self {
+    pub fn on_bus(machine: Machine, bus: DBus) -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut settings = Settings::default_for(&places(home.path()));
         // Whether a service may be touched is asked before an agent is.
@@ -96,25 +96,25 @@ impl Pi {
 
     /// With what it kept in a folder that outlives it, and a clock that a test sets.
     pub fn living_in(machine: Machine, home: &Path, wall: Wall) -> Self {
-        Self::made(machine, home, wall, Bus::at("unix:path=/nowhere"))
+        Self::made(machine, home, wall, DBus::at("unix:path=/nowhere"))
     }
 
     /// With settings of the test's own, which need not be those of [`places`].
     pub fn set(settings: Settings, machine: Machine) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let pi = Self::made_with(settings, machine, home.path(), Wall::system(), Bus::at("unix:path=/nowhere"));
+        let pi = Self::made_with(settings, machine, home.path(), Wall::system(), DBus::at("unix:path=/nowhere"));
         Self { _home: Some(home), ..pi }
     }
 
     /// Somebody else's calls to the same server; on a connection, but for HTTP, which has none that lasts.
-    pub fn caller(&self, principal: &str, role: Role, door: Door) -> Self {
-        let presence = (door != Door::Http).then(Presence::default);
+    pub fn caller(&self, principal: &str, role: Role, transport: Transport) -> Self {
+        let presence = (transport != Transport::Http).then(Presence::default);
         Self {
             services: Arc::clone(&self.services),
             registry: Arc::clone(&self.registry),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
-            caller: Arc::new(Caller { presence, ..Caller::new(principal, role, door) }),
+            caller: Arc::new(Caller { presence, ..Caller::new(principal, role, transport) }),
             promises: Arc::clone(&self.promises),
             _home: None,
         }
@@ -127,11 +127,11 @@ impl Pi {
         self.services.gpio.left(presence);
     }
 
-    fn made(machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
+    fn made(machine: Machine, home: &Path, wall: Wall, bus: DBus) -> Self {
         Self::made_with(Settings::default_for(&places(home)), machine, home, wall, bus)
     }
 
-    fn made_with(settings: Settings, mut machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
+    fn made_with(settings: Settings, mut machine: Machine, home: &Path, wall: Wall, bus: DBus) -> Self {
         let settings = Arc::new(settings);
         let store = Store::open(&home.join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
@@ -145,7 +145,7 @@ impl Pi {
             registry: Arc::new(Registry::new(raspi_mcp::tools::NAMESPACES)),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
-            caller: Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio)),
+            caller: Arc::new(Caller::new("test", Role::ReadOnly, Transport::Stdio)),
             promises: Arc::default(),
             _home: None,
         }

@@ -4,13 +4,13 @@ use crate::tools::gpio::{board_with, pin, stdio};
 use hw::line::Level;
 use raspi_mcp::{
     cli::pins::picture,
-    pins::{Look, svg, terminal},
+    pins::{ContactStyle, svg, terminal},
 };
 use serde_json::json;
 use std::path::Path;
 
 /// The tour's board: outputs, inputs, one of another program, and the agent's button.
-async fn drawn() -> raspi_mcp::pins::Picture {
+async fn drawn() -> raspi_mcp::pins::HeaderDrawing {
     let (pi, lines) = board_with(|settings| {
         settings.gpio.safe_high = [26].into();
         (settings.approval.button_pin, settings.approval.led_pin) = (23, 24);
@@ -32,11 +32,11 @@ async fn what_the_tools_do_is_in_the_picture() {
     let picture = drawn().await;
     let cell = |contact: usize| &picture.contacts[contact - 1];
     assert!(picture.simulated);
-    assert_eq!(cell(11).look, Look::Output(Some(Level::High)));
-    assert_eq!(cell(13).look, Look::Output(Some(Level::Low)));
-    assert_eq!(cell(15).look, Look::Input(Some(Level::High)));
-    assert_eq!((cell(16).look, cell(16).entry.is_none()), (Look::Unknown, true), "the agent's button");
-    assert_eq!((cell(1).look, cell(6).look), (Look::Power, Look::Ground));
+    assert_eq!(cell(11).look, ContactStyle::Output(Some(Level::High)));
+    assert_eq!(cell(13).look, ContactStyle::Output(Some(Level::Low)));
+    assert_eq!(cell(15).look, ContactStyle::Input(Some(Level::High)));
+    assert_eq!((cell(16).look, cell(16).entry.is_none()), (ContactStyle::Unknown, true), "the agent's button");
+    assert_eq!((cell(1).look, cell(6).look), (ContactStyle::Power, ContactStyle::Ground));
     let text = terminal(&picture, false);
     // Columns are as wide as their longest word, which is no matter here.
     let lines: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -45,7 +45,7 @@ async fn what_the_tools_do_is_in_the_picture() {
     {
         assert!(lines.iter().any(|drawn| drawn == line), "{line}:\n{text}");
     }
-    assert_eq!(cell(3).look, Look::Function, "the simulated header has a bus");
+    assert_eq!(cell(3).look, ContactStyle::Function, "the simulated header has a bus");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! A D-Bus daemon of a test's own, and a systemd on it that the test has written.
 
-use base::os::{bus::Bus, systemd::name::object_path};
+use base::os::{bus::DBus, systemd::name::object_path};
 use std::{
     collections::{BTreeMap, HashMap},
     io::{BufRead, BufReader},
@@ -41,8 +41,8 @@ impl PrivateBus {
         Self { daemon, address: address.trim().to_owned(), _home: home }
     }
 
-    pub fn bus(&self) -> Bus {
-        Bus::at(&self.address)
+    pub fn bus(&self) -> DBus {
+        DBus::at(&self.address)
     }
 
     pub async fn connect(&self) -> Connection {

@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
 use tempfile::TempDir;
 use update::{
-    channel::{Wanted, accept},
-    trust::Roots,
+    channel::{IndexCriteria, accept},
+    trust::RootOfTrust,
 };
 
 /// The lines between one of these headings and the next one that begin with a command, with the comment below each.
@@ -169,11 +169,17 @@ async fn a_fleets_update_server_is_run_as_written() {
     assert!(output.status.success(), "{said}\n{why}");
     assert!(said.contains("1 device: 1 good") && said.contains("REVOKED: cameras stay dark"), "{said}");
 
-    let roots = Roots::parse(&std::fs::read(desk.path().join("root.signed")).unwrap()).unwrap();
+    let roots = RootOfTrust::parse(&std::fs::read(desk.path().join("root.signed")).unwrap()).unwrap();
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
     let clock_ms = i64::try_from(now).unwrap() * 1000;
-    let wanted =
-        Wanted { product: "thermostat", channel: "stable", seen: None, clock_ms, synchronised: true, time_floor: 0 };
+    let wanted = IndexCriteria {
+        product: "thermostat",
+        channel: "stable",
+        seen: None,
+        clock_ms,
+        synchronised: true,
+        time_floor: 0,
+    };
     let told: Vec<(u8, bool, bool)> = (1..=7)
         .map(|number| {
             let index = std::fs::read(desk.path().join(format!("index.{number}"))).unwrap();

@@ -5,8 +5,8 @@
 
 use super::{
     context::Agent,
-    peer::{Peer, Standing},
-    protocol::Reply,
+    peer::{Peer, PeerKind},
+    protocol::AgentReply,
 };
 use base::error::ToolError;
 use std::{
@@ -25,7 +25,11 @@ const MAX_APPROVERS: usize = 16;
 ///
 /// # Errors
 /// `permission_denied` for users without access, `resource_exhausted` when the limit of connections is reached.
-pub(super) fn admit(agent: &Agent, seats: &Arc<Seats>, stream: &UnixStream) -> Result<(Peer, Seat), ToolError> {
+pub(super) fn admit(
+    agent: &Agent,
+    seats: &Arc<ConnectionSlots>,
+    stream: &UnixStream,
+) -> Result<(Peer, ConnectionSlot), ToolError> {
     let cred = stream
         .peer_cred()
         .map_err(|error| ToolError::denied(format!("the kernel does not say who is calling: {error}")))?;
@@ -38,7 +42,7 @@ pub(super) fn admit(agent: &Agent, seats: &Arc<Seats>, stream: &UnixStream) -> R
 /// Writes the reason and closes. Does not block: the reply fits into the socket's buffer; a peer that does not read it
 /// loses it.
 pub(super) fn turn_away(stream: UnixStream, error: ToolError) {
-    let Ok(mut line) = serde_json::to_vec(&Reply::new(None, Err(error))) else { return };
+    let Ok(mut line) = serde_json::to_vec(&AgentReply::new(None, Err(error))) else { return };
     line.push(b'\n');
     // Written directly: the runtime would first wait until the socket is writable.
     if let Ok(mut stream) = stream.into_std() {
@@ -48,7 +52,7 @@ pub(super) fn turn_away(stream: UnixStream, error: ToolError) {
 
 /// Open connections per user.
 #[derive(Default)]
-pub(super) struct Seats(Mutex<HashMap<u32, Taken>>);
+pub(super) struct ConnectionSlots(Mutex<HashMap<u32, Taken>>);
 
 struct Taken {
     count: usize,
@@ -57,12 +61,12 @@ struct Taken {
 }
 
 /// One connection slot. Dropping it frees the slot.
-pub(super) struct Seat(Arc<Seats>, u32);
+pub(super) struct ConnectionSlot(Arc<ConnectionSlots>, u32);
 
-impl Seats {
-    fn take(self: &Arc<Self>, peer: &Peer) -> Result<Seat, ToolError> {
+impl ConnectionSlots {
+    fn take(self: &Arc<Self>, peer: &Peer) -> Result<ConnectionSlot, ToolError> {
         let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let approver = peer.standing == Standing::Approver && peer.uid != 0;
+        let approver = peer.standing == PeerKind::Approver && peer.uid != 0;
         let approvers: usize = users.values().filter(|taken| taken.approver).map(|taken| taken.count).sum();
         let mine = users.get(&peer.uid).map_or(0, |taken| taken.count);
         if mine >= MAX_PER_USER || approver && approvers >= MAX_APPROVERS {
@@ -72,11 +76,11 @@ impl Seats {
                 .hint("close one"));
         }
         users.entry(peer.uid).or_insert(Taken { count: 0, approver }).count += 1;
-        Ok(Seat(Arc::clone(self), peer.uid))
+        Ok(ConnectionSlot(Arc::clone(self), peer.uid))
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut users = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(taken) = users.get_mut(&self.1) {
@@ -92,13 +96,13 @@ impl Drop for Seat {
 mod tests {
     use super::*;
 
-    fn peer(uid: u32, standing: Standing) -> Peer {
+    fn peer(uid: u32, standing: PeerKind) -> Peer {
         Peer { uid, name: format!("uid {uid}"), standing }
     }
 
     #[test]
     fn neither_the_server_nor_approvers_can_take_the_places_of_root_or_of_each_other() {
-        let seats = Arc::new(Seats::default());
+        let seats = Arc::new(ConnectionSlots::default());
         let mut held = Vec::new();
         let mut fill = |who: &Peer| {
             let before = held.len();
@@ -107,11 +111,11 @@ mod tests {
             }
             held.len() - before
         };
-        assert_eq!(fill(&peer(900, Standing::Server)), 8);
-        assert_eq!([1000, 1001, 1002].map(|uid| fill(&peer(uid, Standing::Approver))), [8, 8, 0]);
-        assert_eq!(fill(&peer(0, Standing::Approver)), 8);
+        assert_eq!(fill(&peer(900, PeerKind::Server)), 8);
+        assert_eq!([1000, 1001, 1002].map(|uid| fill(&peer(uid, PeerKind::Approver))), [8, 8, 0]);
+        assert_eq!(fill(&peer(0, PeerKind::Approver)), 8);
         drop(held);
         assert!(seats.0.lock().unwrap().is_empty(), "nothing is kept of who has left");
-        assert!(seats.take(&peer(1002, Standing::Approver)).is_ok());
+        assert!(seats.take(&peer(1002, PeerKind::Approver)).is_ok());
     }
 }

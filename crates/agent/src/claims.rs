@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 /// The agent's part of a claim.
 #[derive(Clone)]
-pub(super) struct Claims {
+pub(super) struct ClaimService {
     pub(super) folder: Folder,
     pub(super) boot: BootClock,
     /// Held while a code or a token is checked, so that checks are sequential.
     pub(super) turn: Arc<Mutex<()>>,
 }
 
-impl Claims {
+impl ClaimService {
     pub(super) fn new(folder: Folder, boot: BootClock) -> Self {
         Self { folder, boot, turn: Arc::default() }
     }

@@ -2,11 +2,11 @@
 
 use super::{
     operations::{
-        Answer, AnyRequest, Operation, Row,
+        Answer, AnyRequest, Operation, OperationRow,
         hello::{Greeting, Hello},
     },
-    protocol::{Reply, Request},
-    wire::{Line, read_line, write_line},
+    protocol::{AgentReply, AgentRequest},
+    wire::{LineRead, read_line, write_line},
 };
 use base::{error::ToolError, os::blocking};
 use futures::future::BoxFuture;
@@ -87,7 +87,7 @@ impl Client {
     }
 
     /// The error for a lost answer to `row`: it is unknown whether the operation was done.
-    fn lost(&self, row: &Row, fault: String) -> ToolError {
+    fn lost(&self, row: &OperationRow, fault: String) -> ToolError {
         let error = self.offline(fault);
         if row.changes { error.maybe_changed() } else { error }
     }
@@ -127,7 +127,7 @@ impl Client {
 pub(super) struct Answered {
     answer: Answer,
     /// Where it came from; `None` for an answer of this process.
-    from: Option<(Client, Arc<Connection>, &'static Row)>,
+    from: Option<(Client, Arc<Connection>, &'static OperationRow)>,
 }
 
 impl Answered {
@@ -193,7 +193,7 @@ impl Connection {
         };
         // Removed also when the caller is cancelled.
         let _forget = Forget(&self.waiting, id);
-        let written = write_line(&mut *self.writer.lock().await, &Request { id, op }).await;
+        let written = write_line(&mut *self.writer.lock().await, &AgentRequest { id, op }).await;
         if let Err(error) = written {
             if error.kind() != io::ErrorKind::TimedOut {
                 // The peer may have sent a reason before it closed. Wait for it; this ends with the connection.
@@ -245,11 +245,11 @@ async fn give_out(reader: OwnedReadHalf, waiting: &Mutex<Waiting>) -> io::Result
     let mut line = Vec::new();
     loop {
         match read_line(&mut reader, &mut line, MAX_ANSWER).await? {
-            Line::End => return Ok(()),
-            Line::TooLong => return Err(io::Error::other("an answer over the protocol's limit")),
-            Line::Whole => {}
+            LineRead::End => return Ok(()),
+            LineRead::TooLong => return Err(io::Error::other("an answer over the protocol's limit")),
+            LineRead::Whole => {}
         }
-        let reply: Reply = serde_json::from_slice(&line)?;
+        let reply: AgentReply = serde_json::from_slice(&line)?;
         let id = reply.id;
         let result = reply.into_result();
         let mut waiting = lock(waiting);

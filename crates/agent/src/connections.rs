@@ -4,7 +4,7 @@
 use super::{
     clock::Clock,
     files,
-    network::{Checkpoint, Network, Profile},
+    network::{ConnectionProfile, Network, NetworkCheckpoint},
 };
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,12 @@ use std::{
 
 /// An activated profile that is deactivated again unless it is confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pending {
-    pub(super) checkpoint: Checkpoint,
-    pub profile: Profile,
+#[serde(deny_unknown_fields, expecting = "struct Pending")]
+pub struct PendingChange {
+    pub(super) checkpoint: NetworkCheckpoint,
+    pub profile: ConnectionProfile,
     /// What was active before, and is restored on a revert.
-    pub before: Vec<Profile>,
+    pub before: Vec<ConnectionProfile>,
     /// Milliseconds since 1970, by this machine's clock.
     pub confirm_by_ms: i64,
     pub principal: String,
@@ -28,32 +28,32 @@ pub struct Pending {
 
 /// A network change that waits to be confirmed, or did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    pub profile: Profile,
-    pub before: Vec<Profile>,
+#[serde(deny_unknown_fields, expecting = "struct Change")]
+pub struct NetworkChange {
+    pub profile: ConnectionProfile,
+    pub before: Vec<ConnectionProfile>,
     pub confirm_by_ms: i64,
     pub principal: String,
 }
 
-impl From<Pending> for Change {
-    fn from(pending: Pending) -> Self {
-        let Pending { profile, before, confirm_by_ms, principal, .. } = pending;
+impl From<PendingChange> for NetworkChange {
+    fn from(pending: PendingChange) -> Self {
+        let PendingChange { profile, before, confirm_by_ms, principal, .. } = pending;
         Self { profile, before, confirm_by_ms, principal }
     }
 }
 
 /// See the module.
-pub(super) struct Connections {
+pub(super) struct NetworkChanges {
     path: PathBuf,
     clock: Clock,
     pub(super) network: Arc<dyn Network>,
     /// Held while one change is made or ended, so that changes are sequential.
     pub(super) turn: tokio::sync::Mutex<()>,
-    pending: Mutex<Option<Pending>>,
+    pending: Mutex<Option<PendingChange>>,
 }
 
-impl Connections {
+impl NetworkChanges {
     /// Loads the state of the previous agent.
     ///
     /// # Errors
@@ -78,12 +78,12 @@ impl Connections {
     }
 
     /// The change that waits, by our clock. NetworkManager decides whether it still stands.
-    pub(super) fn shown(&self) -> Option<Pending> {
+    pub(super) fn shown(&self) -> Option<PendingChange> {
         self.kept().filter(|pending| (self.clock)() < pending.confirm_by_ms)
     }
 
     /// The change recorded last that we have not ended.
-    pub(super) fn kept(&self) -> Option<Pending> {
+    pub(super) fn kept(&self) -> Option<PendingChange> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -91,7 +91,7 @@ impl Connections {
     ///
     /// # Errors
     /// `unavailable` when it cannot be written; the state is unchanged.
-    pub(super) fn keep(&self, pending: Option<Pending>) -> Result<(), ToolError> {
+    pub(super) fn keep(&self, pending: Option<PendingChange>) -> Result<(), ToolError> {
         let json = serde_json::to_vec(&pending).map_err(|error| ToolError::internal(format!("connection: {error}")))?;
         files::replace(&self.path, &json)?;
         *self.pending.lock().unwrap_or_else(PoisonError::into_inner) = pending;

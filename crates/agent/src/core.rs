@@ -3,8 +3,8 @@
 use super::{
     asks::Asks,
     button::Button,
-    claims::Claims,
-    connections::Connections,
+    claims::ClaimService,
+    connections::NetworkChanges,
     context::{Agent, Context},
     exec::Commands,
     files,
@@ -48,7 +48,7 @@ impl Agent {
         let asks = Asks::load(folder, &clock, &boot_clock, settings.policy.ask_expiry, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;
         let power = Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?;
-        let connections = Connections::load(folder, Arc::clone(&clock), network, &mut faults)?;
+        let connections = NetworkChanges::load(folder, Arc::clone(&clock), network, &mut faults)?;
         let heads = Heads::load(folder, Arc::clone(&clock), settings.audit_max_bytes, settings.simulated)?;
         let means = Means { power: power.clone(), units: Arc::clone(&units), runner: Arc::clone(&runner), simulated };
         let installer = Installer::load(&settings, card, means, Arc::clone(&clock), &mut faults)?;
@@ -64,7 +64,7 @@ impl Agent {
             connections,
             heads,
             log: Arc::new(OpLog::new(folder, Arc::clone(&clock))),
-            claims: Claims::new(settings.identity.clone(), boot_clock),
+            claims: ClaimService::new(settings.identity.clone(), boot_clock),
             installer,
             started_ms: clock(),
             simulated,

@@ -32,13 +32,13 @@ pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), ToolError> {
 }
 
 /// An append-only file of lines. At its size limit it is rotated to `<name>.1`, replacing the previous one.
-pub(super) struct Lines {
+pub(super) struct RotatedFile {
     path: PathBuf,
     max_bytes: u64,
     open: Mutex<Option<(File, u64)>>,
 }
 
-impl Lines {
+impl RotatedFile {
     pub(super) fn new(path: PathBuf, max_bytes: u64) -> Self {
         Self { path, max_bytes, open: Mutex::new(None) }
     }

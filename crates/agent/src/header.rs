@@ -5,21 +5,21 @@ use contract::values::Pin;
 use hw::{
     board::Board,
     gpio::{pin_cache::PinLook, registers::Registers},
-    model::Kind,
+    model::BoardKind,
 };
 use std::sync::OnceLock;
 
 /// The registers of the header; opened on first use.
 #[derive(Default)]
-pub struct Header {
+pub struct HeaderRegisters {
     board: Option<Board>,
     registers: OnceLock<Result<Registers, String>>,
 }
 
-impl Header {
+impl HeaderRegisters {
     /// The header of a Raspberry Pi; other boards have none.
     pub fn of(board: &Board) -> Self {
-        let board = (board.kind == Kind::RaspberryPi).then(|| board.clone());
+        let board = (board.kind == BoardKind::RaspberryPi).then(|| board.clone());
         Self { board, registers: OnceLock::new() }
     }
 

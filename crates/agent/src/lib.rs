@@ -63,12 +63,12 @@ pub use client::Client;
 pub use clock::{BootClock, Clock, boot_clock, system_clock};
 pub use context::Agent;
 pub use installer::{
-    Card, CardPort, DEAD_MAN, HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS, UpdateTool, knows,
+    BootableCard, CardPort, DEAD_MAN, HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS, UpdateTool, knows,
 };
 pub use link::AgentLink;
 pub use machine::PowerAction;
-pub use operations::{Operation, status::Status};
-pub use peer::{Peer, Standing};
+pub use operations::{Operation, status::AgentStatus};
+pub use peer::{Peer, PeerKind};
 pub use platform::Platform;
 pub use policy::AgentPolicy;
 pub use processes::SignalName;

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use std::{sync::Arc, time::Duration};
 use tokio::net::UnixStream;
 use update::{
-    install::{Install, Judged},
+    install::{InstallStream, Judged},
     status::RestartPlan,
 };
 
@@ -89,10 +89,10 @@ impl AgentLink {
     /// Those of [`AgentLink::install`]; the agent's refusal.
     pub async fn judge_bundle(&self, tool: UpdateTool, head: &[u8]) -> Result<Judged, ToolError> {
         let stream = self.install(InstallRequest { tool, authorization: None, restart: RestartPlan::Waits }).await?;
-        Install::begin(stream, head).await.map(|(_, judged)| judged)
+        InstallStream::begin(stream, head).await.map(|(_, judged)| judged)
     }
 
-    /// Opens an install stream, for [`Install::begin`].
+    /// Opens an install stream, for [`InstallStream::begin`].
     ///
     /// # Errors
     /// `conflict` when an update is under way.

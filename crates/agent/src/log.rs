@@ -7,7 +7,7 @@
 
 mod notes;
 
-use super::{clock::Clock, files::Lines, peer::Peer};
+use super::{clock::Clock, files::RotatedFile, peer::Peer};
 use base::error::{ErrorCode, ToolError};
 use contract::audit::rfc3339;
 use serde_json::{Value, json};
@@ -30,8 +30,8 @@ pub(super) const REFUSALS: u32 = 1;
 pub(super) const ATTEMPTS: u32 = 32;
 
 pub(super) struct OpLog {
-    operations: Lines,
-    attempts: Lines,
+    operations: RotatedFile,
+    attempts: RotatedFile,
     counted: Mutex<Counted>,
     clock: Clock,
 }
@@ -54,8 +54,8 @@ struct Kind {
 impl OpLog {
     pub(super) fn new(folder: &Path, clock: Clock) -> Self {
         Self {
-            operations: Lines::new(folder.join("operations.ndjson"), MAX_BYTES),
-            attempts: Lines::new(folder.join("attempts.ndjson"), MAX_ATTEMPTS_BYTES),
+            operations: RotatedFile::new(folder.join("operations.ndjson"), MAX_BYTES),
+            attempts: RotatedFile::new(folder.join("attempts.ndjson"), MAX_ATTEMPTS_BYTES),
             counted: Mutex::default(),
             clock,
         }

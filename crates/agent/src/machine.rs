@@ -4,7 +4,7 @@ mod naming;
 
 use base::{
     error::ToolError,
-    os::{Root, bus::Bus},
+    os::{Root, bus::DBus},
 };
 use futures::future::{BoxFuture, FutureExt, ready};
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ impl PowerAction {
 }
 
 /// A machine that can be restarted, switched off and renamed.
-pub trait Machine: Send + Sync {
+pub trait MachineControl: Send + Sync {
     /// Begins to go down and returns; services stop in order after that.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ pub trait Machine: Send + Sync {
     /// Sets the host name, now and for every later start. Does nothing when it is set already.
     ///
     /// # Errors
-    /// `unavailable` when it cannot be stored, or did not take effect; those of [`Bus::call`].
+    /// `unavailable` when it cannot be stored, or did not take effect; those of [`DBus::call`].
     fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Identifies this start of the machine; different after every restart.
     fn boot_id(&self) -> String;
@@ -72,10 +72,10 @@ pub trait Machine: Send + Sync {
 /// The machine this process runs on.
 pub struct RealMachine {
     pub root: Root,
-    pub bus: Bus,
+    pub bus: DBus,
 }
 
-impl Machine for RealMachine {
+impl MachineControl for RealMachine {
     fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError> {
         let verb = match action {
             PowerAction::Reboot => "reboot",
@@ -181,7 +181,7 @@ impl SimulatedMachine {
     }
 }
 
-impl Machine for SimulatedMachine {
+impl MachineControl for SimulatedMachine {
     fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError> {
         if let Some(error) = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);

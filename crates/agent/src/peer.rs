@@ -12,7 +12,7 @@ pub const CONSOLE: &str = "console";
 
 /// The kind of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PeerKind {
     /// The network half: opens asks and runs operations, never answers asks.
     Server,
     /// uid 0 or a member of the approver group: reads asks and answers them.
@@ -38,13 +38,13 @@ pub struct Peer {
     pub uid: u32,
     /// The user's name, or "uid 1000".
     pub name: String,
-    pub standing: Standing,
+    pub standing: PeerKind,
 }
 
 impl Peer {
     /// The server in the agent's own process, on a simulated board.
     pub fn in_process() -> Self {
-        Self { uid: rustix::process::getuid().as_raw(), name: "this process".into(), standing: Standing::Server }
+        Self { uid: rustix::process::getuid().as_raw(), name: "this process".into(), standing: PeerKind::Server }
     }
 
     /// Judges the user `uid` with primary group `gid`, running as process `pid`.
@@ -59,12 +59,12 @@ impl Peer {
             );
         }
         let standing = if settings.simulated && uid == rustix::process::getuid().as_raw() {
-            Standing::SimulatedOwner
+            PeerKind::SimulatedOwner
         } else if settings.server_uid == Some(uid) {
             // Checked before root: a server that runs as root may still not answer its own asks.
-            Standing::Server
+            PeerKind::Server
         } else if uid == 0 || groups::contains(&settings.root, &settings.approver_group, uid, gid) {
-            Standing::Approver
+            PeerKind::Approver
         } else {
             return Err(ToolError::denied(format!("{name} may not talk to the agent"))
                 .with("uid", uid)
@@ -78,11 +78,11 @@ impl Peer {
     /// # Errors
     /// `permission_denied` saying who may.
     pub fn may(&self, name: &str, callers: Callers) -> Result<(), ToolError> {
-        let owner = self.standing == Standing::SimulatedOwner;
+        let owner = self.standing == PeerKind::SimulatedOwner;
         let (who, hint) = match callers {
             Callers::Anyone => return Ok(()),
-            Callers::Approvers { .. } if owner || self.standing == Standing::Approver => return Ok(()),
-            Callers::Server if owner || self.standing == Standing::Server => return Ok(()),
+            Callers::Approvers { .. } if owner || self.standing == PeerKind::Approver => return Ok(()),
+            Callers::Server if owner || self.standing == PeerKind::Server => return Ok(()),
             Callers::Approvers { command } => {
                 ("an approver", format!("run `{command}` as root or as a member of the approver group"))
             }
@@ -96,19 +96,19 @@ impl Peer {
 
     /// A person with all rights on the machine itself, using `raspi-mcp slot`: no approval would add anything.
     pub fn is_root(&self) -> bool {
-        self.standing == Standing::Approver && self.uid == 0
+        self.standing == PeerKind::Approver && self.uid == 0
     }
 
     /// Whether an operation with this authorization is that person's own: root's or, on a simulated board, the user's
     /// at the console.
     pub fn is_at_the_console(&self, authorization: &Authorization) -> bool {
-        self.is_root() || self.standing == Standing::SimulatedOwner && authorization.principal == CONSOLE
+        self.is_root() || self.standing == PeerKind::SimulatedOwner && authorization.principal == CONSOLE
     }
 
     /// How an answer by this peer is recorded.
     pub fn how(&self) -> &'static str {
         match self.standing {
-            Standing::SimulatedOwner => "raspi-mcp approve; simulated board, same user",
+            PeerKind::SimulatedOwner => "raspi-mcp approve; simulated board, same user",
             _ => "raspi-mcp approve",
         }
     }

@@ -3,19 +3,19 @@
 use super::{
     clock::{BootClock, Clock, boot_clock, system_clock},
     exec::{self, Runner, SimulatedRunner},
-    header::Header,
+    header::HeaderRegisters,
     installer::CardPort,
-    machine::{Machine, RealMachine, SimulatedMachine},
+    machine::{MachineControl, RealMachine, SimulatedMachine},
     network::{Network, RealNetwork, SimulatedNetwork},
     processes::{Processes, RealProcesses, SimulatedProcesses},
     settings::AgentSettings,
     units::{RealUnits, SimulatedUnits, Units},
 };
-use base::os::{Root, bus::Bus};
+use base::os::{Root, bus::DBus};
 use hw::{
     board::Board,
     gpio::header,
-    line::{Fault, Port},
+    line::{GpioPort, LineError},
 };
 use std::sync::Arc;
 
@@ -24,22 +24,22 @@ pub struct Platform {
     pub clock: Clock,
     /// Time since power-on.
     pub boot_clock: BootClock,
-    pub machine: Arc<dyn Machine>,
+    pub machine: Arc<dyn MachineControl>,
     pub runner: Arc<dyn Runner>,
     pub processes: Arc<dyn Processes>,
     pub units: Arc<dyn Units>,
     pub network: Arc<dyn Network>,
     /// The registers of the header, for reading.
-    pub header: Header,
+    pub header: HeaderRegisters,
     /// The lines of the header, for an approval button; `None` without a header.
-    pub gpio: Option<Result<Arc<dyn Port>, Fault>>,
+    pub gpio: Option<Result<Arc<dyn GpioPort>, LineError>>,
     /// The card and its boot chain, if there are two slots.
     pub update: CardPort,
 }
 
 impl Platform {
     /// That machine and clock, with matching other ports: simulated ones for a simulated machine.
-    pub fn new(clock: Clock, machine: Arc<dyn Machine>) -> Self {
+    pub fn new(clock: Clock, machine: Arc<dyn MachineControl>) -> Self {
         let runner: Arc<dyn Runner> =
             if machine.is_simulated() { Arc::new(SimulatedRunner) } else { exec::of_machine(&Root::system()) };
         let processes: Arc<dyn Processes> = if machine.is_simulated() {
@@ -50,12 +50,12 @@ impl Platform {
         let units: Arc<dyn Units> = if machine.is_simulated() {
             Arc::new(SimulatedUnits::default())
         } else {
-            Arc::new(RealUnits::new(Bus::system(), Root::system()))
+            Arc::new(RealUnits::new(DBus::system(), Root::system()))
         };
         let network: Arc<dyn Network> = if machine.is_simulated() {
             Arc::new(SimulatedNetwork::default())
         } else {
-            Arc::new(RealNetwork { bus: Bus::system() })
+            Arc::new(RealNetwork { bus: DBus::system() })
         };
         Self {
             clock,
@@ -65,7 +65,7 @@ impl Platform {
             processes,
             units,
             network,
-            header: Header::default(),
+            header: HeaderRegisters::default(),
             gpio: None,
             update: CardPort::none(),
         }
@@ -73,15 +73,15 @@ impl Platform {
 
     /// The machine that `settings` describe, on that board, with its clock.
     pub fn of(settings: &AgentSettings, board: &Board) -> Self {
-        let machine: Arc<dyn Machine> = if settings.simulated {
+        let machine: Arc<dyn MachineControl> = if settings.simulated {
             Arc::new(SimulatedMachine::on(&settings.root))
         } else {
-            Arc::new(RealMachine { root: settings.root.clone(), bus: Bus::system() })
+            Arc::new(RealMachine { root: settings.root.clone(), bus: DBus::system() })
         };
         // Without a configured button no device is opened.
         let button = settings.approval.button();
         let gpio = button.map(|_| header::lines(&settings.root, &board.pins(), &settings.gpio_chip));
         let update = CardPort::of(settings);
-        Self { gpio, update, header: Header::of(board), ..Self::new(system_clock(), machine) }
+        Self { gpio, update, header: HeaderRegisters::of(board), ..Self::new(system_clock(), machine) }
     }
 }

@@ -8,7 +8,7 @@ pub use scheduled::{PastPower, PowerOutcome, Scheduled};
 use super::{
     clock::Clock,
     files,
-    machine::{Machine, PowerAction},
+    machine::{MachineControl, PowerAction},
 };
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub(super) struct Power(Arc<Inner>);
 struct Inner {
     path: PathBuf,
     clock: Clock,
-    machine: Arc<dyn Machine>,
+    machine: Arc<dyn MachineControl>,
     per_hour: usize,
     now: Mutex<Now>,
     /// Notified of restarts.
@@ -92,7 +92,7 @@ impl Power {
     pub(super) fn load(
         folder: &Path,
         clock: Clock,
-        machine: Arc<dyn Machine>,
+        machine: Arc<dyn MachineControl>,
         per_hour: usize,
         faults: &mut Vec<String>,
     ) -> Result<Self, ToolError> {

@@ -40,7 +40,7 @@ impl From<SignalName> for Signal {
 
 /// What is checked before a process gets a signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct SignalTarget {
     pub pid: u32,
     pub name: String,
     pub uid: u32,
@@ -51,8 +51,8 @@ pub struct Target {
 }
 
 /// A process held by a descriptor, so that a reused id cannot be mistaken for it.
-pub trait Held: Send {
-    fn target(&self) -> &Target;
+pub trait ProcessHandle: Send {
+    fn target(&self) -> &SignalTarget;
     /// # Errors
     /// `not_found` when it has ended, `permission_denied`.
     fn send(&self, signal: SignalName) -> Result<(), ToolError>;
@@ -62,7 +62,7 @@ pub trait Held: Send {
 pub trait Processes: Send + Sync {
     /// # Errors
     /// `not_found` when there is none, `unavailable` when it cannot be inspected.
-    fn hold(&self, pid: u32) -> Result<Box<dyn Held + '_>, ToolError>;
+    fn hold(&self, pid: u32) -> Result<Box<dyn ProcessHandle + '_>, ToolError>;
 }
 
 /// The processes of this machine.
@@ -71,12 +71,12 @@ pub struct RealProcesses {
 }
 
 struct Real {
-    target: Target,
+    target: SignalTarget,
     fd: OwnedFd,
 }
 
 impl Processes for RealProcesses {
-    fn hold(&self, pid: u32) -> Result<Box<dyn Held + '_>, ToolError> {
+    fn hold(&self, pid: u32) -> Result<Box<dyn ProcessHandle + '_>, ToolError> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(|| gone(pid))?;
         // The descriptor is opened before the process is inspected: so what is seen belongs to the process that the
         // descriptor holds, or that process has ended and cannot be signalled.
@@ -85,14 +85,20 @@ impl Processes for RealProcesses {
         let stat = proc.stat(pid).map_err(|error| failed(pid, &error))?;
         let uid = proc.owner(pid).map_err(|error| failed(pid, &error))?;
         let groups = self.root.read(&format!("proc/{pid}/cgroup")).map_err(|error| failed(pid, &error))?;
-        let target =
-            Target { pid, name: stat.comm, uid, start_ticks: stat.start_ticks, is_kernel: stat.is_kernel, groups };
+        let target = SignalTarget {
+            pid,
+            name: stat.comm,
+            uid,
+            start_ticks: stat.start_ticks,
+            is_kernel: stat.is_kernel,
+            groups,
+        };
         Ok(Box::new(Real { target, fd }))
     }
 }
 
-impl Held for Real {
-    fn target(&self) -> &Target {
+impl ProcessHandle for Real {
+    fn target(&self) -> &SignalTarget {
         &self.target
     }
 
@@ -122,11 +128,11 @@ fn gone(pid: u32) -> ToolError {
 }
 
 /// A few simulated processes. TERM, INT and KILL end one; HUP does nothing.
-pub struct SimulatedProcesses(Mutex<Vec<Target>>);
+pub struct SimulatedProcesses(Mutex<Vec<SignalTarget>>);
 
 impl Default for SimulatedProcesses {
     fn default() -> Self {
-        let target = |pid, name: &str, uid, is_kernel| Target {
+        let target = |pid, name: &str, uid, is_kernel| SignalTarget {
             pid,
             name: name.into(),
             uid,
@@ -145,12 +151,12 @@ impl Default for SimulatedProcesses {
 }
 
 struct Simulated<'a> {
-    all: &'a Mutex<Vec<Target>>,
-    target: Target,
+    all: &'a Mutex<Vec<SignalTarget>>,
+    target: SignalTarget,
 }
 
 impl Processes for SimulatedProcesses {
-    fn hold(&self, pid: u32) -> Result<Box<dyn Held + '_>, ToolError> {
+    fn hold(&self, pid: u32) -> Result<Box<dyn ProcessHandle + '_>, ToolError> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let target = all.iter().find(|target| target.pid == pid).cloned();
         let target = target.ok_or_else(|| gone(pid).hint("the simulated machine has 4242 and 4243"))?;
@@ -158,8 +164,8 @@ impl Processes for SimulatedProcesses {
     }
 }
 
-impl Held for Simulated<'_> {
-    fn target(&self) -> &Target {
+impl ProcessHandle for Simulated<'_> {
+    fn target(&self) -> &SignalTarget {
         &self.target
     }
 

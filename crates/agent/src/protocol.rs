@@ -13,16 +13,16 @@ use serde::{Deserialize, Serialize};
 
 /// A line from the server.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
+#[serde(deny_unknown_fields, expecting = "struct Request")]
+pub struct AgentRequest {
     pub id: u64,
     pub op: AnyRequest,
 }
 
 /// An answer line.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reply {
+#[serde(deny_unknown_fields, expecting = "struct Reply")]
+pub struct AgentReply {
     /// `None` when the line had no readable id.
     pub id: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct Reply {
     pub error: Option<WireError>,
 }
 
-impl Reply {
+impl AgentReply {
     pub fn new(id: Option<u64>, result: Result<Answer, ToolError>) -> Self {
         match result {
             Ok(answer) => Self { id, ok: Some(answer), error: None },

@@ -1,12 +1,12 @@
 //! The agent's socket: admission, limits, and one answer per line.
 
 use super::{
-    admission::{Seats, admit, turn_away},
+    admission::{ConnectionSlots, admit, turn_away},
     context::Agent,
     operations::{Answer, Done, hello::Hello, update},
     peer::Peer,
-    protocol::{Reply, Request},
-    wire::{LINE_TIMEOUT, Line, MAX_LINE, read_line, write_line},
+    protocol::{AgentReply, AgentRequest},
+    wire::{LINE_TIMEOUT, LineRead, MAX_LINE, read_line, write_line},
 };
 use base::error::{ErrorCode, ToolError};
 use serde_json::Value;
@@ -53,7 +53,7 @@ pub fn bind(path: &Path, open: bool) -> Result<UnixListener, ToolError> {
 
 /// Serves `agent` on `listener` until `stop`.
 pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: CancellationToken) {
-    let seats = Arc::new(Seats::default());
+    let seats = Arc::new(ConnectionSlots::default());
     let mut connections = JoinSet::new();
     loop {
         let stream = tokio::select! {
@@ -112,14 +112,14 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
             false => tokio::time::timeout(LINE_TIMEOUT, next).await.map_err(io::Error::from)??,
         };
         let (id, op) = match next {
-            Line::End => return Ok(()),
-            Line::TooLong => {
+            LineRead::End => return Ok(()),
+            LineRead::TooLong => {
                 let error =
                     ToolError::new(ErrorCode::ContentTooLarge, format!("a message has {MAX_LINE} bytes at most"));
                 answer(&writer, None, Err(error)).await?;
                 continue;
             }
-            Line::Whole => match serde_json::from_slice::<Request>(&line) {
+            LineRead::Whole => match serde_json::from_slice::<AgentRequest>(&line) {
                 Ok(request) => (request.id, request.op),
                 Err(error) => {
                     let id = serde_json::from_slice::<Value>(&line).ok().and_then(|value| value["id"].as_u64());
@@ -181,5 +181,5 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
 }
 
 async fn answer(writer: &Writer, id: Option<u64>, result: Result<Answer, ToolError>) -> io::Result<()> {
-    write_line(&mut *writer.lock().await, &Reply::new(id, result)).await
+    write_line(&mut *writer.lock().await, &AgentReply::new(id, result)).await
 }

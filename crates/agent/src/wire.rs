@@ -12,7 +12,7 @@ pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum LineRead {
     /// A whole line, in the buffer, without its line feed.
     Whole,
     /// Longer than the limit; skipped to its end.
@@ -22,13 +22,13 @@ pub(super) enum Line {
 }
 
 /// Reads one line of at most `max` bytes into `line`. Waits without limit for the first byte, then [`LINE_TIMEOUT`].
-pub(super) async fn read_line<R>(reader: &mut R, line: &mut Vec<u8>, max: usize) -> io::Result<Line>
+pub(super) async fn read_line<R>(reader: &mut R, line: &mut Vec<u8>, max: usize) -> io::Result<LineRead>
 where
     R: AsyncBufRead + Unpin,
 {
     line.clear();
     if reader.fill_buf().await?.is_empty() {
-        return Ok(Line::End);
+        return Ok(LineRead::End);
     }
     match tokio::time::timeout(LINE_TIMEOUT, rest(reader, line, max)).await {
         Ok(result) => result,
@@ -36,12 +36,12 @@ where
     }
 }
 
-async fn rest<R: AsyncBufRead + Unpin>(reader: &mut R, line: &mut Vec<u8>, max: usize) -> io::Result<Line> {
+async fn rest<R: AsyncBufRead + Unpin>(reader: &mut R, line: &mut Vec<u8>, max: usize) -> io::Result<LineRead> {
     let mut too_long = false;
     loop {
         let chunk = reader.fill_buf().await?;
         if chunk.is_empty() {
-            return Ok(Line::End);
+            return Ok(LineRead::End);
         }
         let (part, used, ended) = match chunk.iter().position(|byte| *byte == b'\n') {
             Some(at) => (&chunk[..at], at + 1, true),
@@ -55,7 +55,7 @@ async fn rest<R: AsyncBufRead + Unpin>(reader: &mut R, line: &mut Vec<u8>, max: 
         }
         reader.consume(used);
         if ended {
-            return Ok(if too_long { Line::TooLong } else { Line::Whole });
+            return Ok(if too_long { LineRead::TooLong } else { LineRead::Whole });
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) const FILE: &str = "claim";
 
 /// The current claim.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct CurrentClaim {
     pub code: Code,
     pub tries_left: u8,
     /// Its end, on the boot clock (CLOCK_BOOTTIME).
@@ -36,7 +36,7 @@ pub struct Claim {
 
 /// Why a code or a token was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ClaimRefusal {
     /// There is no open claim: the machine has an owner, or no claim was prepared.
     Closed,
     /// The window is over; another one opens with the next start of the machine.
@@ -69,13 +69,13 @@ impl Folder {
     ///
     /// # Errors
     /// Those of reading; `InvalidData` when the file's content is invalid. Nothing can be claimed then.
-    pub fn claim(&self) -> io::Result<Option<Claim>> {
+    pub fn claim(&self) -> io::Result<Option<CurrentClaim>> {
         let Some(bytes) = read(&self.path().join(FILE))? else { return Ok(None) };
         let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
         let Kept { code, tries_left, until_ms, offered } =
             serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
         let code = Code::parse(&code).map_err(|typo| bad(typo.to_string()))?;
-        Ok(Some(Claim { code, tries_left, until: Duration::from_millis(until_ms), offered }))
+        Ok(Some(CurrentClaim { code, tries_left, until: Duration::from_millis(until_ms), offered }))
     }
 
     /// Opens a claim until `until` on the boot clock. An existing one is kept, with its remaining tries.
@@ -86,7 +86,7 @@ impl Folder {
         if self.claim().is_ok_and(|claim| claim.is_some()) {
             return Ok(());
         }
-        self.put_claim(&Claim { code: Code::mint()?, tries_left: TRIES, until, offered: None })
+        self.put_claim(&CurrentClaim { code: Code::mint()?, tries_left: TRIES, until, offered: None })
     }
 
     /// Uses a try, and checks the code. If it is correct, the token with the hash `offer` is the one to be presented,
@@ -96,15 +96,20 @@ impl Folder {
     /// # Errors
     /// The inner error says why the code is refused. The outer one is `unavailable` when the file cannot be read or
     /// written; no code is accepted then.
-    pub fn attempt(&self, code: &Code, offer: Sha256, now: Duration) -> Result<Result<Duration, Refusal>, ToolError> {
-        let Some(mut claim) = self.opened()? else { return Ok(Err(Refusal::Closed)) };
+    pub fn attempt(
+        &self,
+        code: &Code,
+        offer: Sha256,
+        now: Duration,
+    ) -> Result<Result<Duration, ClaimRefusal>, ToolError> {
+        let Some(mut claim) = self.opened()? else { return Ok(Err(ClaimRefusal::Closed)) };
         if now >= claim.until {
-            return Ok(Err(Refusal::Late));
+            return Ok(Err(ClaimRefusal::Late));
         }
-        let Some(tries_left) = claim.tries_left.checked_sub(1) else { return Ok(Err(Refusal::Spent)) };
-        self.put_claim(&Claim { tries_left, ..claim.clone() })?;
+        let Some(tries_left) = claim.tries_left.checked_sub(1) else { return Ok(Err(ClaimRefusal::Spent)) };
+        self.put_claim(&CurrentClaim { tries_left, ..claim.clone() })?;
         if !code.is(&claim.code) {
-            return Ok(Err(Refusal::Wrong { tries_left }));
+            return Ok(Err(ClaimRefusal::Wrong { tries_left }));
         }
         claim.offered = Some(offer);
         self.put_claim(&claim)?;
@@ -115,14 +120,14 @@ impl Folder {
     ///
     /// # Errors
     /// As [`Folder::attempt`].
-    pub fn offered(&self, shown: Sha256, now: Duration) -> Result<Result<(), Refusal>, ToolError> {
-        let Some(claim) = self.opened()? else { return Ok(Err(Refusal::Closed)) };
+    pub fn offered(&self, shown: Sha256, now: Duration) -> Result<Result<(), ClaimRefusal>, ToolError> {
+        let Some(claim) = self.opened()? else { return Ok(Err(ClaimRefusal::Closed)) };
         if now >= claim.until.saturating_add(PARTING) {
-            return Ok(Err(Refusal::Late));
+            return Ok(Err(ClaimRefusal::Late));
         }
         Ok(match claim.offered {
             Some(offered) if token::same(&offered.0, &shown.0) => Ok(()),
-            _ => Err(Refusal::Unknown),
+            _ => Err(ClaimRefusal::Unknown),
         })
     }
 
@@ -134,11 +139,11 @@ impl Folder {
         whole::remove(&self.path().join(FILE)).map_err(|error| self.failed(FILE, &error))
     }
 
-    fn opened(&self) -> Result<Option<Claim>, ToolError> {
+    fn opened(&self) -> Result<Option<CurrentClaim>, ToolError> {
         self.claim().map_err(|error| self.failed(FILE, &error))
     }
 
-    fn put_claim(&self, claim: &Claim) -> Result<(), ToolError> {
+    fn put_claim(&self, claim: &CurrentClaim) -> Result<(), ToolError> {
         let until_ms = u64::try_from(claim.until.as_millis()).unwrap_or(u64::MAX);
         let (code, tries_left, offered) = (claim.code.to_string(), claim.tries_left, claim.offered);
         let text = serde_json::to_vec(&Kept { code, tries_left, until_ms, offered }).map_err(io::Error::other);

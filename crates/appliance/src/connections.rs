@@ -9,11 +9,11 @@ use std::{
     fs,
     io::{self, Read, Write},
 };
-use update::slots::State;
+use update::slots::StateRecord;
 
 /// NetworkManager's folder for connections made by users and tools.
 pub const FOLDER: &str = "etc/NetworkManager/system-connections";
-/// The copy's key in [`State::kept`].
+/// The copy's key in [`StateRecord::kept`].
 const KEY: &str = "connections";
 const ENDING: &str = ".nmconnection";
 /// Maximum number of files, bytes of one file and bytes of all files: each write of the record includes them.
@@ -23,9 +23,10 @@ const ALL: usize = 96 << 10;
 
 /// Connections by file name. There is no debug form, because it would show secrets.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Connections(BTreeMap<String, String>);
+#[serde(expecting = "tuple struct Connections")]
+pub struct SavedConnections(BTreeMap<String, String>);
 
-impl Connections {
+impl SavedConnections {
     /// The connections of the machine, and what was left out. Empty if NetworkManager has no folder.
     ///
     /// # Errors
@@ -62,13 +63,13 @@ impl Connections {
     }
 
     /// The copy in a state.
-    pub fn kept(state: &State) -> Self {
+    pub fn kept(state: &StateRecord) -> Self {
         state.kept.get(KEY).and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
     /// The state with these connections as its copy; `None` if they are the copy already. Connections on a machine
     /// without its data partition do not replace the owner's.
-    pub fn to_keep(&self, root: &Root, state: &State) -> Option<State> {
+    pub fn to_keep(&self, root: &Root, state: &StateRecord) -> Option<StateRecord> {
         if *self == Self::kept(state) || data_lost(root).is_some() {
             return None;
         }
@@ -78,7 +79,7 @@ impl Connections {
         Some(next)
     }
 
-    pub fn forget(state: &mut State) {
+    pub fn forget(state: &mut StateRecord) {
         state.kept.remove(KEY);
     }
 

@@ -9,11 +9,11 @@
 //! claim                  the open claim (super::claim)                 0600 root
 //! ```
 
-pub use contract::config::prepared::{FOLDER, Standing};
+pub use contract::config::prepared::{ApplianceState, FOLDER};
 
 use super::Identity;
 use base::{error::ToolError, os::whole};
-use contract::config::prepared::{Prepared, STATE};
+use contract::config::prepared::{PreparedFolder, STATE};
 use std::{
     fs,
     io::{self, Write},
@@ -24,13 +24,13 @@ use std::{
 /// The HTTPS port of an appliance, on all addresses.
 pub const PORT: u16 = 8443;
 
-/// The folder, for writing. [`Prepared`] reads it.
+/// The folder, for writing. [`PreparedFolder`] reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder(Prepared);
+pub struct Folder(PreparedFolder);
 
 impl Folder {
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self(Prepared::at(path))
+        Self(PreparedFolder::at(path))
     }
 
     pub fn path(&self) -> &Path {
@@ -45,8 +45,8 @@ impl Folder {
     /// What was prepared; `None` if nothing was.
     ///
     /// # Errors
-    /// Those of [`Prepared::standing`].
-    pub fn standing(&self) -> io::Result<Option<Standing>> {
+    /// Those of [`PreparedFolder::standing`].
+    pub fn standing(&self) -> io::Result<Option<ApplianceState>> {
         self.0.standing()
     }
 
@@ -89,7 +89,7 @@ impl Folder {
         self.put("trust", identity.update.trust.as_deref())?;
         self.put("conf.d/10-settings.toml", Some(&self.settings(identity)))?;
         self.put("conf.d/20-tokens.toml", Some(&tokens(identity)))?;
-        let standing = Standing {
+        let standing = ApplianceState {
             claimed: identity.claimed,
             name: identity.name.clone(),
             fingerprint: identity.fingerprint().map(|fingerprint| fingerprint.to_string()),

@@ -1,6 +1,6 @@
 //! The identity: the machine's owner and how it is reached. It survives everything except a physical reset.
 //!
-//! JSON in the agent-state area, under [`KEY`] of [`State::kept`]. Fields of a newer version are kept, so that nothing
+//! JSON in the agent-state area, under [`KEY`] of [`StateRecord::kept`]. Fields of a newer version are kept, so that nothing
 //! is lost when an older version runs in between. Valid fields are used; an invalid field is reported as a fault and
 //! kept unchanged.
 
@@ -10,9 +10,9 @@ use contract::config::TokenSetting;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use update::{bundle::Digest, slots::State};
+use update::{bundle::Digest, slots::StateRecord};
 
-/// Its key in [`State::kept`].
+/// Its key in [`StateRecord::kept`].
 pub const KEY: &str = "identity";
 
 /// The identity. Its debug form contains no secret.
@@ -35,8 +35,8 @@ pub struct Identity {
     /// The accepted tokens, as hashes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<TokenSetting>,
-    #[serde(skip_serializing_if = "Channel::is_nothing")]
-    pub update: Channel,
+    #[serde(skip_serializing_if = "ReleaseChannel::is_nothing")]
+    pub update: ReleaseChannel,
     /// SHA-256 of the provisioning file that was recorded and may still be on partition 1, completely or in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub erasing: Option<Digest>,
@@ -62,8 +62,8 @@ pub struct Wifi {
 
 /// The source of releases, and the root of trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Channel {
+#[serde(default, expecting = "struct Channel")]
+pub struct ReleaseChannel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub struct Channel {
     pub trust: Option<String>,
 }
 
-impl Channel {
+impl ReleaseChannel {
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -83,7 +83,7 @@ impl Channel {
 
 impl Identity {
     /// The identity of a state, and its faults. Without one it is empty: unclaimed, without a key.
-    pub fn of(state: &State) -> (Self, Vec<String>) {
+    pub fn of(state: &StateRecord) -> (Self, Vec<String>) {
         let Some(bytes) = state.kept.get(KEY) else { return (Self::default(), Vec::new()) };
         match serde_json::from_slice::<Map<String, Value>>(bytes) {
             Ok(map) => Self::from_map(map),
@@ -132,7 +132,7 @@ impl Identity {
 
     /// The state with this identity; nothing else changes.
     #[must_use]
-    pub fn in_state(&self, state: &State) -> State {
+    pub fn in_state(&self, state: &StateRecord) -> StateRecord {
         let mut next = state.clone();
         // Strings and maps of strings, so this cannot fail.
         next.kept.insert(KEY.into(), serde_json::to_vec(self).unwrap_or_default());
@@ -141,8 +141,8 @@ impl Identity {
 
     /// Whether two states have the same identity, so that either can be lost. `erasing` is ignored, because the next
     /// start finds what is left of the file.
-    pub fn is_same(one: &State, other: &State) -> bool {
-        let plain = |state: &State| {
+    pub fn is_same(one: &StateRecord, other: &StateRecord) -> bool {
+        let plain = |state: &StateRecord| {
             let (identity, faults) = Self::of(state);
             faults.is_empty().then_some(Self { erasing: None, ..identity })
         };

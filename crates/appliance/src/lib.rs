@@ -23,7 +23,7 @@ pub mod provisioning;
 mod reset;
 mod words;
 
-pub use claim::{Claim, Refusal};
+pub use claim::{ClaimRefusal, CurrentClaim};
 pub use code::{Code, Typo};
-pub use derived::{FOLDER, Folder, Standing};
-pub use identity::{Channel, Identity, Wifi};
+pub use derived::{ApplianceState, FOLDER, Folder};
+pub use identity::{Identity, ReleaseChannel, Wifi};

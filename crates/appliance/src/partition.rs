@@ -9,7 +9,7 @@ use update::{
 };
 
 /// The state of a file.
-pub enum Found {
+pub enum FileContent {
     Nothing,
     /// Empty, or erased with zeros.
     Blank,
@@ -22,7 +22,7 @@ pub enum Found {
 ///
 /// # Errors
 /// `failed_precondition` when partition 1 is not FAT, `unavailable` when the card cannot be read.
-pub fn find(disk: &dyn Disk, name: &str) -> Result<Found, ToolError> {
+pub fn find(disk: &dyn Disk, name: &str) -> Result<FileContent, ToolError> {
     let device = disk.open(Area::Config, Access::Read)?;
     let failed = |fault: io::Error| {
         let why = format!("partition 1 cannot be read: {fault}");
@@ -33,11 +33,11 @@ pub fn find(disk: &dyn Disk, name: &str) -> Result<Found, ToolError> {
         error.hint("write partition 1 anew; the agent restores what the machine starts by")
     };
     let fat = Fat::of(&*device).map_err(failed)?;
-    let Some(entry) = fat.find(&*device, name).map_err(failed)? else { return Ok(Found::Nothing) };
+    let Some(entry) = fat.find(&*device, name).map_err(failed)? else { return Ok(FileContent::Nothing) };
     Ok(match fat.text(&*device, &entry) {
-        Ok(bytes) if bytes.iter().all(|byte| *byte == 0) => Found::Blank,
-        Ok(bytes) => Found::Bytes(bytes),
-        Err(fault) => Found::Unreadable(fault.to_string()),
+        Ok(bytes) if bytes.iter().all(|byte| *byte == 0) => FileContent::Blank,
+        Ok(bytes) => FileContent::Bytes(bytes),
+        Err(fault) => FileContent::Unreadable(fault.to_string()),
     })
 }
 

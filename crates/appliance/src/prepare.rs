@@ -7,22 +7,22 @@
 
 use super::{
     Folder, Identity,
-    connections::Connections,
+    connections::SavedConnections,
     network,
-    partition::{self, Found},
+    partition::{self, FileContent},
     provisioning::{self, Provisioning},
-    reset::{Reset, reset},
+    reset::{ResetOutcome, reset},
 };
 use base::{error::ToolError, os::Root};
 use std::time::Duration;
 use update::{
     bundle::Digest,
     disk::Disk,
-    slots::{State, Store},
+    slots::{StateRecord, StateStore},
 };
 
 /// The parts of the machine that this needs.
-pub struct Site<'a> {
+pub struct PrepareSite<'a> {
     pub disk: &'a dyn Disk,
     /// Replaces `/`.
     pub root: &'a Root,
@@ -37,7 +37,7 @@ pub struct Site<'a> {
 
 /// The result.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PrepareResult {
     pub claimed: bool,
     /// For the log: what was accepted, created, restored.
     pub notes: Vec<String>,
@@ -50,8 +50,8 @@ pub struct Prepared {
 /// The record being changed.
 struct Record<'a> {
     disk: &'a dyn Disk,
-    store: Store,
-    state: State,
+    store: StateStore,
+    state: StateRecord,
 }
 
 impl Record<'_> {
@@ -60,7 +60,7 @@ impl Record<'_> {
         self.save(identity.in_state(&self.state))
     }
 
-    fn save(&mut self, next: State) -> Result<(), ToolError> {
+    fn save(&mut self, next: StateRecord) -> Result<(), ToolError> {
         if next != self.state {
             self.store.save(self.disk, &next)?;
             self.state = next;
@@ -78,22 +78,22 @@ impl Record<'_> {
 /// Runs all steps.
 ///
 /// # Errors
-/// Those of the record, without which there is no identity. All other errors are faults in [`Prepared`].
-pub fn prepare(site: &Site) -> Result<Prepared, ToolError> {
-    let opened = Store::open(site.disk)?;
-    let mut done = Prepared { faults: opened.faults, ..Prepared::default() };
+/// Those of the record, without which there is no identity. All other errors are faults in [`PrepareResult`].
+pub fn prepare(site: &PrepareSite) -> Result<PrepareResult, ToolError> {
+    let opened = StateStore::open(site.disk)?;
+    let mut done = PrepareResult { faults: opened.faults, ..PrepareResult::default() };
     let mut record = Record { disk: site.disk, store: opened.store, state: opened.state };
     if record.state.lost {
         done.faults.push("the record of whose machine this is was lost: it is nobody's, with a new key".into());
     }
     match reset(site.disk, site.root, &mut record.store, &mut record.state, &mut done.faults) {
-        Ok(Reset::Done(wrong)) => {
+        Ok(ResetOutcome::Done(wrong)) => {
             done.faults.extend(wrong);
             done.notes.push("this machine was reset: it is nobody's, and starts anew".into());
             done.restart = true;
             return Ok(done);
         }
-        Ok(Reset::No) => {}
+        Ok(ResetOutcome::No) => {}
         Err(error) => done.faults.push(error.message),
     }
     let (mut identity, wrong) = Identity::of(&record.state);
@@ -123,7 +123,12 @@ pub fn prepare(site: &Site) -> Result<Prepared, ToolError> {
 }
 
 /// The identity after applying the file on partition 1, which is recorded and erased if it is accepted.
-fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepared) -> Result<Identity, ToolError> {
+fn provisioned(
+    site: &PrepareSite,
+    record: &mut Record,
+    was: Identity,
+    done: &mut PrepareResult,
+) -> Result<Identity, ToolError> {
     let file = provisioning::FILE;
     let found = match partition::find(site.disk, file) {
         Ok(found) => found,
@@ -134,9 +139,9 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
     };
     let (bytes, unreadable) = match found {
         // An erased file is erased completely.
-        Found::Nothing | Found::Blank => return Ok(Identity { erasing: None, ..was }),
-        Found::Bytes(bytes) => (bytes, None),
-        Found::Unreadable(why) => (Vec::new(), Some(why)),
+        FileContent::Nothing | FileContent::Blank => return Ok(Identity { erasing: None, ..was }),
+        FileContent::Bytes(bytes) => (bytes, None),
+        FileContent::Unreadable(why) => (Vec::new(), Some(why)),
     };
     let digest = Digest::of(&bytes);
     let said = match unreadable {
@@ -185,9 +190,9 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
 }
 
 /// Stores a copy of the network's connections, or restores them if they are lost.
-fn connections(site: &Site, record: &mut Record, done: &mut Prepared) -> Result<(), ToolError> {
-    let kept = Connections::kept(&record.state);
-    let (found, left_out) = match Connections::read(site.root) {
+fn connections(site: &PrepareSite, record: &mut Record, done: &mut PrepareResult) -> Result<(), ToolError> {
+    let kept = SavedConnections::kept(&record.state);
+    let (found, left_out) = match SavedConnections::read(site.root) {
         Ok(read) => read,
         Err(error) => {
             done.faults.push(format!("NetworkManager's connections cannot be read: {error}"));

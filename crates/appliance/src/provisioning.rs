@@ -4,11 +4,14 @@
 
 use super::{Identity, Wifi, words};
 use contract::{
-    config::{Entry, Fault, Found, Origin, Position, TokenSetting, Written, document, keys, meant, quoted},
+    config::{
+        ConfigEntry, ConfigError, LocatedValue, Origin, TextPosition, TokenSetting, UncheckedValue, document, keys,
+        meant, quoted,
+    },
     meta::Role,
 };
 use serde_json::Value;
-use update::trust::Roots;
+use update::trust::RootOfTrust;
 
 /// The file's name on partition 1.
 pub const FILE: &str = "raspi-mcp.toml";
@@ -39,11 +42,11 @@ pub struct Provisioning(Identity);
 struct Reading<'a> {
     product: &'a str,
     says: Identity,
-    wifi: Option<Option<Position>>,
+    wifi: Option<Option<TextPosition>>,
     ssid: Option<String>,
     passphrase: Option<String>,
     psk: Option<String>,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigError>,
 }
 
 impl Provisioning {
@@ -51,8 +54,8 @@ impl Provisioning {
     ///
     /// # Errors
     /// All faults, each with its position.
-    pub fn parse(bytes: &[u8], product: &str) -> Result<Self, Vec<Fault>> {
-        let one = |at, message: String| vec![Fault::new(Origin::file(FILE).at(at), message)];
+    pub fn parse(bytes: &[u8], product: &str) -> Result<Self, Vec<ConfigError>> {
+        let one = |at, message: String| vec![ConfigError::new(Origin::file(FILE).at(at), message)];
         // The byte order mark that Windows editors add.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -87,22 +90,22 @@ impl Provisioning {
 }
 
 impl Reading<'_> {
-    fn fault(&mut self, at: Option<Position>, message: impl Into<String>) {
-        self.faults.push(Fault::new(Origin::file(FILE).at(at), message));
+    fn fault(&mut self, at: Option<TextPosition>, message: impl Into<String>) {
+        self.faults.push(ConfigError::new(Origin::file(FILE).at(at), message));
     }
 
-    fn table(&mut self, section: &str, entries: &[Entry]) {
-        for Entry { key, key_at, found } in entries {
+    fn table(&mut self, section: &str, entries: &[ConfigEntry]) {
+        for ConfigEntry { key, key_at, found } in entries {
             let name = if section.is_empty() { key.clone() } else { format!("{section}.{key}") };
             match &found.value {
-                Written::Table(inner) if SECTIONS.contains(&&*name) => {
+                UncheckedValue::Table(inner) if SECTIONS.contains(&&*name) => {
                     if name == "wifi" {
                         self.wifi = Some(*key_at);
                     }
                     self.table(&name, inner);
                 }
                 // A misspelt section: the hint for a key is better than one for the section.
-                Written::Table(inner) if section.is_empty() && !KEYS.contains(&&*name) && !inner.is_empty() => {
+                UncheckedValue::Table(inner) if section.is_empty() && !KEYS.contains(&&*name) && !inner.is_empty() => {
                     self.table(&name, inner);
                 }
                 _ if SECTIONS.contains(&&*name) => {
@@ -113,7 +116,7 @@ impl Reading<'_> {
         }
     }
 
-    fn value(&mut self, name: &str, key_at: Option<Position>, found: &Found) {
+    fn value(&mut self, name: &str, key_at: Option<TextPosition>, found: &LocatedValue) {
         let at = found.at.or(key_at);
         match name {
             "name" => self.says.name = self.text(name, at, found, words::host, words::HOST),
@@ -125,7 +128,7 @@ impl Reading<'_> {
                 self.wifi_of().country = country.unwrap_or_default();
             }
             "wifi.hidden" => match found.value {
-                Written::Boolean(hidden) => self.wifi_of().hidden = hidden,
+                UncheckedValue::Boolean(hidden) => self.wifi_of().hidden = hidden,
                 _ => self.fault(at, format!("wifi.hidden must be true or false, not {}", found.shown())),
             },
             "access.tokens" => {
@@ -173,8 +176,8 @@ impl Reading<'_> {
     fn text(
         &mut self,
         name: &str,
-        at: Option<Position>,
-        found: &Found,
+        at: Option<TextPosition>,
+        found: &LocatedValue,
         good: impl Fn(&str) -> bool,
         expected: &str,
     ) -> Option<String> {
@@ -190,7 +193,7 @@ impl Reading<'_> {
     }
 
     /// A key that is also in the configuration, with the same check.
-    fn configured(&mut self, name: &str, found: &Found) -> Option<Value> {
+    fn configured(&mut self, name: &str, found: &LocatedValue) -> Option<Value> {
         let mut wrong = Vec::new();
         let value = keys::find(name)?.kind.check(name, found, &[], &mut wrong);
         wrong.into_iter().for_each(|(at, message)| self.fault(at, message));
@@ -198,7 +201,7 @@ impl Reading<'_> {
     }
 
     /// One token must have the admin role and no expiry, because otherwise the owner could not administer the machine.
-    fn tokens(&mut self, tokens: Vec<TokenSetting>, at: Option<Position>) {
+    fn tokens(&mut self, tokens: Vec<TokenSetting>, at: Option<TextPosition>) {
         if tokens.len() > 16 {
             return self.fault(at, "there are more than 16 tokens");
         }
@@ -215,13 +218,13 @@ impl Reading<'_> {
 
     /// The text of a signed root of trust. The signature covers its exact bytes, so Windows line endings are converted,
     /// and the text is also tried without trailing newlines.
-    fn trust(&mut self, at: Option<Position>, found: &Found) {
-        let Written::Text(text) = &found.value else {
+    fn trust(&mut self, at: Option<TextPosition>, found: &LocatedValue) {
+        let UncheckedValue::Text(text) = &found.value else {
             return self.fault(at, format!("update.trust must be the text of a signed root, not {}", found.kind()));
         };
         let plain = text.replace("\r\n", "\n");
         let tries = [plain.as_str(), plain.trim_end_matches('\n')];
-        let mut read = tries.iter().map(|text| (text, Roots::parse(text.as_bytes())));
+        let mut read = tries.iter().map(|text| (text, RootOfTrust::parse(text.as_bytes())));
         let first = read.next();
         match first.into_iter().chain(read).max_by_key(|(_, roots)| roots.is_ok()) {
             Some((text, Ok(roots))) if roots.product() == self.product => {

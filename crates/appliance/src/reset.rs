@@ -5,7 +5,7 @@
 //! from one copy of the record and then from the other, the file is erased, the machine restarts. If interrupted, the
 //! file still exists and all steps are repeated. Once it is erased, the loss of a copy cannot bring the identity back.
 
-use super::{connections::Connections, identity, partition};
+use super::{connections::SavedConnections, identity, partition};
 use base::{
     error::ToolError,
     os::{Root, whole},
@@ -13,7 +13,7 @@ use base::{
 use std::io::Write;
 use update::{
     disk::{Access, Area, Disk},
-    slots::{State, Store},
+    slots::{StateRecord, StateStore},
 };
 
 /// The file's name on partition 1.
@@ -26,7 +26,7 @@ pub const MARK: &str = "data/factory-reset";
 const BLANK: usize = 1 << 20;
 
 /// The result.
-pub enum Reset {
+pub enum ResetOutcome {
     No,
     /// The identity was removed and the machine must restart. With the faults.
     Done(Vec<String>),
@@ -40,19 +40,19 @@ pub enum Reset {
 pub fn reset(
     disk: &dyn Disk,
     root: &Root,
-    store: &mut Store,
-    state: &mut State,
+    store: &mut StateStore,
+    state: &mut StateRecord,
     faults: &mut Vec<String>,
-) -> Result<Reset, ToolError> {
+) -> Result<ResetOutcome, ToolError> {
     let asked = match partition::find(disk, FILE)? {
-        partition::Found::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().eq_ignore_ascii_case(WORD),
+        partition::FileContent::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().eq_ignore_ascii_case(WORD),
         // Erased: the reset is done.
-        partition::Found::Nothing | partition::Found::Blank => return Ok(Reset::No),
-        partition::Found::Unreadable(_) => false,
+        partition::FileContent::Nothing | partition::FileContent::Blank => return Ok(ResetOutcome::No),
+        partition::FileContent::Unreadable(_) => false,
     };
     if !asked {
         faults.push(format!("{FILE} on partition 1 does not say {WORD:?}, and nothing was reset"));
-        return Ok(Reset::No);
+        return Ok(ResetOutcome::No);
     }
     let wiped = match super::network::data_lost(root) {
         None => whole::replace(&root.path(MARK), 0o600, |file| file.write_all(b"reset\n"))
@@ -63,12 +63,12 @@ pub fn reset(
     };
     let mut next = state.clone();
     next.kept.remove(identity::KEY);
-    Connections::forget(&mut next);
+    SavedConnections::forget(&mut next);
     store.save(disk, &next)?;
     *state = next;
     store.save_again(disk, state, |other| other == state)?;
     partition::forget(disk, FILE)?;
-    Ok(Reset::Done(wiped.err().into_iter().collect()))
+    Ok(ResetOutcome::Done(wiped.err().into_iter().collect()))
 }
 
 /// A data partition that cannot be mounted has no place for a mark. If its beginning is zeros, the initramfs creates a

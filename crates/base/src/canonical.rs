@@ -16,19 +16,19 @@ pub fn to_string(value: &Value) -> String {
 
 /// SHA-256 over the canonical JSON of `value`, as 64 lower-case hexadecimal digits.
 pub fn sha256_hex(value: &Value) -> String {
-    Whole::of(value).sha256
+    ArgsDigest::of(value).sha256
 }
 
 /// Length and hash of arguments, in place of arguments that are not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whole {
+pub struct ArgsDigest {
     /// SHA-256 of the canonical JSON, 64 lower-case hexadecimal digits.
     pub sha256: String,
     /// Length of the canonical JSON in bytes.
     pub bytes: usize,
 }
 
-impl Whole {
+impl ArgsDigest {
     /// Of `value`'s canonical form.
     pub fn of(value: &Value) -> Self {
         if value.as_object().is_some_and(serde_json::Map::is_empty) {

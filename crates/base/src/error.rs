@@ -102,14 +102,14 @@ pub struct ToolError {
 /// See [`ToolError::protocol`] and [`ToolError::or_input`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Instead {
-    Protocol(Protocol),
+    Protocol(ProtocolError),
     /// A complete result of 2026-07-28.
     Input(Value),
 }
 
 /// A JSON-RPC error that MCP prescribes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Protocol {
+pub struct ProtocolError {
     pub code: i32,
     pub data: Value,
 }
@@ -187,13 +187,13 @@ impl ToolError {
     /// For interactive tools (`Meta::interactive` of the crate `contract`): rmcp sets the matching HTTP status.
     #[must_use]
     pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
-        self.instead = Some(Box::new(Instead::Protocol(Protocol { code, data: data.into() })));
+        self.instead = Some(Box::new(Instead::Protocol(ProtocolError { code, data: data.into() })));
         self
     }
     /// Number and `data` of that JSON-RPC error. MCP defines `data` of its own errors; JSON-RPC's have the fields of
     /// docs/contract/errors.md as well.
     pub fn as_protocol(&self) -> Option<(i32, Value)> {
-        let Some(Instead::Protocol(Protocol { code, data })) = self.instead.as_deref() else { return None };
+        let Some(Instead::Protocol(ProtocolError { code, data })) = self.instead.as_deref() else { return None };
         let mut data = data.clone();
         if let (-32700..=-32600, Some(fields), Value::Object(more)) = (*code, data.as_object_mut(), self.data()) {
             for (name, value) in more {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// One interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Device {
+pub struct DeviceFile {
     /// `/dev/i2c-1`, or `/sys/class/pwm/pwmchip0`.
     pub path: String,
     /// The driver's name for it, where the kernel reports one.
@@ -13,7 +13,7 @@ pub struct Device {
     pub name: Option<String>,
 }
 
-impl Device {
+impl DeviceFile {
     /// For people: the path, with the name in brackets.
     pub fn described(&self) -> String {
         match &self.name {
@@ -34,13 +34,13 @@ const NO_CAMERAS: [&str; 5] = ["bcm2835-codec", "bcm2835-isp", "rpivid", "rpi-he
 /// All devices, each kind sorted by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Devices {
-    pub gpio: Vec<Device>,
+    pub gpio: Vec<DeviceFile>,
     /// Buses with a device file, which the module i2c-dev creates.
-    pub i2c: Vec<Device>,
-    pub spi: Vec<Device>,
+    pub i2c: Vec<DeviceFile>,
+    pub spi: Vec<DeviceFile>,
     /// All V4L2 devices, cameras or not.
-    pub video: Vec<Device>,
-    pub pwm: Vec<Device>,
+    pub video: Vec<DeviceFile>,
+    pub pwm: Vec<DeviceFile>,
 }
 
 impl Devices {
@@ -48,7 +48,7 @@ impl Devices {
     pub fn read(root: &Root) -> Self {
         let dev = root.list("dev").unwrap_or_default();
         let numbered = |prefix: &str| -> Vec<&String> { dev.iter().filter(|name| is_numbered(name, prefix)).collect() };
-        let device = |name: &String, about: Option<String>| Device { path: format!("/dev/{name}"), name: about };
+        let device = |name: &String, about: Option<String>| DeviceFile { path: format!("/dev/{name}"), name: about };
         let line = |path: String| root.line(&path).ok();
         Self {
             gpio: numbered("gpiochip").into_iter().map(|name| device(name, owner(root, name))).collect(),
@@ -74,7 +74,7 @@ impl Devices {
                 .map(|name| {
                     let path = format!("sys/class/pwm/{name}");
                     let channels = root.number(&format!("{path}/npwm")).ok().map(|count| format!("channels: {count}"));
-                    Device { path: format!("/{path}"), name: channels }
+                    DeviceFile { path: format!("/{path}"), name: channels }
                 })
                 .collect(),
         }

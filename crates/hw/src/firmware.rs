@@ -4,8 +4,8 @@
 //! `vcgencmd`. Kernels for the Raspberry Pi 5 have no such file.
 
 use super::{
-    board::{Board, Simulated},
-    model::Kind,
+    board::{Board, SimulatedBoard},
+    model::BoardKind,
     vcgencmd::Vcgencmd,
 };
 use base::os::{Root, ioctl, malformed};
@@ -74,7 +74,7 @@ impl Throttled {
 /// The sources of this board's firmware, determined once.
 pub struct Firmware {
     root: Root,
-    simulated: Option<Arc<Simulated>>,
+    simulated: Option<Arc<SimulatedBoard>>,
     /// The kernel's file, relative to the root.
     file: Option<String>,
     mailbox: Option<Mailbox>,
@@ -86,7 +86,7 @@ pub struct Firmware {
 impl Firmware {
     /// Boards other than Raspberry Pis get one without sources.
     pub fn new(root: &Root, board: &Board, mailbox: Option<Mailbox>) -> Self {
-        let real = board.kind == Kind::RaspberryPi;
+        let real = board.kind == BoardKind::RaspberryPi;
         Self {
             root: root.clone(),
             simulated: board.simulated.clone(),

@@ -47,7 +47,7 @@ pub enum Function {
 
 /// The state of a line, read without requesting it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct LineInfo {
     pub function: Function,
     /// Through the kernel only the holder can read it; through registers anyone.
     pub level: Option<Level>,
@@ -59,7 +59,7 @@ pub struct Look {
 
 /// Why an access to a line failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum LineError {
     /// Held by another process or a kernel driver.
     #[error("it is held by {}", .consumer.as_deref().unwrap_or("a consumer that gives no name"))]
     Busy { consumer: Option<String> },
@@ -80,7 +80,7 @@ pub enum Fault {
 }
 
 /// The GPIO lines of a board.
-pub trait Port: Send + Sync {
+pub trait GpioPort: Send + Sync {
     /// Its name for people: `/dev/gpiochip0 (pinctrl-bcm2711)`.
     fn name(&self) -> String;
 
@@ -93,20 +93,20 @@ pub trait Port: Send + Sync {
     ///
     /// # Errors
     /// When the chip cannot be queried.
-    fn look(&self, pin: Pin) -> Result<Look, Fault>;
+    fn look(&self, pin: Pin) -> Result<LineInfo, LineError>;
 
     /// Requests a line. It is ours until it is closed or dropped, or this process ends in any way, which the kernel
     /// guarantees. `consumer` is the label for others, of which 31 bytes are used.
     ///
     /// # Errors
-    /// [`Fault::Busy`] when it is held already, also by this process.
-    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, Fault>;
+    /// [`LineError::Busy`] when it is held already, also by this process.
+    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, LineError>;
 
     /// The level of an unused line, which is left unchanged.
     ///
     /// # Errors
-    /// As [`Port::take`]; [`Fault::Unsupported`] where reading would change the line.
-    fn peek(&self, pin: Pin) -> Result<Level, Fault>;
+    /// As [`GpioPort::take`]; [`LineError::Unsupported`] where reading would change the line.
+    fn peek(&self, pin: Pin) -> Result<Level, LineError>;
 }
 
 /// A held line. Calls on the memory-mapped chips of these boards take microseconds and never block.
@@ -114,22 +114,22 @@ pub trait Line: Send + Sync {
     /// The current level, whatever drives it.
     ///
     /// # Errors
-    /// [`Fault::Closed`], or the kernel's.
-    fn level(&self) -> Result<Level, Fault>;
+    /// [`LineError::Closed`], or the kernel's.
+    fn level(&self) -> Result<Level, LineError>;
 
     /// Drives an output.
     ///
     /// # Errors
-    /// As [`Line::level`]; [`Fault::Unsupported`] for an input.
-    fn set(&self, level: Level) -> Result<(), Fault>;
+    /// As [`Line::level`]; [`LineError::Unsupported`] for an input.
+    fn set(&self, level: Level) -> Result<(), LineError>;
 
     /// The next unread edge of an input. One task may wait at a time; if the line is closed meanwhile it gets
-    /// [`Fault::Closed`].
-    fn poll_edge(&self, cx: &mut task::Context<'_>) -> Poll<Result<Edge, Fault>>;
+    /// [`LineError::Closed`].
+    fn poll_edge(&self, cx: &mut task::Context<'_>) -> Poll<Result<Edge, LineError>>;
 
     /// Discards unread edges.
     fn forget_edges(&self);
 
-    /// Releases it. Later calls return [`Fault::Closed`].
+    /// Releases it. Later calls return [`LineError::Closed`].
     fn close(&self);
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use base::{
     error::ToolError,
-    os::{Root, about::About, activity::Activity, bus::Bus, processes::load::Load, systemd::Systemd},
+    os::{Root, about::About, activity::Activity, bus::DBus, processes::load::CpuReadings, systemd::Systemd},
 };
 use std::io;
 
@@ -18,9 +18,9 @@ pub struct Machine {
     pub about: About,
     pub activity: Activity,
     /// Processor time of each process at earlier calls.
-    pub load: Load,
+    pub load: CpuReadings,
     /// D-Bus, for systemd, NetworkManager and others.
-    pub bus: Bus,
+    pub bus: DBus,
     /// State of systemd kept between calls.
     pub systemd: Systemd,
 }
@@ -31,7 +31,7 @@ impl Machine {
     pub fn new(root: Root, board: Board, mailbox: Option<Mailbox>) -> Self {
         let firmware = Firmware::new(&root, &board, mailbox);
         let (about, activity) = (About::new(root.clone()), Activity::default());
-        let (load, bus, systemd) = (Load::default(), Bus::system(), Systemd::default());
+        let (load, bus, systemd) = (CpuReadings::default(), DBus::system(), Systemd::default());
         Self { root, board, firmware, about, activity, load, bus, systemd }
     }
 }

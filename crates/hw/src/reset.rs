@@ -4,7 +4,7 @@ use super::firmware::Firmware;
 use base::os::{Root, reset};
 use std::io;
 
-pub use reset::{Cause, Reset};
+pub use reset::{Cause, ResetInfo};
 
 /// The kernel's stored crash messages (`Documentation/admin-guide/ramoops.rst`).
 const CRASHES: &str = "sys/fs/pstore";
@@ -13,7 +13,7 @@ const CRASHES: &str = "sys/fs/pstore";
 ///
 /// # Errors
 /// `InvalidData` when a source cannot be parsed.
-pub async fn read(root: &Root, firmware: &Firmware) -> io::Result<Option<Reset>> {
+pub async fn read(root: &Root, firmware: &Firmware) -> io::Result<Option<ResetInfo>> {
     if let Some(told) = reset::read(root)? {
         return Ok(Some(told));
     }

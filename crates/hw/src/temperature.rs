@@ -6,15 +6,15 @@ use std::io;
 
 /// A temperature with its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub struct TemperatureReading {
     /// Degrees Celsius.
     pub celsius: f64,
-    pub source: Source,
+    pub source: TemperatureSource,
 }
 
 /// In the order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum TemperatureSource {
     /// The simulated board, which excludes the others.
     Simulated,
     /// `/sys/class/thermal/thermal_zone0`
@@ -31,10 +31,10 @@ pub enum Source {
 ///
 /// # Errors
 /// The first source's error, when there are sensors and none works.
-pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result<Option<Reading>> {
+pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result<Option<TemperatureReading>> {
     let mut fault: Option<io::Error> = None;
-    let mut found = |source: Source, celsius: io::Result<f64>| match celsius {
-        Ok(celsius) => Some(Reading { celsius, source }),
+    let mut found = |source: TemperatureSource, celsius: io::Result<f64>| match celsius {
+        Ok(celsius) => Some(TemperatureReading { celsius, source }),
         Err(error) => {
             if error.kind() != io::ErrorKind::NotFound {
                 fault.get_or_insert(error);
@@ -44,20 +44,20 @@ pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result
     };
     if let Some(simulated) = &board.simulated {
         let celsius = simulated.celsius(uptime::read(root)?)?;
-        return Ok(Some(Reading { celsius, source: Source::Simulated }));
+        return Ok(Some(TemperatureReading { celsius, source: TemperatureSource::Simulated }));
     }
-    if let Some(reading) = found(Source::ThermalZone, thermal::zone(root, 0)) {
+    if let Some(reading) = found(TemperatureSource::ThermalZone, thermal::zone(root, 0)) {
         return Ok(Some(reading));
     }
     let measured = firmware.measured_celsius().await;
-    if let Some(reading) = measured.and_then(|celsius| found(Source::Vcgencmd, celsius)) {
+    if let Some(reading) = measured.and_then(|celsius| found(TemperatureSource::Vcgencmd, celsius)) {
         return Ok(Some(reading));
     }
-    if let Some(reading) = found(Source::Hwmon, processor(hwmon::temperatures(root))) {
+    if let Some(reading) = found(TemperatureSource::Hwmon, processor(hwmon::temperatures(root))) {
         return Ok(Some(reading));
     }
     if let Some(celsius) = from_sysinfo(root) {
-        return Ok(Some(Reading { celsius, source: Source::Sysinfo }));
+        return Ok(Some(TemperatureReading { celsius, source: TemperatureSource::Sysinfo }));
     }
     fault.map_or(Ok(None), Err)
 }

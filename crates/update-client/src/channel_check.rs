@@ -1,7 +1,7 @@
 //! Finds the release in the channel for this device.
 
 use crate::UpdateClient;
-use crate::fetch::{HttpClient, Limits, look};
+use crate::fetch::{DownloadLimits, HttpClient, look};
 use agent::operations::update::GetUpdateStatus;
 use base::{
     error::ToolError,
@@ -9,29 +9,29 @@ use base::{
 };
 use std::sync::Arc;
 use update::{
-    Place,
+    FileLocation,
     bundle::Digest,
-    channel::{self, Choice, Device, DeviceId, Wanted, choose, recall, remember},
+    channel::{self, DeviceId, IndexCriteria, ReleaseChoice, TargetDevice, choose, recall, remember},
     status::UpdateStatus,
-    trust::Roots,
+    trust::RootOfTrust,
 };
 
 /// A release of a channel.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct ReleaseOffer {
     pub channel: String,
-    pub release: channel::Offer,
+    pub release: channel::ReleaseEntry,
     /// Places of the bundle, in order of preference.
-    pub places: Vec<Place>,
+    pub places: Vec<FileLocation>,
 }
 
 /// The result of a check of a channel.
 #[derive(Clone, Debug)]
 pub struct ChannelCheck {
     /// The release that this device may install now.
-    pub offer: Option<Offer>,
+    pub offer: Option<ReleaseOffer>,
     /// The newest release, whether or not this device may install it now.
-    pub newest: Option<Offer>,
+    pub newest: Option<ReleaseOffer>,
     /// Why there is no offer although there is a newer release.
     pub held: Option<String>,
     /// Notes for a person.
@@ -40,7 +40,7 @@ pub struct ChannelCheck {
     pub checked_ms: i64,
 }
 
-impl Offer {
+impl ReleaseOffer {
     /// When it was released, in milliseconds since 1970 UTC.
     pub fn released_ms(&self) -> i64 {
         i64::try_from(self.release.released).unwrap_or(i64::MAX).saturating_mul(1000)
@@ -77,7 +77,7 @@ impl UpdateClient {
         let bases = update.bases();
         let (roots, seen) = self.remembered(channel).await?;
         let checked_ms = self.now_ms();
-        let wanted = Wanted {
+        let wanted = IndexCriteria {
             product: &update.product,
             channel,
             seen: seen.as_ref(),
@@ -94,13 +94,13 @@ impl UpdateClient {
             let _turn = self.0.remembering.lock().await;
             blocking::run("update", move |_| {
                 let kept = recall(&folder, &now_seen.channel).filter(|kept| kept.product == now_seen.product);
-                remember(&folder, &kept.iter().fold(now_seen, channel::Seen::over))
+                remember(&folder, &kept.iter().fold(now_seen, channel::AcceptedIndex::over))
             })
             .await?;
         }
         let index = looked.accepted.index;
-        let offer = |release: &channel::Offer| {
-            Ok::<_, ToolError>(Offer {
+        let offer = |release: &channel::ReleaseEntry| {
+            Ok::<_, ToolError>(ReleaseOffer {
                 channel: channel.to_owned(),
                 places: release.places(&bases)?,
                 release: release.clone(),
@@ -108,9 +108,11 @@ impl UpdateClient {
         };
         let newest = index.releases.iter().max_by_key(|release| release.counter).map(offer).transpose()?;
         let (chosen, held) = match choose(&index, &self.device(&status, version, by_itself)) {
-            Choice::Install(release) => (Some(offer(&release)?), None),
-            Choice::UpToDate => (None, None),
-            Choice::Held { why, .. } => (None, Some(version.map_or_else(|| why.to_string(), |_| why.of_asked()))),
+            ReleaseChoice::Install(release) => (Some(offer(&release)?), None),
+            ReleaseChoice::UpToDate => (None, None),
+            ReleaseChoice::Held { why, .. } => {
+                (None, Some(version.map_or_else(|| why.to_string(), |_| why.of_asked())))
+            }
         };
         let mut notes: Vec<String> = looked.accepted.doubt.map(str::to_owned).into_iter().collect();
         let offered = chosen.as_ref().map(|offer| offer.release.manifest.to_string());
@@ -122,7 +124,7 @@ impl UpdateClient {
     }
 
     /// This device as described to the channel. A version that a caller names replaces `update.pin`.
-    fn device(&self, status: &UpdateStatus, version: Option<&str>, by_itself: bool) -> Device {
+    fn device(&self, status: &UpdateStatus, version: Option<&str>, by_itself: bool) -> TargetDevice {
         let update = &self.0.settings.update;
         let running = status.slots.iter().find(|slot| slot.running);
         let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -131,7 +133,7 @@ impl UpdateClient {
             .iter()
             .filter(|blocked| by_itself || !blocked.by_person)
             .filter_map(|blocked| Some((Digest::from_hex(&blocked.manifest_sha256)?, blocked.reason.clone())));
-        Device {
+        TargetDevice {
             version: running.and_then(|slot| slot.version.clone()).unwrap_or_default(),
             counter: running.and_then(|slot| slot.counter).unwrap_or(0),
             counter_floor: status.counter_floor,
@@ -145,7 +147,7 @@ impl UpdateClient {
     }
 
     /// The current root of trust, and what was last accepted from a channel.
-    async fn remembered(&self, channel: &str) -> Result<(Roots, Option<channel::Seen>), ToolError> {
+    async fn remembered(&self, channel: &str) -> Result<(RootOfTrust, Option<channel::AcceptedIndex>), ToolError> {
         let (file, folder) =
             (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
         let channel = channel.to_owned();
@@ -156,7 +158,7 @@ impl UpdateClient {
                     .with("path", shown.clone())
                     .hint("update.trust names the one of the image; `raspi-mcp bundle trust` makes one")
             })?;
-            let roots = Roots::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", shown))?;
+            let roots = RootOfTrust::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", shown))?;
             Ok((crate::root_rotation::followed(roots, &folder), recall(&folder, &channel)))
         })
         .await
@@ -172,7 +174,7 @@ impl UpdateClient {
     }
 
     fn http_client_from(&self, time_floor: u64, synchronised: bool) -> Result<Arc<HttpClient>, ToolError> {
-        let limits = Limits::of(&self.0.settings.update, self.zone(), self.0.wall.clone(), time_floor);
-        HttpClient::new(Limits { synchronised, ..limits })
+        let limits = DownloadLimits::of(&self.0.settings.update, self.zone(), self.0.wall.clone(), time_floor);
+        HttpClient::new(DownloadLimits { synchronised, ..limits })
     }
 }

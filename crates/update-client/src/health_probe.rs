@@ -9,7 +9,7 @@ use base::{
         local,
         net::{
             address,
-            interface::{self, Kind, State},
+            interface::{self, InterfaceKind, OperState},
             route,
         },
         systemd::list,
@@ -28,7 +28,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
-use update::health::{Look, Probe};
+use update::health::{Observations, Probe};
 
 /// Number of echo requests to the gateway, and the wait for each. Some gateways answer the first one late, because they
 /// have to resolve an address.
@@ -41,10 +41,10 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 impl UpdateClient {
     /// One check of everything. Takes as long as the slowest part, at most half a minute.
-    pub(crate) async fn look(&self, machine: &Machine) -> Look {
+    pub(crate) async fn look(&self, machine: &Machine) -> Observations {
         let (gateway, channel, units, urls, server) =
             futures::join!(gateway(machine), self.channel(), self.units(machine), self.urls(), self.server());
-        Look { interfaces: interfaces(machine), gateway, channel, units, urls, server }
+        Observations { interfaces: interfaces(machine), gateway, channel, units, urls, server }
     }
 
     async fn channel(&self) -> Option<Probe> {
@@ -69,12 +69,12 @@ impl UpdateClient {
             let why = listed.err().or(files.err()).map(|error| error.message).unwrap_or_default();
             return wanted.iter().map(|name| (name.clone(), Err(why.clone()))).collect();
         };
-        let counts = |unit: &&list::Listed| {
+        let counts = |unit: &&list::ListedService| {
             wanted.contains(&unit.name)
                 || files.state(&unit.name).is_some_and(|state| state == "enabled") && unit.sub_status != "exited"
         };
-        let of = |unit: &list::Listed| match unit.status {
-            list::Status::Active | list::Status::Reloading => Ok(()),
+        let of = |unit: &list::ListedService| match unit.status {
+            list::ActiveState::Active | list::ActiveState::Reloading => Ok(()),
             other => Err(format!("it is {} ({})", other.word(), unit.sub_status)),
         };
         listed.iter().filter(counts).map(|unit| (unit.name.clone(), of(unit))).collect()
@@ -117,15 +117,16 @@ impl UpdateClient {
 fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
     let root = &machine.root;
     let Ok((found, _)) = interface::read(root) else { return BTreeMap::new() };
-    let hardware = found.into_iter().filter(|found| matches!(found.kind, Kind::Ethernet | Kind::Wifi));
+    let hardware =
+        found.into_iter().filter(|found| matches!(found.kind, InterfaceKind::Ethernet | InterfaceKind::Wifi));
     // An address family that cannot be read has no addresses; the other one is then used.
     let (v4, v6) = (address::v4(root).unwrap_or_default(), address::v6(root).unwrap_or_default());
-    let has_address = |found: &interface::Interface| {
+    let has_address = |found: &interface::NetInterface| {
         v4.iter().any(|address| address.index == found.index)
             || v6.iter().any(|address| address.interface == found.name && address.scope == address::Scope::Global)
     };
-    let of = |found: &interface::Interface| match found.state {
-        State::Down => Err("it is down".to_owned()),
+    let of = |found: &interface::NetInterface| match found.state {
+        OperState::Down => Err("it is down".to_owned()),
         _ if has_address(found) => Ok(()),
         _ => Err("it has no address".to_owned()),
     };

@@ -29,7 +29,7 @@ pub struct Echo {
 
 /// Why the socket could not be opened.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum IcmpError {
     /// This user's groups are outside `ping_group_range`, or a sandbox forbids it.
     NotAllowed(io::Error),
     /// No route, or no address to send to.
@@ -38,17 +38,17 @@ pub enum Refusal {
 
 impl Echo {
     /// # Errors
-    /// See [`Refusal`]. Must be called inside the runtime.
-    pub fn open(target: SocketAddr) -> Result<Self, Refusal> {
+    /// See [`IcmpError`]. Must be called inside the runtime.
+    pub fn open(target: SocketAddr) -> Result<Self, IcmpError> {
         let v6 = target.is_ipv6();
         let (family, protocol) =
             if v6 { (AddressFamily::INET6, ipproto::ICMPV6) } else { (AddressFamily::INET, ipproto::ICMP) };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(family, SocketType::DGRAM, flags, Some(protocol))
-            .map_err(|fault| Refusal::NotAllowed(fault.into()))?;
+            .map_err(|fault| IcmpError::NotAllowed(fault.into()))?;
         let socket = std::net::UdpSocket::from(socket);
-        socket.connect(target).map_err(Refusal::NoWay)?;
-        let socket = UdpSocket::from_std(socket).map_err(Refusal::NoWay)?;
+        socket.connect(target).map_err(IcmpError::NoWay)?;
+        let socket = UdpSocket::from_std(socket).map_err(IcmpError::NoWay)?;
         Ok(Self { socket, v6 })
     }
 
@@ -135,8 +135,8 @@ mod tests {
                     assert!(time < Duration::from_secs(1), "{time:?}");
                 }
             }
-            Err(Refusal::NotAllowed(fault)) => assert_eq!(fault.kind(), io::ErrorKind::PermissionDenied),
-            Err(Refusal::NoWay(fault)) => panic!("{fault}"),
+            Err(IcmpError::NotAllowed(fault)) => assert_eq!(fault.kind(), io::ErrorKind::PermissionDenied),
+            Err(IcmpError::NoWay(fault)) => panic!("{fault}"),
         }
     }
 }

@@ -25,7 +25,7 @@ mod trial_monitor;
 mod update_job;
 pub mod upload;
 
-pub use channel_check::{ChannelCheck, Offer};
+pub use channel_check::{ChannelCheck, ReleaseOffer};
 pub use plans::Planned;
 pub use preview::job_id;
 pub use summary::{Summary, UpdateOverview};
@@ -50,7 +50,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use update::{
     health::Baseline,
-    job::{Jobs, Order},
+    job::{Jobs, UpdateOrder},
 };
 use update_job::UpdateJob;
 
@@ -104,7 +104,7 @@ impl UpdateClient {
     ///
     /// # Errors
     /// `conflict` while another one is under way, with its principal and start.
-    pub fn start(&self, machine: &Arc<Machine>, order: Order) -> Result<(), ToolError> {
+    pub fn start(&self, machine: &Arc<Machine>, order: UpdateOrder) -> Result<(), ToolError> {
         self.0.jobs.start(order, Arc::new(UpdateJob { client: self.clone(), machine: Arc::downgrade(machine) }))
     }
 
@@ -131,7 +131,7 @@ impl UpdateClient {
     }
 
     /// Waits for the next change, after which watchers should read again.
-    pub async fn changed(&self, since: &mut Marks) {
+    pub async fn changed(&self, since: &mut WatchPosition) {
         tokio::select! {
             // Both senders live as long as `self`.
             _ = since.jobs.changed() => {}
@@ -140,8 +140,8 @@ impl UpdateClient {
     }
 
     /// For [`UpdateClient::changed`].
-    pub fn marks(&self) -> Marks {
-        Marks { jobs: self.0.jobs.changes(), moved: self.0.moved.subscribe() }
+    pub fn marks(&self) -> WatchPosition {
+        WatchPosition { jobs: self.0.jobs.changes(), moved: self.0.moved.subscribe() }
     }
 
     /// The time zone of the windows. UTC if the machine's zone cannot be read, as in `system.get_clock`.
@@ -181,7 +181,7 @@ impl UpdateClient {
 }
 
 /// What a watcher has already seen.
-pub struct Marks {
+pub struct WatchPosition {
     jobs: watch::Receiver<u64>,
     moved: watch::Receiver<u64>,
 }

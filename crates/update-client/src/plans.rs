@@ -1,6 +1,6 @@
 //! Plans that were returned, until one is applied or expires.
 
-use crate::{UpdateClient, channel_check::Offer};
+use crate::{UpdateClient, channel_check::ReleaseOffer};
 use base::error::ToolError;
 use std::collections::VecDeque;
 use update::bundle::Digest;
@@ -15,7 +15,7 @@ const MOST: usize = 8;
 pub struct Planned {
     pub id: String,
     pub hash: Digest,
-    pub offer: Offer,
+    pub offer: ReleaseOffer,
     pub from_version: Option<String>,
     /// Size of the bundle.
     pub bundle_bytes: u64,

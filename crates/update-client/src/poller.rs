@@ -2,7 +2,7 @@
 
 use crate::{
     UpdateClient,
-    channel_check::{ChannelCheck, Offer},
+    channel_check::{ChannelCheck, ReleaseOffer},
     preview::job_id,
 };
 use agent::operations::update::GetUpdateStatus;
@@ -15,7 +15,7 @@ use std::{
 use tokio::time::sleep;
 use update::{
     bundle::Digest,
-    job::{AUTOMATIC, JobState, Order, WantedRelease},
+    job::{AUTOMATIC, JobState, UpdateOrder, WantedRelease},
     status::Phase,
 };
 
@@ -87,7 +87,7 @@ impl Tries {
 }
 
 /// Whether it is an automatic update.
-pub(crate) fn is_automatic(order: &Order) -> bool {
+pub(crate) fn is_automatic(order: &UpdateOrder) -> bool {
     order.principal == AUTOMATIC
 }
 
@@ -99,7 +99,7 @@ impl UpdateClient {
     }
 
     /// How long `order` must wait for its restart: an automatic update restarts within `update.window`.
-    pub(crate) fn restart_waits(&self, order: &Order) -> Option<Duration> {
+    pub(crate) fn restart_waits(&self, order: &UpdateOrder) -> Option<Duration> {
         self.shut().filter(|_| is_automatic(order))
     }
 
@@ -108,7 +108,7 @@ impl UpdateClient {
     ///
     /// # Errors
     /// `failed_precondition` when the armed update was rolled back meanwhile.
-    pub(crate) async fn may_restart(&self, order: &Order) -> Result<(), ToolError> {
+    pub(crate) async fn may_restart(&self, order: &UpdateOrder) -> Result<(), ToolError> {
         let mut moved = self.0.moved.subscribe();
         while let Some(wait) = self.restart_waits(order) {
             tokio::select! {
@@ -127,7 +127,7 @@ impl UpdateClient {
 
     /// Installs what a check found, as configured by the owner. It runs under the server's own principal, so that the
     /// agent's policy decides again: it must be "allow" for `manage.update_server`, because nobody is there to approve.
-    async fn install_by_itself(&self, offer: &Offer, machine: &Arc<Machine>) {
+    async fn install_by_itself(&self, offer: &ReleaseOffer, machine: &Arc<Machine>) {
         let begun = async {
             let old_version = Some(self.running_version().await);
             let wanted = WantedRelease {
@@ -137,7 +137,7 @@ impl UpdateClient {
             };
             // The hash of empty arguments, because there is no call.
             let args_sha256 = base::canonical::sha256_hex(&serde_json::json!({}));
-            let order = Order {
+            let order = UpdateOrder {
                 id: job_id()?,
                 tool: "manage.update_server".into(),
                 principal: AUTOMATIC.into(),

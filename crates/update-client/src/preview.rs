@@ -10,7 +10,7 @@ use base::error::ToolError;
 use ring::rand::{SecureRandom, SystemRandom};
 use update::{
     install::Judged,
-    job::{WantedRelease, plan::Plan},
+    job::{WantedRelease, plan::UpdatePlan},
 };
 
 impl UpdateClient {
@@ -45,7 +45,7 @@ impl UpdateClient {
         let judged = self.judge_head(UpdateTool::ApplyOsUpdates, &bundle).await?;
         let status = self.0.agent.get::<GetUpdateStatus>().await?;
         let from_version = status.slots.into_iter().find(|slot| slot.running).and_then(|slot| slot.version);
-        let plan = Plan {
+        let plan = UpdatePlan {
             manifest: &judged.manifest_sha256,
             to_version: &judged.version,
             from_version: from_version.as_deref().unwrap_or_default(),

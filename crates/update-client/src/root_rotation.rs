@@ -11,14 +11,14 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
 };
-use update::trust::Roots;
+use update::trust::RootOfTrust;
 
 fn file(folder: &Path, version: u64) -> PathBuf {
     folder.join(format!("root.{version}.signed"))
 }
 
 /// `roots`, followed by the newer ones stored in `folder`, up to the first one that is missing or invalid.
-pub(crate) fn followed(mut roots: Roots, folder: &Path) -> Roots {
+pub(crate) fn followed(mut roots: RootOfTrust, folder: &Path) -> RootOfTrust {
     while let Ok(bytes) = fs::read(file(folder, roots.version() + 1)) {
         match roots.accept(&bytes) {
             Ok(next) => roots = next,

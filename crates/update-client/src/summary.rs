@@ -4,14 +4,14 @@ use crate::UpdateClient;
 use agent::operations::update::GetUpdateStatus;
 use base::error::ToolError;
 use update::{
-    job::{JobState, Kept},
+    job::{JobRecord, JobState},
     status::{Attempt, Phase, RestartPlan, UpdateStatus},
 };
 
 /// The complete state.
 pub struct UpdateOverview {
     pub summary: Summary,
-    pub job: Option<Kept>,
+    pub job: Option<JobRecord>,
     /// The agent's part, or why it is not available.
     pub slots: Result<UpdateStatus, ToolError>,
     /// The problems that the last check of this boot found; `None`: not checked.
@@ -46,7 +46,7 @@ impl Summary {
         }
     }
 
-    fn of_job(job: &Kept) -> Self {
+    fn of_job(job: &JobRecord) -> Self {
         Self {
             phase: Some(job.phase),
             percent: Some(job.percent),
@@ -95,7 +95,7 @@ impl Summary {
 
     /// From the job and the agent's last attempt. For the same update, the agent's data is used once it is armed; of
     /// two updates, the newer one is shown.
-    pub fn of(job: Option<&Kept>, slots: Option<&UpdateStatus>) -> Self {
+    pub fn of(job: Option<&JobRecord>, slots: Option<&UpdateStatus>) -> Self {
         let attempt = slots.and_then(|slots| slots.last_attempt.as_ref().map(|attempt| (attempt, slots)));
         match (job, attempt) {
             (None, None) => Self::none(),

@@ -19,7 +19,7 @@ use std::{
 use tokio::time::sleep;
 use update::{
     Slot,
-    health::{Baseline, Verdict, judge},
+    health::{Baseline, HealthVerdict, judge},
     status::{Phase, SlotState, UpdateStatus},
 };
 
@@ -126,7 +126,7 @@ impl UpdateClient {
     }
 
     /// Checks the machine, judges the result and stores its problems.
-    async fn examine(&self, machine: &Weak<Machine>) -> Option<Verdict> {
+    async fn examine(&self, machine: &Weak<Machine>) -> Option<HealthVerdict> {
         let before = self.baseline().await;
         let machine = machine.upgrade()?;
         let look = self.look(&machine).await;
@@ -171,7 +171,7 @@ impl UpdateClient {
     }
 
     /// Reports to the agent. Returns whether the trial is over.
-    async fn report(&self, verdict: &Verdict, offline: bool) -> Result<bool, ToolError> {
+    async fn report(&self, verdict: &HealthVerdict, offline: bool) -> Result<bool, ToolError> {
         let problems = verdict.problems().iter().take(MAX_PROBLEMS).map(|problem| shortened(problem.to_string()));
         let report = HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), offline };
         let taken = self.0.agent.call::<ReportHealth>(report).await?;
@@ -188,7 +188,7 @@ impl UpdateClient {
         // late is seen.
         let mut verdict = self.examine(machine).await;
         for _ in 0..6 {
-            if !verdict.as_ref().is_some_and(Verdict::is_offline) {
+            if !verdict.as_ref().is_some_and(HealthVerdict::is_offline) {
                 break;
             }
             sleep(PACE).await;

@@ -1,9 +1,9 @@
 //! The update job: finds the release, passes it to the agent, then restarts.
 
-use crate::fetch::Source;
+use crate::fetch::BundleSource;
 use crate::{
     UpdateClient,
-    channel_check::Offer,
+    channel_check::ReleaseOffer,
     poller::is_automatic,
     upload::{Bundle, ProgressSink, Upload},
 };
@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use hw::machine::Machine;
 use std::sync::Weak;
 use update::{
-    job::{Engine, Order, Release, Tell, WantedRelease},
+    job::{FoundRelease, Tell, UpdateEngine, UpdateOrder, WantedRelease},
     status::{Phase, RestartPlan},
 };
 
@@ -29,8 +29,8 @@ pub(crate) struct UpdateJob {
     pub machine: Weak<Machine>,
 }
 
-impl Engine for UpdateJob {
-    fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
+impl UpdateEngine for UpdateJob {
+    fn run<'a>(&'a self, order: &'a UpdateOrder, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async move {
             // If it was armed before the server ended, only the restart is left.
             if !self.client.is_armed(order).await {
@@ -50,12 +50,12 @@ impl Engine for UpdateJob {
 
 impl UpdateJob {
     /// Finds the release, and has the agent write and arm it.
-    async fn upload(&self, order: &Order, tell: &Tell) -> Result<(), ToolError> {
+    async fn upload(&self, order: &UpdateOrder, tell: &Tell) -> Result<(), ToolError> {
         let offer = self.client.choose(&order.wanted).await?;
         let (version, counter, manifest) = (&offer.release.version, offer.release.counter, offer.release.manifest);
         // Whoever started that install.
         if self.client.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| status.is_armed(&manifest)) {
-            tell.release(Release { version: version.clone(), counter, manifest }).await;
+            tell.release(FoundRelease { version: version.clone(), counter, manifest }).await;
             tell.step(Phase::Armed, 0, 0, format!("{version} is armed already")).await;
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl UpdateJob {
 }
 
 impl ProgressSink for Tell {
-    fn release(&self, release: Release) -> BoxFuture<'_, ()> {
+    fn release(&self, release: FoundRelease) -> BoxFuture<'_, ()> {
         Box::pin(Tell::release(self, release))
     }
     fn step(&self, phase: Phase, done: u64, total: u64, message: String) -> BoxFuture<'_, ()> {
@@ -88,13 +88,13 @@ impl ProgressSink for Tell {
 
 impl UpdateClient {
     /// The bundle of an offer, with its head read.
-    pub(crate) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
-        let source = Source::new(self.http_client().await?, offer.places.clone());
+    pub(crate) async fn open(&self, offer: &ReleaseOffer) -> Result<Bundle, ToolError> {
+        let source = BundleSource::new(self.http_client().await?, offer.places.clone());
         Bundle::open(source, |digest, manifest| offer.release.is_of(&offer.channel, digest, manifest)).await
     }
 
     /// Finds the wanted release.
-    pub(crate) async fn choose(&self, wanted: &WantedRelease) -> Result<Offer, ToolError> {
+    pub(crate) async fn choose(&self, wanted: &WantedRelease) -> Result<ReleaseOffer, ToolError> {
         let found = self.find(&wanted.channel, wanted.version.as_deref()).await?;
         let offer = found.offer.ok_or_else(|| {
             let why = found.held.unwrap_or_else(|| "the channel has nothing newer for this device".into());
@@ -117,7 +117,7 @@ impl UpdateClient {
     }
 
     /// Requests the restart into the armed slot.
-    async fn restart(&self, order: &Order) -> Result<String, ToolError> {
+    async fn restart(&self, order: &UpdateOrder) -> Result<String, ToolError> {
         let request =
             RebootIntoRequest { tool: tool(order), delay_seconds: PARTING, authorization: authorization(order) };
         match self.0.agent.call::<RebootIntoUpdate>(request).await {
@@ -129,7 +129,7 @@ impl UpdateClient {
     }
 
     /// Whether the release of `order` is already armed.
-    async fn is_armed(&self, order: &Order) -> bool {
+    async fn is_armed(&self, order: &UpdateOrder) -> bool {
         let kept = self.0.jobs.newest().filter(|kept| kept.order.id == order.id);
         let Some(release) = kept.and_then(|kept| kept.release) else { return false };
         let attempt = self.0.agent.get::<GetUpdateStatus>().await.ok().and_then(|status| status.last_attempt);
@@ -160,12 +160,12 @@ impl UpdateClient {
     }
 }
 
-fn tool(order: &Order) -> UpdateTool {
+fn tool(order: &UpdateOrder) -> UpdateTool {
     let os = order.tool == UpdateTool::ApplyOsUpdates.name();
     if os { UpdateTool::ApplyOsUpdates } else { UpdateTool::UpdateServer }
 }
 
-fn authorization(order: &Order) -> Authorization {
+fn authorization(order: &UpdateOrder) -> Authorization {
     Authorization {
         principal: order.principal.clone(),
         args_sha256: order.args_sha256.clone(),

@@ -3,7 +3,7 @@
 //!
 //! Used by the server's jobs and by `raspi-mcp slot install`.
 
-use crate::fetch::{self, BlockOrder, Front, Pieces, Source, Spool, download};
+use crate::fetch::{self, BlockOrder, BundleSource, Front, Spool, StoredBlocks, download};
 use agent::{AgentLink, operations::update::InstallRequest};
 use base::{
     error::{ErrorCode, ToolError},
@@ -18,12 +18,12 @@ use tokio::{
 };
 use update::{
     Slot,
-    bundle::{Digest, Envelope, Index, Manifest},
+    bundle::{BlockIndex, Digest, Envelope, Manifest},
     install::{
-        Finished, Install, Judged,
-        frame::{Armed, Progress, Wanted},
+        InstallOutcome, InstallStream, Judged,
+        frame::{Armed, InstallProgress, NeededBlocks},
     },
-    job::Release,
+    job::FoundRelease,
     status::Phase,
 };
 
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// A bundle whose head was read. It is not verified here; the agent judges it.
 pub struct Bundle {
-    source: Arc<Source>,
+    source: Arc<BundleSource>,
     /// Its first bytes, unmodified: the envelope.
     head: Vec<u8>,
     envelope: Envelope,
@@ -47,7 +47,7 @@ impl Bundle {
     /// # Errors
     /// `verification_failed` for what is not a bundle, `unavailable` for what cannot be read.
     pub async fn open(
-        source: Arc<Source>,
+        source: Arc<BundleSource>,
         is_it: impl Fn(&Digest, &Manifest) -> Result<(), ToolError>,
     ) -> Result<Self, ToolError> {
         let judge = |front: &Front| {
@@ -95,8 +95,8 @@ impl Bundle {
     }
 
     /// The index, which must match the manifest.
-    async fn index(&self) -> Result<Arc<Index>, ToolError> {
-        let judge = |bytes| Ok(Index::unverified(bytes, &self.manifest, &self.envelope)?);
+    async fn index(&self) -> Result<Arc<BlockIndex>, ToolError> {
+        let judge = |bytes| Ok(BlockIndex::unverified(bytes, &self.manifest, &self.envelope)?);
         self.source.index(&self.envelope, judge).await.map(Arc::new)
     }
 }
@@ -104,7 +104,7 @@ impl Bundle {
 /// Receives the progress.
 pub trait ProgressSink: Send + Sync {
     /// The agent has judged the bundle.
-    fn release(&self, release: Release) -> BoxFuture<'_, ()>;
+    fn release(&self, release: FoundRelease) -> BoxFuture<'_, ()>;
     /// Now in `phase`, with `done` of `total` completed.
     fn step(&self, phase: Phase, done: u64, total: u64, message: String) -> BoxFuture<'_, ()>;
     /// Progress within the phase.
@@ -128,12 +128,16 @@ impl Upload<'_> {
     pub async fn install(&self, bundle: &Bundle) -> Result<Armed, ToolError> {
         let tell = self.progress;
         let stream = self.stream().await?;
-        let (mut install, judged) = Install::begin(stream, &bundle.head).await?;
+        let (mut install, judged) = InstallStream::begin(stream, &bundle.head).await?;
         if judged.manifest_sha256 != bundle.digest {
             return Err(ToolError::internal("the agent judged another bundle than the one it was given"));
         }
-        tell.release(Release { version: judged.version.clone(), counter: judged.counter, manifest: bundle.digest })
-            .await;
+        tell.release(FoundRelease {
+            version: judged.version.clone(),
+            counter: judged.counter,
+            manifest: bundle.digest,
+        })
+        .await;
         if let Some(seconds) = bundle.source.shut() {
             tell.step(Phase::Comparing, 0, 0, format!("waits {seconds} s for update.download_window")).await;
         }
@@ -142,12 +146,12 @@ impl Upload<'_> {
         install.index(index.as_bytes()).await?;
         let mut progress = Followed { of: install.progress(), tell };
         let mut wanted = progress.until(install.wanted()).await?;
-        let pieces: Arc<dyn Pieces> = index;
+        let pieces: Arc<dyn StoredBlocks> = index;
         loop {
             let spool = self.send(&mut install, bundle, &pieces, &wanted).await?;
             tell.step(Phase::Writing, 1, 1, "the last blocks are written, then everything is read back".into()).await;
             match progress.until(install.finish()).await? {
-                Finished::Armed(armed) => {
+                InstallOutcome::Armed(armed) => {
                     if let Some(spool) = spool {
                         // A leftover only takes space, and the next download removes it.
                         let _ = blocking::run("update", move |_| spool.remove()).await;
@@ -155,7 +159,7 @@ impl Upload<'_> {
                     return Ok(armed);
                 }
                 // A block to be copied from the running slot was damaged.
-                Finished::More(more) => wanted = more,
+                InstallOutcome::More(more) => wanted = more,
             }
         }
     }
@@ -183,10 +187,10 @@ impl Upload<'_> {
     /// everything is complete; without space for that, they come directly from the network.
     async fn send(
         &self,
-        install: &mut Install,
+        install: &mut InstallStream,
         bundle: &Bundle,
-        pieces: &Arc<dyn Pieces>,
-        wanted: &Wanted,
+        pieces: &Arc<dyn StoredBlocks>,
+        wanted: &NeededBlocks,
     ) -> Result<Option<Spool>, ToolError> {
         let numbers: Vec<u32> = wanted.iter().collect();
         if numbers.is_empty() {
@@ -196,7 +200,8 @@ impl Upload<'_> {
         tell.step(Phase::Fetching, 0, 0, format!("{} blocks are missing", numbers.len())).await;
         match self.spool_for(bundle, pieces, &numbers).await? {
             Some(spool) => {
-                let told = |progress: fetch::Progress| tell.pace(progress.done, progress.total, fetched(progress));
+                let told =
+                    |progress: fetch::DownloadProgress| tell.pace(progress.done, progress.total, fetched(progress));
                 let mut spool = download(&bundle.source, pieces, spool, numbers.clone(), told).await?;
                 tell.step(Phase::Writing, 0, 0, "everything is here; the agent writes it".into()).await;
                 let count = numbers.len() as u64;
@@ -229,7 +234,7 @@ impl Upload<'_> {
     async fn spool_for(
         &self,
         bundle: &Bundle,
-        pieces: &Arc<dyn Pieces>,
+        pieces: &Arc<dyn StoredBlocks>,
         numbers: &[u32],
     ) -> Result<Option<Spool>, ToolError> {
         let Some((dir, reserve)) = self.spool.clone() else { return Ok(None) };
@@ -250,7 +255,7 @@ impl Upload<'_> {
     }
 }
 
-fn fetched(progress: fetch::Progress) -> String {
+fn fetched(progress: fetch::DownloadProgress) -> String {
     match progress.waits {
         Some(seconds) => format!(
             "waits {seconds} s for update.download_window; {} of {} bytes are here",
@@ -262,7 +267,7 @@ fn fetched(progress: fetch::Progress) -> String {
 
 /// Forwards the agent's progress while waiting for one of its answers.
 struct Followed<'a> {
-    of: watch::Receiver<Option<Progress>>,
+    of: watch::Receiver<Option<InstallProgress>>,
     tell: &'a dyn ProgressSink,
 }
 

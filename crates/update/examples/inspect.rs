@@ -15,8 +15,8 @@ use std::{
     process::ExitCode,
 };
 use update::{
-    bundle::{Envelope, Head, MAX_HEAD, Unpacker},
-    trust::{MAX_SIGNED, Roots},
+    bundle::{BundleHead, Envelope, MAX_HEAD, Unpacker},
+    trust::{MAX_SIGNED, RootOfTrust},
 };
 
 /// At most `limit` bytes from the file's current position.
@@ -28,11 +28,11 @@ fn read(file: &mut File, limit: u64) -> std::io::Result<Vec<u8>> {
 
 fn inspect(root: &str, bundle: &str) -> Result<(), Box<dyn Error>> {
     // Trusted because of its location: on a device, it is in the image.
-    let roots = Roots::parse(&read(&mut File::open(root)?, MAX_SIGNED as u64)?)?;
+    let roots = RootOfTrust::parse(&read(&mut File::open(root)?, MAX_SIGNED as u64)?)?;
 
     // The envelope is untrusted until the root of trust has made a release of it.
     let mut file = File::open(bundle)?;
-    let Head::Whole(envelope) = Envelope::read(&read(&mut file, MAX_HEAD as u64)?)? else {
+    let BundleHead::Whole(envelope) = Envelope::read(&read(&mut file, MAX_HEAD as u64)?)? else {
         return Err("the file ends within its head".into());
     };
     let release = roots.verify_release(&envelope)?;

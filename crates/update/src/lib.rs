@@ -25,6 +25,6 @@ pub mod slots;
 pub mod status;
 pub mod trust;
 
-pub use place::Place;
+pub use place::FileLocation;
 pub use reckoning::{AHEAD, Reckoning};
 pub use slot::Slot;

@@ -6,7 +6,7 @@ use url::Url;
 
 /// One location of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FileLocation {
     /// Its address; the scheme is https.
     Web(Url),
     /// An absolute path, such as on a USB stick.
@@ -16,7 +16,7 @@ pub enum Place {
 /// The longest address, in bytes.
 const LONGEST: usize = 2048;
 
-impl Place {
+impl FileLocation {
     /// Parses `https://…`, `file:///…` or an absolute path.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLocation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // A query may contain a key for this download.
@@ -99,14 +99,17 @@ mod tests {
 
     #[test]
     fn a_place_is_https_or_a_path() {
-        assert_eq!(Place::parse("/media/usb/v2.bundle"), Ok(Place::File("/media/usb/v2.bundle".into())));
-        assert_eq!(Place::parse("file:///media/usb/v2.bundle"), Ok(Place::File("/media/usb/v2.bundle".into())));
-        assert_eq!(Place::parse("https://x.org/a?sig=1").unwrap().to_string(), "https://x.org/a");
+        assert_eq!(FileLocation::parse("/media/usb/v2.bundle"), Ok(FileLocation::File("/media/usb/v2.bundle".into())));
         assert_eq!(
-            Place::parse("https://xn--bcher-kva.org/ü").unwrap().to_string(),
+            FileLocation::parse("file:///media/usb/v2.bundle"),
+            Ok(FileLocation::File("/media/usb/v2.bundle".into()))
+        );
+        assert_eq!(FileLocation::parse("https://x.org/a?sig=1").unwrap().to_string(), "https://x.org/a");
+        assert_eq!(
+            FileLocation::parse("https://xn--bcher-kva.org/ü").unwrap().to_string(),
             "https://xn--bcher-kva.org/%C3%BC"
         );
-        assert!(Place::parse("https://bücher.org/a").unwrap_err().message.contains("xn--"));
+        assert!(FileLocation::parse("https://bücher.org/a").unwrap_err().message.contains("xn--"));
         for bad in [
             "",
             "http://x.org/a",
@@ -121,15 +124,15 @@ mod tests {
             "../a",
             "/a\0",
         ] {
-            let error = Place::parse(bad).unwrap_err();
+            let error = FileLocation::parse(bad).unwrap_err();
             assert!(error.hint.is_some(), "{bad:?}");
         }
-        assert!(Place::parse(&format!("https://x.org/{}", "a".repeat(3000))).is_err());
+        assert!(FileLocation::parse(&format!("https://x.org/{}", "a".repeat(3000))).is_err());
     }
 
     #[test]
     fn a_reference_stays_below_its_base() {
-        let join = |reference: &str| Place::join("https://x.org/pi/", reference).map(|place| place.to_string());
+        let join = |reference: &str| FileLocation::join("https://x.org/pi/", reference).map(|place| place.to_string());
         assert_eq!(join("bundles/v2.bundle").unwrap(), "https://x.org/pi/bundles/v2.bundle");
         assert_eq!(join("https://cdn.org/v2").unwrap(), "https://cdn.org/v2");
         for bad in [

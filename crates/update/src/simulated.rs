@@ -1,10 +1,10 @@
 //! The simulated machine's boot chain: a real flow over a folder of files, and a firmware model that restarts it.
 
 use super::boot::{
-    BootFlow, Evidence, ResetCause, Seen, Tryboot, Uboot, Witness,
+    BootFlow, BootWitness, Evidence, ResetCause, Seen, Tryboot, Uboot,
     fat::make,
-    tryboot::{Flag, canonical},
-    uboot::{ALL_TRIES, COPY, State},
+    tryboot::{TrybootFlag, canonical},
+    uboot::{ALL_TRIES, COPY, UbootState},
 };
 use crate::{
     Slot,
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The simulated boot chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chain {
+pub enum SimulatedBootChain {
     Tryboot,
     Uboot,
 }
@@ -25,10 +25,10 @@ pub enum Chain {
 /// Makes a new id for every boot.
 pub type BootIds = Box<dyn Fn() -> String + Send + Sync>;
 
-/// A machine that restarts only when [`Board::restart`] says so.
-pub struct Board {
+/// A machine that restarts only when [`RestartableBoard::restart`] says so.
+pub struct RestartableBoard {
     disk: Arc<dyn Disk>,
-    chain: Chain,
+    chain: SimulatedBootChain,
     boot_ids: BootIds,
     now: Mutex<Now>,
 }
@@ -40,9 +40,9 @@ struct Now {
     reset: ResetCause,
 }
 
-impl Board {
+impl RestartableBoard {
     /// Switches it on.
-    pub fn power_on(disk: Arc<dyn Disk>, layout: Layout, chain: Chain, boot_ids: BootIds) -> Arc<Self> {
+    pub fn power_on(disk: Arc<dyn Disk>, layout: Layout, chain: SimulatedBootChain, boot_ids: BootIds) -> Arc<Self> {
         let now = Now {
             firmware: TrybootFirmware::new(layout, Generation::Walks),
             outcome: Outcome::Nothing("not switched on yet".into()),
@@ -61,8 +61,8 @@ impl Board {
             now.firmware.power_cut();
         }
         now.outcome = match self.chain {
-            Chain::Tryboot => now.firmware.boot(&*self.disk),
-            Chain::Uboot => UbootFirmware.boot(&*self.disk),
+            SimulatedBootChain::Tryboot => now.firmware.boot(&*self.disk),
+            SimulatedBootChain::Uboot => UbootFirmware.boot(&*self.disk),
         };
         now.boot_id = (self.boot_ids)();
         now.reset = why;
@@ -74,14 +74,14 @@ impl Board {
     }
 }
 
-impl Witness for Board {
+impl BootWitness for RestartableBoard {
     fn seen(&self) -> Seen {
         let now = self.lock();
         let mut seen =
             Seen { boot_id: Some(now.boot_id.clone()), reset: Some(now.reset), can_try: Some(true), ..Seen::default() };
         match &now.outcome {
             Outcome::Booted { slot, trial, .. } => {
-                seen.trial = Some(*trial).filter(|_| self.chain == Chain::Tryboot);
+                seen.trial = Some(*trial).filter(|_| self.chain == SimulatedBootChain::Tryboot);
                 seen.booted = Some(*slot);
                 // The initramfs mounts the root that matches the boot files.
                 seen.root = Some(*slot);
@@ -93,19 +93,19 @@ impl Witness for Board {
 }
 
 /// The flow of a simulated machine.
-pub struct Simulated {
-    pub board: Arc<Board>,
+pub struct SimulatedFlow {
+    pub board: Arc<RestartableBoard>,
     flow: Box<dyn BootFlow>,
 }
 
-impl Simulated {
-    pub fn new(board: Arc<Board>, layout: Layout) -> Self {
+impl SimulatedFlow {
+    pub fn new(board: Arc<RestartableBoard>, layout: Layout) -> Self {
         let disk = board.disk.clone();
         let flow: Box<dyn BootFlow> = match board.chain {
-            Chain::Uboot => Box::new(Uboot::new(disk, board.clone())),
-            Chain::Tryboot => {
+            SimulatedBootChain::Uboot => Box::new(Uboot::new(disk, board.clone())),
+            SimulatedBootChain::Tryboot => {
                 let chip = board.clone();
-                let flag: Flag = Arc::new(move |on| {
+                let flag: TrybootFlag = Arc::new(move |on| {
                     chip.lock().firmware.flag = on;
                     Ok(())
                 });
@@ -116,7 +116,7 @@ impl Simulated {
     }
 }
 
-impl BootFlow for Simulated {
+impl BootFlow for SimulatedFlow {
     fn name(&self) -> &'static str {
         "simulated"
     }
@@ -194,7 +194,8 @@ pub fn factory(disk: &dyn Disk, layout: &Layout, boot: &[u8], root: &[u8]) -> Re
     let config = make(usize::try_from(size).unwrap_or(usize::MAX), &[("autoboot.txt", autoboot.as_bytes())]);
     write(Area::Config, &config.map_err(|full| ToolError::invalid(full.0))?)?;
     for number in 0..2 {
-        let state = State { seq: u64::from(number) + 1, first: Slot::A, left: Tries { a: ALL_TRIES, b: ALL_TRIES } };
+        let state =
+            UbootState { seq: u64::from(number) + 1, first: Slot::A, left: Tries { a: ALL_TRIES, b: ALL_TRIES } };
         let copy: [u8; COPY] = state.encode();
         write(Area::UbootCopy(number), &copy)?;
     }

@@ -34,7 +34,7 @@ impl Signer {
 }
 
 /// One public key.
-pub struct Key {
+pub struct JwtKey {
     kid: Option<String>,
     signer: Signer,
     material: Material,
@@ -49,7 +49,7 @@ enum Material {
     },
 }
 
-impl Key {
+impl JwtKey {
     /// Whether `signature` over `message` was made with this key.
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let verified = match (&self.material, self.signer) {
@@ -66,7 +66,7 @@ impl Key {
 }
 
 /// All keys of an issuer.
-pub struct Keys(Vec<Key>);
+pub struct Keys(Vec<JwtKey>);
 
 impl Keys {
     /// Reads the keys from a file.
@@ -109,7 +109,7 @@ impl Keys {
     }
 
     /// The key for this algorithm named by `kid`; without a `kid`, the only key for the algorithm.
-    pub fn find(&self, signer: Signer, kid: Option<&str>) -> Option<&Key> {
+    pub fn find(&self, signer: Signer, kid: Option<&str>) -> Option<&JwtKey> {
         let mut fitting =
             self.0.iter().filter(|key| key.signer == signer && (kid.is_none() || key.kid.as_deref() == kid));
         let first = fitting.next()?;
@@ -137,7 +137,7 @@ struct Jwk {
 
 impl Jwk {
     /// The key; `None` if it is for another purpose.
-    fn key(self) -> Result<Option<Key>, String> {
+    fn key(self) -> Result<Option<JwtKey>, String> {
         if self.d.is_some() || self.k.is_some() || self.kty == "oct" {
             return Err("holds a secret; only public keys belong into this file".into());
         }
@@ -173,7 +173,7 @@ impl Jwk {
                 Material::Rsa { n, e }
             }
         };
-        Ok(Some(Key { kid: self.kid, signer, material }))
+        Ok(Some(JwtKey { kid: self.kid, signer, material }))
     }
 }
 

@@ -18,7 +18,7 @@ pub type Hash = [u8; 32];
 pub type Claims = Arc<Map<String, Value>>;
 
 #[derive(Default)]
-pub struct Known(Mutex<VecDeque<Entry>>);
+pub struct VerifiedTokens(Mutex<VecDeque<Entry>>);
 
 struct Entry {
     token: Hash,
@@ -27,7 +27,7 @@ struct Entry {
     claims: Claims,
 }
 
-impl Known {
+impl VerifiedTokens {
     pub fn hash(token: &str) -> Hash {
         let mut hash = [0; 32];
         hash.copy_from_slice(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());

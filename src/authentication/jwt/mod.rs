@@ -14,7 +14,7 @@ use base::base64url;
 use base::reload_on_change::ReloadOnChange;
 use contract::access::token::EARLIEST;
 use contract::{config::Jwt, meta::Role};
-use known::{Claims, Known};
+use known::{Claims, VerifiedTokens};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct Bearer {
 
 /// Why a token is refused. The name is recorded in the audit; the sentence is sent to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum JwtError {
     /// Not three parts of base64url with JSON in the first two, or too long.
     Malformed,
     /// An algorithm other than EdDSA, ES256 and RS256, or a header with an unsupported `crit`.
@@ -57,7 +57,7 @@ pub enum Fault {
     Clock,
 }
 
-impl Fault {
+impl JwtError {
     /// A name for programs.
     pub const fn name(self) -> &'static str {
         match self {
@@ -100,7 +100,7 @@ pub struct Validator {
     role_claim: String,
     skew: Duration,
     keys: ReloadOnChange<Keys>,
-    known: Known,
+    known: VerifiedTokens,
 }
 
 impl Validator {
@@ -115,7 +115,7 @@ impl Validator {
             role_claim: settings.role_claim.clone(),
             skew: Duration::seconds(settings.clock_skew_seconds.into()),
             keys: ReloadOnChange::new(vec![settings.keys_file.clone()], |files| Keys::read(&files[0]))?,
-            known: Known::default(),
+            known: VerifiedTokens::default(),
         })
     }
 
@@ -123,17 +123,17 @@ impl Validator {
     ///
     /// # Errors
     /// The first fault found.
-    pub fn judge(&self, token: &str, now: OffsetDateTime) -> Result<Bearer, Fault> {
+    pub fn judge(&self, token: &str, now: OffsetDateTime) -> Result<Bearer, JwtError> {
         let claims = self.signed(token)?;
         self.claims(&claims, now)
     }
 
     /// The claims, after verifying the signature.
-    fn signed(&self, token: &str) -> Result<Claims, Fault> {
+    fn signed(&self, token: &str) -> Result<Claims, JwtError> {
         if token.len() > LONGEST {
-            return Err(Fault::Malformed);
+            return Err(JwtError::Malformed);
         }
-        let (keys, hash) = (self.keys.get(), Known::hash(token));
+        let (keys, hash) = (self.keys.get(), VerifiedTokens::hash(token));
         if let Some(claims) = self.known.find(&hash, &keys) {
             return Ok(claims);
         }
@@ -142,9 +142,9 @@ impl Validator {
         Ok(claims)
     }
 
-    fn claims(&self, claims: &Map<String, Value>, now: OffsetDateTime) -> Result<Bearer, Fault> {
+    fn claims(&self, claims: &Map<String, Value>, now: OffsetDateTime) -> Result<Bearer, JwtError> {
         if claims.get("iss").and_then(Value::as_str) != Some(&self.issuer) {
-            return Err(Fault::Issuer);
+            return Err(JwtError::Issuer);
         }
         let ours = |value: &Value| value.as_str() == Some(&self.audience);
         let for_us = match claims.get("aud") {
@@ -152,47 +152,48 @@ impl Validator {
             one => one.is_some_and(ours),
         };
         if !for_us {
-            return Err(Fault::Audience);
+            return Err(JwtError::Audience);
         }
         if now < EARLIEST {
-            return Err(Fault::Clock);
+            return Err(JwtError::Clock);
         }
-        let until = moment(claims.get("exp").ok_or(Fault::Claims)?)?.checked_add(self.skew).ok_or(Fault::Claims)?;
+        let until =
+            moment(claims.get("exp").ok_or(JwtError::Claims)?)?.checked_add(self.skew).ok_or(JwtError::Claims)?;
         if now >= until {
-            return Err(Fault::Expired);
+            return Err(JwtError::Expired);
         }
         if let Some(begin) = claims.get("nbf").map(moment).transpose()?
-            && now < begin.checked_sub(self.skew).ok_or(Fault::Claims)?
+            && now < begin.checked_sub(self.skew).ok_or(JwtError::Claims)?
         {
-            return Err(Fault::NotYet);
+            return Err(JwtError::NotYet);
         }
         let subject = claims.get("sub").and_then(Value::as_str).filter(|subject| is_subject(subject));
-        let subject = subject.ok_or(Fault::Claims)?.to_owned();
-        let role = role(&self.role_claim, claims.get(&self.role_claim)).ok_or(Fault::Role)?;
+        let subject = subject.ok_or(JwtError::Claims)?.to_owned();
+        let role = role(&self.role_claim, claims.get(&self.role_claim)).ok_or(JwtError::Role)?;
         Ok(Bearer { subject, role, until })
     }
 }
 
 /// The claims of the token, if one of `keys` signed it.
-fn check(token: &str, keys: &Keys) -> Result<Map<String, Value>, Fault> {
-    let (signed, signature) = token.rsplit_once('.').ok_or(Fault::Malformed)?;
-    let (header, claims) = signed.split_once('.').ok_or(Fault::Malformed)?;
+fn check(token: &str, keys: &Keys) -> Result<Map<String, Value>, JwtError> {
+    let (signed, signature) = token.rsplit_once('.').ok_or(JwtError::Malformed)?;
+    let (header, claims) = signed.split_once('.').ok_or(JwtError::Malformed)?;
     // `crit` must be understood or refused (RFC 7515, 4.1.11); this server supports none.
-    let header: Header = json(header).filter(|_| !claims.contains('.')).ok_or(Fault::Malformed)?;
+    let header: Header = json(header).filter(|_| !claims.contains('.')).ok_or(JwtError::Malformed)?;
     let known_type = header.typ.as_deref().is_none_or(|typ| {
         let typ = typ.to_ascii_lowercase();
         ["jwt", "at+jwt", "application/at+jwt"].contains(&typ.as_str())
     });
     if header.crit.is_some() || !known_type {
-        return Err(Fault::Algorithm);
+        return Err(JwtError::Algorithm);
     }
-    let signer = Signer::of(&header.alg).ok_or(Fault::Algorithm)?;
-    let key = keys.find(signer, header.kid.as_deref()).ok_or(Fault::Key)?;
-    let signature = base64url::decode(signature).ok_or(Fault::Malformed)?;
+    let signer = Signer::of(&header.alg).ok_or(JwtError::Algorithm)?;
+    let key = keys.find(signer, header.kid.as_deref()).ok_or(JwtError::Key)?;
+    let signature = base64url::decode(signature).ok_or(JwtError::Malformed)?;
     if !key.verifies(signed.as_bytes(), &signature) {
-        return Err(Fault::Signature);
+        return Err(JwtError::Signature);
     }
-    json(claims).ok_or(Fault::Malformed)
+    json(claims).ok_or(JwtError::Malformed)
 }
 
 /// The header's members needed for verification. Unknown members are ignored (RFC 7515, 4); a duplicate member is an
@@ -210,9 +211,9 @@ fn json<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
 }
 
 /// NumericDate: seconds since 1970, possibly with a fraction (RFC 7519, 2), which is truncated.
-fn moment(value: &Value) -> Result<OffsetDateTime, Fault> {
-    let seconds = value.as_i64().or_else(|| value.as_f64().map(|seconds| seconds as i64)).ok_or(Fault::Claims)?;
-    OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| Fault::Claims)
+fn moment(value: &Value) -> Result<OffsetDateTime, JwtError> {
+    let seconds = value.as_i64().or_else(|| value.as_f64().map(|seconds| seconds as i64)).ok_or(JwtError::Claims)?;
+    OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| JwtError::Claims)
 }
 
 /// Whether the text is printable, so that it can appear in a record and on a terminal.

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use update::{
-    bundle::{self, Plan},
+    bundle::{self, BundleContent},
     simulated,
 };
 
@@ -72,7 +72,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let plan = Plan {
+    let plan = BundleContent {
         product: args.product,
         version: args.version,
         counter: args.counter,
@@ -89,7 +89,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     files::warn_of_future(plan.created);
     let mut root = files::open(&args.root)?;
-    let mut boot: Box<dyn bundle::Source> = match &args.boot {
+    let mut boot: Box<dyn bundle::ImageSource> = match &args.boot {
         Some(path) => Box::new(files::open(path)?),
         None => Box::new(io::Cursor::new(simulated::boot_image(SIMULATED_BOOT, &plan.version)?)),
     };

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use update::bundle::{
-    Fault, Unpacker,
+    BundleError, Unpacker,
     delta::{self, Delta},
 };
 
@@ -43,15 +43,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     );
     if bundles.0 {
         let (old, new) = (files::unverified_index(&args.old)?, files::unverified_index(&args.new)?);
-        let size = |index: &update::bundle::Index| (!index.is_empty()).then(|| index.block(0).size);
+        let size = |index: &update::bundle::BlockIndex| (!index.is_empty()).then(|| index.block(0).size);
         if size(&old) != size(&new) {
             return Err(files::usage("their blocks have different sizes, so no block of one is in the other"));
         }
         let mut file = files::open(&args.new)?;
-        let unpacker = Unpacker::new().map_err(|error| Fault::io("the decompressor", &error));
+        let unpacker = Unpacker::new().map_err(|error| BundleError::io("the decompressor", &error));
         let (mut stored, mut unpacker) = (Vec::new(), unpacker?);
         let delta = delta::between_bundles(&old, &new, &mut |block, raw| {
-            let failed = |error: std::io::Error| Fault::io("the new bundle", &error);
+            let failed = |error: std::io::Error| BundleError::io("the new bundle", &error);
             stored.resize((block.stored.end - block.stored.start) as usize, 0);
             file.seek(SeekFrom::Start(block.stored.start)).map_err(failed)?;
             file.read_exact(&mut stored).map_err(failed)?;

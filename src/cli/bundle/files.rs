@@ -11,15 +11,15 @@ use std::{
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use update::{
-    bundle::{Envelope, Fault, Head, Index, MAX_HEAD, MAX_MANIFEST},
-    trust::{MAX_SIGNED, PublicKey, Roots, SecretKey},
+    bundle::{BlockIndex, BundleError, BundleHead, Envelope, MAX_HEAD, MAX_MANIFEST},
+    trust::{MAX_SIGNED, PublicKey, RootOfTrust, SecretKey},
 };
 
 /// Largest key file, in bytes: ours have 119.
 const MAX_KEY: u64 = 16 << 10;
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<BundleError> for Failure {
+    fn from(fault: BundleError) -> Self {
         ToolError::from(fault).into()
     }
 }
@@ -29,7 +29,7 @@ pub(in crate::cli) fn failed(path: &Path, what: impl std::fmt::Display) -> Failu
 }
 
 /// An error about a file, prefixed with its name.
-pub(in crate::cli) fn refused(path: &Path, fault: Fault) -> Failure {
+pub(in crate::cli) fn refused(path: &Path, fault: BundleError) -> Failure {
     let failure = Failure::from(fault);
     Failure::new(failure.exit, format!("{}: {}", path.display(), failure.message))
 }
@@ -117,8 +117,10 @@ pub(in crate::cli) fn head(path: &Path, file: &mut File) -> Result<Envelope, Fai
     let mut bytes = Vec::new();
     (&mut *file).take(MAX_HEAD as u64).read_to_end(&mut bytes).map_err(|error| failed(path, error))?;
     match Envelope::read(&bytes).map_err(|fault| refused(path, fault))? {
-        Head::Whole(envelope) => Ok(envelope),
-        Head::More(wanted) => Err(failed(path, format!("ends after {} of its head's {wanted} bytes", bytes.len()))),
+        BundleHead::Whole(envelope) => Ok(envelope),
+        BundleHead::More(wanted) => {
+            Err(failed(path, format!("ends after {} of its head's {wanted} bytes", bytes.len())))
+        }
     }
 }
 
@@ -132,19 +134,19 @@ pub(in crate::cli) fn index(path: &Path, file: &mut File, envelope: &Envelope) -
 }
 
 /// A bundle's index, without verification.
-pub(in crate::cli) fn unverified_index(path: &Path) -> Result<Index, Failure> {
+pub(in crate::cli) fn unverified_index(path: &Path) -> Result<BlockIndex, Failure> {
     let mut file = open(path)?;
     let envelope = head(path, &mut file)?;
     let manifest = update::bundle::Manifest::parse(&envelope.manifest)?;
-    Ok(Index::unverified(index(path, &mut file, &envelope)?, &manifest, &envelope)?)
+    Ok(BlockIndex::unverified(index(path, &mut file, &envelope)?, &manifest, &envelope)?)
 }
 
 /// The last of a chain of roots: the first is trusted, each of the others must follow from the one before.
-pub(in crate::cli) fn chain(paths: &[PathBuf]) -> Result<Roots, Failure> {
-    let mut held: Option<Roots> = None;
+pub(in crate::cli) fn chain(paths: &[PathBuf]) -> Result<RootOfTrust, Failure> {
+    let mut held: Option<RootOfTrust> = None;
     for path in paths {
         let bytes = read(path, MAX_SIGNED as u64)?;
-        let next = held.map_or_else(|| Roots::parse(&bytes), |held| held.accept(&bytes));
+        let next = held.map_or_else(|| RootOfTrust::parse(&bytes), |held| held.accept(&bytes));
         held = Some(next.map_err(|fault| refused(path, fault))?);
     }
     held.ok_or_else(|| usage("no root of trust was named"))

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use update::{
-    bundle::{self, Fault},
+    bundle::{self, BundleError},
     trust,
 };
 
@@ -56,7 +56,7 @@ fn merge(envelope: &mut bundle::Envelope, from: &Path) -> Result<(), Failure> {
     }
     let (size, limit) = (envelope.signatures.len() as u64, bundle::MAX_SIGNATURES as u64);
     if size > limit {
-        return Err(Fault::TooLong { what: "the list of signatures".into(), size, limit }.into());
+        return Err(BundleError::TooLong { what: "the list of signatures".into(), size, limit }.into());
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::{
 };
 use update::{
     AHEAD,
-    bundle::{Fault, Image, ImageKind, Index, Manifest, Unpacker, check_boot},
+    bundle::{BlockIndex, BundleError, Image, ImageKind, Manifest, Unpacker, check_boot},
 };
 
 #[derive(clap::Args)]
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 struct Reader<'a> {
     path: &'a Path,
     file: File,
-    index: &'a Index,
+    index: &'a BlockIndex,
     unpacker: Option<Unpacker>,
     last: Option<u32>,
     stored: Vec<u8>,
@@ -93,7 +93,7 @@ impl Reader<'_> {
         if whole.finish().as_ref() == image.sha256.0 {
             Ok(())
         } else {
-            Err(Fault::Hash { what: format!("the {} image", image.kind.name()) }.into())
+            Err(BundleError::Hash { what: format!("the {} image", image.kind.name()) }.into())
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use update::{
     AHEAD,
     bundle::{Digest, Manifest},
-    channel::{Change, Index, MAX_NOTES, Offer, Rollout, Tree, publish, salt},
+    channel::{ChannelIndex, IndexChange, MAX_NOTES, ReleaseEntry, Rollout, Tree, publish, salt},
     trust::MAX_SIGNED,
 };
 
@@ -49,7 +49,7 @@ pub fn run(place: &Place, args: Args) -> Result<(), Failure> {
             || args.product.clone().map(|product| empty(place, product)).ok_or_else(|| super::nothing_there(place));
         let last = last.map_or_else(first, Ok)?;
         serve_roots(&tree, &args.roots)?;
-        return place.next(&tree, last, Change::Renew);
+        return place.next(&tree, last, IndexChange::Renew);
     };
     let mut file = files::open(path)?;
     let envelope = files::head(path, &mut file)?;
@@ -62,7 +62,7 @@ pub fn run(place: &Place, args: Args) -> Result<(), Failure> {
     }
     let name = format!("{}-{}.bundle", manifest.product, manifest.version);
     let notes = args.notes.as_ref().map(|notes| files::read(notes, MAX_NOTES as u64)).transpose()?.unwrap_or_default();
-    let offer = Offer {
+    let offer = ReleaseEntry {
         version: manifest.version.clone(),
         counter: manifest.counter,
         manifest: digest,
@@ -78,7 +78,7 @@ pub fn run(place: &Place, args: Args) -> Result<(), Failure> {
         notes_url: args.notes_url,
     };
     // Check before a gigabyte is copied.
-    let change = Change::Add(Box::new(offer));
+    let change = IndexChange::Add(Box::new(offer));
     publish(last.clone(), change.clone(), place.created(), u64::MAX >> 32)?;
     serve_roots(&tree, &args.roots)?;
     if args.url.is_none() {
@@ -88,9 +88,9 @@ pub fn run(place: &Place, args: Args) -> Result<(), Failure> {
 }
 
 /// The empty index that the first one follows.
-fn empty(place: &Place, product: String) -> Index {
+fn empty(place: &Place, product: String) -> ChannelIndex {
     let (format, channel, created) = (1, place.channel.clone(), place.created());
-    Index {
+    ChannelIndex {
         format,
         product,
         channel,

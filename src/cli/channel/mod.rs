@@ -8,7 +8,7 @@ use super::{bundle::files, exit::Failure, say::outln};
 use std::path::PathBuf;
 use update::{
     AHEAD,
-    channel::{Change, Index, Tree, publish},
+    channel::{ChannelIndex, IndexChange, Tree, publish},
 };
 
 #[derive(clap::Args)]
@@ -83,17 +83,17 @@ struct Place {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let simple = |place: &Place, change: Change| {
+    let simple = |place: &Place, change: IndexChange| {
         let tree = Tree::open(&place.dir)?;
         let last = tree.last(&place.channel)?.ok_or_else(|| nothing_there(place))?;
         place.next(&tree, last, change)
     };
     match args.command {
         Command::Publish { tree, release } => add::run(&tree, release),
-        Command::Rollout { tree, version, percent } => simple(&tree, Change::Rollout { version, percent }),
-        Command::Pause { tree, reason } => simple(&tree, Change::Pause { reason }),
-        Command::Resume { tree } => simple(&tree, Change::Resume),
-        Command::Revoke { tree, version, reason } => simple(&tree, Change::Revoke { version, reason }),
+        Command::Rollout { tree, version, percent } => simple(&tree, IndexChange::Rollout { version, percent }),
+        Command::Pause { tree, reason } => simple(&tree, IndexChange::Pause { reason }),
+        Command::Resume { tree } => simple(&tree, IndexChange::Resume),
+        Command::Revoke { tree, version, reason } => simple(&tree, IndexChange::Revoke { version, reason }),
         Command::Show(args) => show::run(&args),
     }
 }
@@ -108,7 +108,7 @@ impl Place {
     }
 
     /// Publishes the index that follows `last`, and prints it.
-    fn next(&self, tree: &Tree, last: Index, change: Change) -> Result<(), Failure> {
+    fn next(&self, tree: &Tree, last: ChannelIndex, change: IndexChange) -> Result<(), Failure> {
         let created = self.created();
         let index = publish(last, change, created, created.saturating_add(self.days * 86_400))?;
         let keys = self.keys.iter().map(|path| files::secret_key(path)).collect::<Result<Vec<_>, _>>()?;

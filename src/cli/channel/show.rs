@@ -6,7 +6,7 @@ use crate::{
 };
 use std::path::PathBuf;
 use update::{
-    channel::{INDEX, Index},
+    channel::{ChannelIndex, INDEX},
     trust::{MAX_SIGNED, Purpose, Signed},
 };
 
@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         roots.verify_channel(&signed.text, &signed.signatures)?;
         format!("yes, by version {} of the root of trust", roots.version())
     };
-    let index = Index::parse(&signed.text)?;
+    let index = ChannelIndex::parse(&signed.text)?;
     outln!("channel   {} {}, index {}", index.product, index.channel, index.sequence);
     outln!("verified  {verified}");
     outln!("created   {}", files::shown(index.created));

@@ -7,7 +7,7 @@ use super::{
     exit::{Exit, Failure},
     say::outln,
 };
-use crate::fleet::{self, Inventory, Report};
+use crate::fleet::{self, DeviceReport, Inventory};
 use base::clock;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ enum Command {
 #[derive(Serialize)]
 struct Answer<'a> {
     asked_at: String,
-    devices: &'a [Report],
+    devices: &'a [DeviceReport],
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
@@ -61,8 +61,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// The most severe exit code.
-fn exit(reports: &[Report]) -> Exit {
-    let refused = |report: &Report| report.error.as_ref().map(|error| error.refused);
+fn exit(reports: &[DeviceReport]) -> Exit {
+    let refused = |report: &DeviceReport| report.error.as_ref().map(|error| error.refused);
     if reports.iter().any(|report| refused(report) == Some(false)) {
         Exit::Unreachable
     } else if reports.iter().any(|report| refused(report) == Some(true)) {

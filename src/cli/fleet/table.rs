@@ -1,7 +1,7 @@
 //! A fleet for people: one line for each device, with details below it.
 
 use crate::{
-    fleet::report::{Report, Slot},
+    fleet::report::{DeviceReport, SlotReport},
     terminal::printable,
 };
 use std::fmt::Write;
@@ -13,7 +13,7 @@ const WIDEST: usize = 48;
 const HEADINGS: [&str; 7] = ["NAME", "ADDRESS", "VERSION", "RUNS", "OTHER SLOT", "LAST UPDATE", "HEALTH"];
 
 /// The whole text, without the final newline.
-pub fn drawn(reports: &[Report]) -> String {
+pub fn drawn(reports: &[DeviceReport]) -> String {
     let rows: Vec<[String; 7]> = reports.iter().map(row).collect();
     let mut widths = HEADINGS.map(str::len);
     for row in &rows {
@@ -30,8 +30,8 @@ pub fn drawn(reports: &[Report]) -> String {
     text
 }
 
-fn row(report: &Report) -> [String; 7] {
-    let slot = |slot: &Option<Slot>| {
+fn row(report: &DeviceReport) -> [String; 7] {
+    let slot = |slot: &Option<SlotReport>| {
         slot.as_ref().map_or_else(
             || "-".into(),
             |slot| {
@@ -62,7 +62,7 @@ fn row(report: &Report) -> [String; 7] {
 }
 
 /// Why it does not answer and what to do; why its update was rolled back; its problems.
-fn below(report: &Report, text: &mut String) {
+fn below(report: &DeviceReport, text: &mut String) {
     let mut say = |what: &str, sentence: &str| {
         let _ = writeln!(text, "  {what}{}", cut(&printable(sentence), SENTENCE));
     };
@@ -83,8 +83,8 @@ fn below(report: &Report, text: &mut String) {
     }
 }
 
-fn summary(reports: &[Report]) -> String {
-    let count = |is: fn(&Report) -> bool| reports.iter().filter(|report| is(report)).count();
+fn summary(reports: &[DeviceReport]) -> String {
+    let count = |is: fn(&DeviceReport) -> bool| reports.iter().filter(|report| is(report)).count();
     let healthy = count(|report| report.healthy == Some(true));
     let wrong = count(|report| report.healthy == Some(false));
     let silent = count(|report| !report.answers);

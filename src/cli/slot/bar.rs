@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 use update::{
-    job::{Release, phase_word},
+    job::{FoundRelease, phase_word},
     status::Phase,
 };
 use update_client::upload::ProgressSink;
@@ -74,7 +74,7 @@ fn line(word: &str, done: u64, total: u64, message: &str) -> String {
 }
 
 impl ProgressSink for Bar {
-    fn release(&self, _: Release) -> BoxFuture<'_, ()> {
+    fn release(&self, _: FoundRelease) -> BoxFuture<'_, ()> {
         ready(()).boxed()
     }
     fn step(&self, phase: Phase, done: u64, total: u64, message: String) -> BoxFuture<'_, ()> {

@@ -19,21 +19,21 @@ use base::{
 };
 use contract::config::Settings;
 use std::path::{Path, PathBuf};
-use update::{Place, status::RestartPlan};
-use update_client::fetch::{HttpClient, Limits, Source};
+use update::{FileLocation, status::RestartPlan};
+use update_client::fetch::{BundleSource, DownloadLimits, HttpClient};
 use update_client::upload::{Bundle, Upload};
 
 const TOOL: UpdateTool = UpdateTool::UpdateServer;
 
 pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: bool, yes: bool) -> Result<(), Failure> {
-    let place = Place::parse(&whole(bundle)?)?;
+    let place = FileLocation::parse(&whole(bundle)?)?;
     let spool = spool(&place, settings);
     let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
     let status = agent.get::<GetUpdateStatus>().await?;
     let synchronised = status.simulated || clock::synchronized(&Root::system()) == Some(true);
-    let limits = Limits::of(&settings.update, zone, Wall::system(), status.time_floor);
-    let http = HttpClient::new(Limits { synchronised, ..limits })?;
-    let bundle = Bundle::open(Source::new(http, vec![place]), |_, _| Ok(())).await?;
+    let limits = DownloadLimits::of(&settings.update, zone, Wall::system(), status.time_floor);
+    let http = HttpClient::new(DownloadLimits { synchronised, ..limits })?;
+    let bundle = Bundle::open(BundleSource::new(http, vec![place]), |_, _| Ok(())).await?;
     if status.is_armed(&bundle.digest()) {
         outln!("{} is written and armed already", printable(&bundle.manifest().version));
         return restart(agent, reboot, yes).await;
@@ -83,10 +83,12 @@ async fn restart(agent: &AgentLink, reboot: bool, yes: bool) -> Result<(), Failu
 /// Where missing blocks are stored until all are downloaded, before the target's head is zeroed. A local file needs no
 /// spool: if its stick is removed meanwhile, the old system stays, and the installation can be repeated. The folder is
 /// the agent's, because the server could not open files that root creates.
-fn spool(place: &Place, settings: &Settings) -> Option<(PathBuf, u64)> {
+fn spool(place: &FileLocation, settings: &Settings) -> Option<(PathBuf, u64)> {
     match place {
-        Place::File(_) => None,
-        Place::Web(_) => Some((settings.places.agent_state_dir.join("console"), settings.update.spool_reserve_bytes)),
+        FileLocation::File(_) => None,
+        FileLocation::Web(_) => {
+            Some((settings.places.agent_state_dir.join("console"), settings.update.spool_reserve_bytes))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use contract::{
     access::{caller::Caller, way},
     config::{is_full_path, is_grantable},
     meta::Mode,
-    values::{Address, Pin},
+    values::{I2cAddress, Pin},
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) fn command(entry: &Entry, caller: &Caller, named: &Named, mode: Mode)
     if let Some(pin) = pin.filter(|_| entry.meta().namespace() == "gpio") {
         command.push_str(&format!(" --pin {}", pin.bcm()));
     }
-    let address = number("address").and_then(|address| Address::new(u8::try_from(address).ok()?));
+    let address = number("address").and_then(|address| I2cAddress::new(u8::try_from(address).ok()?));
     if let (Some(bus), Some(address)) = (number("bus"), address) {
         command.push_str(&format!(" --device {bus}:{address}"));
     }

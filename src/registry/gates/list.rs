@@ -13,9 +13,9 @@ use base::{
 use contract::{
     access::{caller::Caller, policy::Policy},
     config::Grant,
-    values::{Address, Pin},
+    values::{I2cAddress, Pin},
 };
-use hw::i2c::Want;
+use hw::i2c::I2cAccessKind;
 use serde_json::Value;
 
 /// The list of what the namespace may reach, where the call names something of it.
@@ -47,8 +47,8 @@ pub(super) fn list(
                 let closed = (!open).then(|| (format!("I2C bus {bus} is not in i2c.buses"), Opener::Allow));
                 return Some(Gate { name: "list", by: "i2c.buses".into(), closed });
             }
-            let address = Address::new(u8::try_from(number("address")?).ok()?)?;
-            let want = if entry.meta().effect.is_write() { Want::Write } else { Want::Read };
+            let address = I2cAddress::new(u8::try_from(number("address")?).ok()?)?;
+            let want = if entry.meta().effect.is_write() { I2cAccessKind::Write } else { I2cAccessKind::Read };
             let open = services.i2c.allow().check(bus, address, want).is_ok()
                 || grants.any(|grant| grant.has_device(bus, address));
             ("i2c.buses", (!open).then(|| (format!("{address} on I2C bus {bus} is not in i2c.buses"), Opener::Allow)))

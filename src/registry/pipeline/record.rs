@@ -1,6 +1,6 @@
 //! The record of a call that has ended.
 
-use super::{Finished, Pipeline};
+use super::{CallOutcome, Pipeline};
 use crate::{
     audit::ledger::AuditEntry,
     registry::{
@@ -11,7 +11,7 @@ use crate::{
         trail::{Trail, unrecorded},
     },
 };
-use base::{canonical::Whole, error::ToolError};
+use base::{canonical::ArgsDigest, error::ToolError};
 use contract::access::caller::Caller;
 use serde_json::Value;
 use std::{sync::Arc, time::Instant};
@@ -27,8 +27,8 @@ pub(super) struct Of {
 
 impl Pipeline {
     /// Arguments as they go into the audit, and what they are as a whole.
-    pub(super) fn told(&self, entry: &Entry, args: &Value) -> (Value, Whole) {
-        let whole = Whole::of(args);
+    pub(super) fn told(&self, entry: &Entry, args: &Value) -> (Value, ArgsDigest) {
+        let whole = ArgsDigest::of(args);
         let told = match entry.shown(args) {
             Some(shown) => self.ledger.redact(&shown, &whole),
             None => self.ledger.redact(args, &whole),
@@ -44,8 +44,8 @@ impl Pipeline {
         mut trail: Trail,
         refused: bool,
         unseen: &Value,
-        mut result: Result<Output, ToolError>,
-    ) -> Finished {
+        mut result: Result<ToolOutput, ToolError>,
+    ) -> CallOutcome {
         let Of { entry, caller, request_id, correlation_id, started } = of;
         let (changed, duration) = (trail.changed(), started.elapsed());
         let gathered = refused
@@ -59,7 +59,7 @@ impl Pipeline {
                 principal: &caller.principal,
                 owner: caller.owner.as_deref(),
                 role: caller.role,
-                door: caller.door,
+                transport: caller.transport,
                 tool: entry.name(),
                 write: entry.meta().effect.is_write(),
                 volatile: entry.meta().volatile,
@@ -101,6 +101,6 @@ impl Pipeline {
             };
             base::task::spawn(call.record(running, ledger));
         }
-        Finished { result, meta }
+        CallOutcome { result, meta }
     }
 }

@@ -1,13 +1,13 @@
 //! The steps of an admitted call, in their order.
 
-use super::{Ask, Call, Pipeline};
+use super::{ApprovalSubject, Call, Pipeline};
 use crate::{
     audit::ledger::Intent,
     registry::{
         context::Context,
-        deed::{self, Ended},
+        deed::{self, WriteOutcome},
         entry::Entry,
-        places::Place,
+        places::CallPlace,
         tool::Output,
         trail::{Trail, not_done},
     },
@@ -19,7 +19,7 @@ use std::{sync::Arc, time::Duration};
 
 impl Pipeline {
     /// Serves an admitted call: schema, types, permission, approval, concurrency, intent, handler.
-    pub(super) async fn serve(&self, call: Call, trail: &mut Trail) -> Result<Output, ToolError> {
+    pub(super) async fn serve(&self, call: Call, trail: &mut Trail) -> Result<ToolOutput, ToolError> {
         let Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer } = call;
         let meta = &entry.meta();
         let policy = self.services.policy.held();
@@ -110,7 +110,7 @@ impl Pipeline {
             let _place = place;
             prepared.run(&cx).await
         };
-        let Ended { result, goes_on } =
+        let WriteOutcome { result, goes_on } =
             deed::attend(entry.name(), running, &cancel, deadline, limit, &trail.notes).await;
         trail.goes_on = goes_on;
         result
@@ -120,9 +120,9 @@ impl Pipeline {
     ///
     /// # Errors
     /// Those of [`super::Gate::approve`]; `cancelled`, and `resource_exhausted` while too many calls of this caller wait.
-    async fn approval(&self, entry: &Arc<Entry>, cx: &Context, args: &Value) -> Result<Approval, ToolError> {
+    async fn approval(&self, entry: &Arc<Entry>, cx: &Context, args: &Value) -> Result<ApprovalRecord, ToolError> {
         let _waits = self.places.approval(&cx.caller)?;
-        let ask = Ask {
+        let ask = ApprovalSubject {
             entry,
             caller: &cx.caller,
             args,
@@ -138,7 +138,7 @@ impl Pipeline {
     }
 
     /// A place to run in; waits in a bounded queue.
-    async fn place(&self, entry: &Entry, caller: &Arc<Caller>) -> Result<Place, ToolError> {
+    async fn place(&self, entry: &Entry, caller: &Arc<Caller>) -> Result<CallPlace, ToolError> {
         if entry.meta().long { self.places.stream(caller) } else { self.places.run(caller).await }
     }
 }

@@ -1,13 +1,13 @@
 //! Carries messages between a connection and rmcp's service, which sees it as a transport.
 
-use super::{fault::complete, handler::Handler};
+use super::{fault::complete, handler::McpHandler};
 use crate::rpc::{
     batch::Out,
-    envelope::{self, Content, Fault, INVALID_PARAMS, INVALID_REQUEST, Id, Message},
+    envelope::{self, FrameContent, INVALID_PARAMS, INVALID_REQUEST, Id, Message, RpcError},
     outbox::Outbox,
     reply,
     router::{Server, is_mcp},
-    running::{Entered, Running},
+    running::{Entered, OpenRequests},
 };
 use base::error::ToolError;
 use contract::access::caller::Caller;
@@ -68,12 +68,12 @@ impl Bridge {
         caller: &Arc<Caller>,
         outbox: Outbox,
         calls: TaskTracker,
-        running: Running,
+        running: OpenRequests,
     ) -> Self {
         let (to_service, from_client) = mpsc::channel(QUEUE);
         let (pending, stop) = (Pending::default(), CancellationToken::new());
         let pipe = Pipe { from_client, outbox: outbox.clone(), pending: Arc::clone(&pending) };
-        let handler = Handler::on_stream(Arc::clone(server), Arc::clone(caller), running);
+        let handler = McpHandler::on_stream(Arc::clone(server), Arc::clone(caller), running);
         let (token, unanswered, answers) = (stop.clone(), Arc::clone(&pending), outbox.clone());
         base::task::spawn_on(&server.tasks, async move {
             match serve_server_with_ct(handler, pipe, token).await {
@@ -93,7 +93,7 @@ impl Bridge {
     ///
     /// # Errors
     /// -32602 if the method is one of MCP and its parameters are invalid; -32600 if the conversation has ended.
-    pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), Fault> {
+    pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), RpcError> {
         let message = typed(id, bytes)?;
         if let JsonRpcMessage::Request(request) = &message {
             if opens(&request.request) {
@@ -179,16 +179,20 @@ fn own(id: &RequestId) -> Id {
     }
 }
 
-fn ended(id: &Id) -> Fault {
-    Fault::new(Some(id.clone()), INVALID_REQUEST, "Invalid Request: the conversation has ended; send initialize again")
+fn ended(id: &Id) -> RpcError {
+    RpcError::new(
+        Some(id.clone()),
+        INVALID_REQUEST,
+        "Invalid Request: the conversation has ended; send initialize again",
+    )
 }
 
 /// Parses a message into rmcp's types.
 ///
 /// # Errors
 /// -32602 if the method is one of MCP and its parameters are invalid (rmcp alone would report an unknown method).
-pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, Fault> {
-    let bad = |why: String| Fault::new(id.cloned(), INVALID_PARAMS, format!("Invalid params: {why}"));
+pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, RpcError> {
+    let bad = |why: String| RpcError::new(id.cloned(), INVALID_PARAMS, format!("Invalid params: {why}"));
     let message: ClientJsonRpcMessage = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
     if let JsonRpcMessage::Request(request) = &message
         && let ClientRequest::CustomRequest(custom) = &request.request
@@ -203,9 +207,9 @@ pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, Faul
 ///
 /// # Errors
 /// As [`typed`].
-pub fn check(bytes: &[u8]) -> Result<(), Fault> {
+pub fn check(bytes: &[u8]) -> Result<(), RpcError> {
     let id = match envelope::parse(bytes, usize::MAX) {
-        Ok(Content::Single(Message::Request { id, .. })) => Some(id),
+        Ok(FrameContent::Single(Message::Request { id, .. })) => Some(id),
         _ => None,
     };
     typed(id.as_ref(), bytes).map(drop)

@@ -1,6 +1,6 @@
 //! Delivers notifications to subscribers, in both eras. Nothing here logs, see [`Ear`].
 
-use crate::{log::Since, resources::subscription::Ear};
+use crate::{log::LinesSince, resources::subscription::Ear};
 use contract::access::{caller::Caller, presence::Presence};
 use futures::future::BoxFuture;
 use rmcp::{
@@ -28,7 +28,7 @@ impl Ear for PeerEar {
         Box::pin(async move { drop(self.peer.send_notification(updated(uri)).await) })
     }
 
-    fn log(&self, lines: Since) -> BoxFuture<'_, ()> {
+    fn log(&self, lines: LinesSince) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             for message in messages(lines) {
                 // A message that does not fit MCP is a bug that tests/it would find.
@@ -50,7 +50,7 @@ impl Ear for SinkEar {
     }
 
     /// Since 2026-07-28 log messages belong to requests; the server's own log is a resource.
-    fn log(&self, _lines: Since) -> BoxFuture<'_, ()> {
+    fn log(&self, _lines: LinesSince) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -61,7 +61,7 @@ fn updated(uri: &str) -> ServerNotification {
 }
 
 /// One `notifications/message` for each line, and one for lines that were lost.
-fn messages(since: Since) -> impl Iterator<Item = Value> {
+fn messages(since: LinesSince) -> impl Iterator<Item = Value> {
     let message = |severity: &str, logger: &str, data: Value| {
         let params = json!({ "level": severity, "logger": logger, "data": data });
         json!({ "method": "notifications/message", "params": params })

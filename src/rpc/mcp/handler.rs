@@ -4,13 +4,13 @@ use super::{
     call::{self, With, is_modern},
     conversation::Conversation,
     fault,
-    provider::{self, Asked},
+    provider::{self, McpRequest},
 };
 use crate::{
     registry::listing::descriptor,
     rpc::{
         router::Server,
-        running::{Entered, Running},
+        running::{Entered, OpenRequests},
     },
 };
 use base::error::ToolError;
@@ -36,12 +36,12 @@ use tokio_util::sync::CancellationToken;
 
 /// One per conversation.
 #[derive(Clone)]
-pub struct Handler {
+pub struct McpHandler {
     server: Arc<Server>,
     /// Set on a stream; over HTTP each request brings its own caller.
     caller: Option<Arc<Caller>>,
     /// The open requests of a stream, by the ids that the connection tracks.
-    running: Running,
+    running: OpenRequests,
     conversation: Arc<Conversation>,
     /// The client receives only answers to its requests and messages that belong to them.
     answers_only: bool,
@@ -53,11 +53,11 @@ tools.run_read and tools.run call, and says why one is off. Writes are off \
 until the owner enables them; risky ones wait for a person's approval, which only the owner can give, outside this \
 conversation. Errors carry a hint: follow it.";
 
-impl Handler {
+impl McpHandler {
     /// For HTTP: each request carries its caller.
     pub fn new(server: Arc<Server>) -> Self {
         let conversation = Arc::new(Conversation::new(&server.subscriptions));
-        Self { server, caller: None, running: Running::default(), conversation, answers_only: false }
+        Self { server, caller: None, running: OpenRequests::default(), conversation, answers_only: false }
     }
 
     /// For the plain HTTP endpoint, which sends one answer for each request.
@@ -66,7 +66,7 @@ impl Handler {
     }
 
     /// For a conversation over a stream.
-    pub fn on_stream(server: Arc<Server>, caller: Arc<Caller>, running: Running) -> Self {
+    pub fn on_stream(server: Arc<Server>, caller: Arc<Caller>, running: OpenRequests) -> Self {
         Self { caller: Some(caller), running, ..Self::new(server) }
     }
 
@@ -77,8 +77,8 @@ impl Handler {
         self.running.token(&context.id.to_string()).or_else(brought).unwrap_or_default()
     }
 
-    fn asked(&self, context: RequestContext<RoleServer>) -> Result<Asked, ErrorData> {
-        Ok(Asked {
+    fn asked(&self, context: RequestContext<RoleServer>) -> Result<McpRequest, ErrorData> {
+        Ok(McpRequest {
             server: Arc::clone(&self.server),
             caller: self.caller(&context)?,
             conversation: Arc::clone(&self.conversation),
@@ -132,7 +132,7 @@ fn brought<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Op
 
 // Logging and resources/subscribe are deprecated since 2026-07-28, but part of every earlier revision.
 #[expect(deprecated)]
-impl ServerHandler for Handler {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::default();
         info.capabilities = self.server.provider.capabilities();

@@ -1,6 +1,6 @@
 //! rmcp's Streamable HTTP service. It receives requests that the router has read and checked.
 
-use super::{handler::Handler, sessions::Sessions};
+use super::{handler::McpHandler, sessions::Sessions};
 use crate::rpc::{params::InitializeParams, router::Server};
 use axum::{
     body::Body,
@@ -21,8 +21,8 @@ pub const SESSION_ID: &str = "mcp-session-id";
 
 /// rmcp over HTTP: with sessions for the revisions that have them, without for `/api/mcp`.
 pub struct McpHttp {
-    streamable: StreamableHttpService<Handler, Sessions>,
-    plain: StreamableHttpService<Handler, NeverSessionManager>,
+    streamable: StreamableHttpService<McpHandler, Sessions>,
+    plain: StreamableHttpService<McpHandler, NeverSessionManager>,
     pub sessions: Arc<Sessions>,
     /// Ends every event stream.
     pub streams: CancellationToken,
@@ -53,12 +53,12 @@ impl McpHttp {
         let (conversing, plain) = (Arc::clone(server), Arc::clone(server));
         Self {
             streamable: StreamableHttpService::new(
-                move || Ok(Handler::new(Arc::clone(&conversing))),
+                move || Ok(McpHandler::new(Arc::clone(&conversing))),
                 Arc::clone(&sessions),
                 config(),
             ),
             plain: StreamableHttpService::new(
-                move || Ok(Handler::plain(Arc::clone(&plain))),
+                move || Ok(McpHandler::plain(Arc::clone(&plain))),
                 Arc::new(NeverSessionManager::default()),
                 config().with_legacy_session_mode(false).with_json_response(true),
             ),

@@ -1,10 +1,10 @@
 //! Notifies clients that listen for changes.
 
-use crate::registry::context::Change;
+use crate::registry::context::ListChange;
 use base::error::ToolError;
 use contract::access::{
     caller::Caller,
-    shares::{Held, LISTENS, Pool, Rule},
+    shares::{LISTENS, Pool, PoolPlace, Rule},
 };
 use futures::future::{join, join_all};
 use rmcp::{
@@ -50,7 +50,7 @@ impl Listeners {
     ///
     /// # Errors
     /// `resource_exhausted`
-    pub fn place(&self, caller: &Arc<Caller>) -> Result<Held, ToolError> {
+    pub fn place(&self, caller: &Arc<Caller>) -> Result<PoolPlace, ToolError> {
         self.places.take(caller).map_err(|full| full.error("open subscriptions/listen requests"))
     }
 
@@ -71,7 +71,7 @@ impl Listeners {
     }
 
     /// Sends a change to all listeners.
-    pub async fn announce(&self, change: Change) {
+    pub async fn announce(&self, change: ListChange) {
         let listening: Vec<_> = lock(&self.listening).values().cloned().collect();
         let initialized: Vec<_> = lock(&self.initialized).clone();
         let subscriptions = listening.iter().map(|sink| async {
@@ -103,10 +103,10 @@ impl Drop for Seat<'_> {
     }
 }
 
-fn notification(change: Change) -> ServerNotification {
+fn notification(change: ListChange) -> ServerNotification {
     match change {
-        Change::Tools => ServerNotification::ToolListChangedNotification(Default::default()),
-        Change::Prompts => ServerNotification::PromptListChangedNotification(Default::default()),
+        ListChange::Tools => ServerNotification::ToolListChangedNotification(Default::default()),
+        ListChange::Prompts => ServerNotification::PromptListChangedNotification(Default::default()),
     }
 }
 

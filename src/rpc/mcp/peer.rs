@@ -2,7 +2,7 @@
 
 use crate::{
     log::rank,
-    registry::context::{Change, Peer as Port, Work},
+    registry::context::{ClientPeer, ListChange, Work},
     rpc::router::Server,
 };
 use base::error::{ErrorCode, ToolError};
@@ -16,7 +16,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// rmcp's peer as an implementation of [`Port`].
+/// rmcp's peer as an implementation of [`ClientPeer`].
 pub struct RmcpPeer {
     pub server: Arc<Server>,
     pub caller: Arc<Caller>,
@@ -31,7 +31,7 @@ pub struct RmcpPeer {
     pub log_level: Option<String>,
 }
 
-impl Port for RmcpPeer {
+impl ClientPeer for RmcpPeer {
     fn client_name(&self) -> Option<String> {
         self.client.clone()
     }
@@ -79,7 +79,7 @@ impl Port for RmcpPeer {
         })
     }
 
-    fn announce(&self, change: Change) -> BoxFuture<'_, ()> {
+    fn announce(&self, change: ListChange) -> BoxFuture<'_, ()> {
         Box::pin(self.server.listeners.announce(change))
     }
 

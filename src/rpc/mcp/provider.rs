@@ -22,10 +22,10 @@ use std::{any::Any, convert::Infallible, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 /// The answer of a method.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, ErrorData>>;
+pub type MethodFuture<'a, T> = BoxFuture<'a, Result<T, ErrorData>>;
 
 /// The caller and its conversation.
-pub struct Asked {
+pub struct McpRequest {
     pub server: Arc<Server>,
     pub caller: Arc<Caller>,
     pub conversation: Arc<Conversation>,
@@ -34,7 +34,7 @@ pub struct Asked {
     pub context: RequestContext<RoleServer>,
 }
 
-impl Asked {
+impl McpRequest {
     /// Whether anything can be sent to this client later. The plain endpoint keeps no connection.
     pub fn converses(&self) -> bool {
         let parts = self.context.extensions.get::<axum::http::request::Parts>();
@@ -65,25 +65,33 @@ pub trait Provider: Send + Sync {
     /// `resources.subscribe` are what `subscriptions/listen` accepts.
     fn capabilities(&self) -> ServerCapabilities;
 
-    fn list_resources(&self, _asked: Asked, _page: Option<PaginatedRequestParams>) -> Answer<'_, ListResourcesResult> {
+    fn list_resources(
+        &self,
+        _asked: McpRequest,
+        _page: Option<PaginatedRequestParams>,
+    ) -> MethodFuture<'_, ListResourcesResult> {
         not_offered::<ListResourcesRequestMethod, _>()
     }
     fn list_resource_templates(
         &self,
-        _asked: Asked,
+        _asked: McpRequest,
         _page: Option<PaginatedRequestParams>,
-    ) -> Answer<'_, ListResourceTemplatesResult> {
+    ) -> MethodFuture<'_, ListResourceTemplatesResult> {
         not_offered::<ListResourceTemplatesRequestMethod, _>()
     }
-    fn read_resource(&self, _asked: Asked, _params: ReadResourceRequestParams) -> Answer<'_, ReadResourceResponse> {
+    fn read_resource(
+        &self,
+        _asked: McpRequest,
+        _params: ReadResourceRequestParams,
+    ) -> MethodFuture<'_, ReadResourceResponse> {
         not_offered::<ReadResourceRequestMethod, _>()
     }
     /// Until 2025-11-25; later clients listen with `subscriptions/listen`.
-    fn subscribe(&self, _asked: Asked, _uri: String) -> Answer<'_, ()> {
+    fn subscribe(&self, _asked: McpRequest, _uri: String) -> MethodFuture<'_, ()> {
         not_offered::<SubscribeRequestMethod, _>()
     }
     /// As [`Provider::subscribe`].
-    fn unsubscribe(&self, _asked: Asked, _uri: String) -> Answer<'_, ()> {
+    fn unsubscribe(&self, _asked: McpRequest, _uri: String) -> MethodFuture<'_, ()> {
         not_offered::<UnsubscribeRequestMethod, _>()
     }
     /// The accepted part of a `subscriptions/listen` (2026-07-28); rmcp narrows it to the announced capabilities.
@@ -99,27 +107,31 @@ pub trait Provider: Send + Sync {
         _server: &'a Arc<Server>,
         _caller: &'a Arc<Caller>,
         _subscription: &'a SubscriptionContext,
-    ) -> Answer<'a, Box<dyn Any + Send>> {
+    ) -> MethodFuture<'a, Box<dyn Any + Send>> {
         Box::pin(std::future::ready(Ok(Box::new(()) as _)))
     }
     /// Until 2025-11-25: the client wants log messages of this severity (a word of MCP) and above.
     ///
     /// # Errors
     /// If the client may not read them.
-    fn set_log_level(&self, _asked: Asked, _level: String) -> Answer<'_, ()> {
+    fn set_log_level(&self, _asked: McpRequest, _level: String) -> MethodFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
-    fn list_prompts(&self, _asked: Asked, _page: Option<PaginatedRequestParams>) -> Answer<'_, ListPromptsResult> {
+    fn list_prompts(
+        &self,
+        _asked: McpRequest,
+        _page: Option<PaginatedRequestParams>,
+    ) -> MethodFuture<'_, ListPromptsResult> {
         not_offered::<ListPromptsRequestMethod, _>()
     }
-    fn get_prompt(&self, _asked: Asked, _params: GetPromptRequestParams) -> Answer<'_, GetPromptResponse> {
+    fn get_prompt(&self, _asked: McpRequest, _params: GetPromptRequestParams) -> MethodFuture<'_, GetPromptResponse> {
         not_offered::<GetPromptRequestMethod, _>()
     }
     /// The tasks, if supported (2026-07-28, tasks extension).
     fn tasks(&self) -> Option<&Tasks> {
         None
     }
-    fn complete(&self, _asked: Asked, _params: CompleteRequestParams) -> Answer<'_, CompleteResult> {
+    fn complete(&self, _asked: McpRequest, _params: CompleteRequestParams) -> MethodFuture<'_, CompleteResult> {
         not_offered::<CompleteRequestMethod, _>()
     }
 }
@@ -146,6 +158,6 @@ pub fn has_changes(capabilities: &ServerCapabilities) -> bool {
     lists_change(capabilities) || capabilities.resources.as_ref().is_some_and(|all| all.subscribe == Some(true))
 }
 
-fn not_offered<M: ConstString, T: Send + 'static>() -> Answer<'static, T> {
+fn not_offered<M: ConstString, T: Send + 'static>() -> MethodFuture<'static, T> {
     Box::pin(std::future::ready(Err(fault::not_offered::<M>())))
 }

@@ -6,7 +6,7 @@
 use super::super::{params::InitializeParams, session::Session};
 use contract::access::{
     caller::Caller,
-    shares::{Full, Rule, is_admin},
+    shares::{PoolFull, Rule, is_admin},
 };
 use futures::{Stream, StreamExt};
 use rmcp::{
@@ -65,8 +65,8 @@ impl Sessions {
     /// another.
     ///
     /// # Errors
-    /// [`Full`]
-    pub async fn make_room(&self, caller: &Caller) -> Result<(), Full> {
+    /// [`PoolFull`]
+    pub async fn make_room(&self, caller: &Caller) -> Result<(), PoolFull> {
         let is_admin = is_admin(caller);
         let (full, forgotten) = {
             let open = self.lock();
@@ -78,8 +78,8 @@ impl Sessions {
                 .iter()
                 .filter(|(_, open)| Arc::strong_count(&open.streams) == 1 && open.seen.elapsed() >= FORGOTTEN)
                 .filter(|(_, open)| match full {
-                    Full::Share(_) => is_own(open),
-                    Full::Whole(_) => is_admin || !open.is_admin,
+                    PoolFull::Share(_) => is_own(open),
+                    PoolFull::Whole(_) => is_admin || !open.is_admin,
                 })
                 .min_by_key(|(_, open)| open.seen)
                 .map(|(id, _)| id.clone());
@@ -229,10 +229,10 @@ impl SessionManager for Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{access::caller::Door, meta::Role};
+    use contract::{access::caller::Transport, meta::Role};
 
     fn client(name: &str, role: Role) -> Caller {
-        Caller::new(name, role, Door::Http)
+        Caller::new(name, role, Transport::Http)
     }
 
     async fn opened(sessions: &Sessions) -> String {
@@ -252,7 +252,7 @@ mod tests {
         let sessions = Sessions::new(2, Duration::from_secs(900));
         let (one, two) = (opened(&sessions).await, opened(&sessions).await);
         let caller = client("a client", Role::ReadOnly);
-        assert_eq!(sessions.make_room(&caller).await, Err(Full::Whole(2)), "both are in use");
+        assert_eq!(sessions.make_room(&caller).await, Err(PoolFull::Whole(2)), "both are in use");
         age(&sessions, &one, FORGOTTEN);
         age(&sessions, &two, FORGOTTEN * 2);
         let held = Arc::clone(&sessions.lock()[&two].streams);
@@ -268,7 +268,7 @@ mod tests {
             sessions.make_room(caller).await?;
             let (id, transport) = sessions.create_session().await.unwrap();
             sessions.opened(&id, caller, None);
-            Ok::<_, Full>((id, transport))
+            Ok::<_, PoolFull>((id, transport))
         };
         let (flood, other, root) =
             (client("a", Role::ReadOnly), client("b", Role::ReadOnly), client("token:root", Role::Admin));
@@ -276,15 +276,15 @@ mod tests {
         for _ in 0..4 {
             kept.push(open(&flood).await.unwrap());
         }
-        assert_eq!(open(&flood).await.err(), Some(Full::Share(4)));
+        assert_eq!(open(&flood).await.err(), Some(PoolFull::Share(4)));
         for _ in 0..3 {
             kept.push(open(&other).await.unwrap());
         }
-        assert_eq!(open(&other).await.err(), Some(Full::Whole(8)));
+        assert_eq!(open(&other).await.err(), Some(PoolFull::Whole(8)));
         kept.push(open(&root).await.unwrap());
         // Its own forgotten one makes room for it, and nobody else's.
         age(&sessions, &kept[4].0, FORGOTTEN * 2);
-        assert_eq!(open(&flood).await.err(), Some(Full::Share(4)));
+        assert_eq!(open(&flood).await.err(), Some(PoolFull::Share(4)));
         age(&sessions, &kept[1].0, FORGOTTEN);
         kept.push(open(&flood).await.unwrap());
         assert!(sessions.visit(&kept[1].0, "a").is_none() && sessions.visit(&kept[4].0, "b").is_some());

@@ -5,7 +5,7 @@ use crate::registry::context::{Task, TaskEnd, Work};
 use base::error::ToolError;
 use contract::access::{
     caller::Caller,
-    shares::{Held, Pool, Rule, TASKS},
+    shares::{Pool, PoolPlace, Rule, TASKS},
 };
 use futures::future::BoxFuture;
 use rmcp::{
@@ -29,7 +29,7 @@ pub struct Tasks {
 struct Owner {
     principal: String,
     /// Held until the task's state is dropped.
-    _place: Held,
+    _place: PoolPlace,
 }
 
 impl Default for Tasks {
@@ -106,12 +106,12 @@ fn internal(why: String) -> TaskExit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{access::caller::Door, meta::Role};
+    use contract::{access::caller::Transport, meta::Role};
 
     #[tokio::test]
     async fn a_task_is_its_caller_s_and_one_caller_leaves_tasks_for_others() {
         let tasks = Tasks::default();
-        let who = |name: &str| Arc::new(Caller::new(name, Role::OpsRw, Door::Http));
+        let who = |name: &str| Arc::new(Caller::new(name, Role::OpsRw, Transport::Http));
         let start = |caller: &Arc<Caller>| tasks.start(caller, Box::new(|_task| Box::pin(std::future::pending())));
         let (mine, yours) = (who("token:mine"), who("token:yours"));
         let id = start(&mine).unwrap()["taskId"].as_str().unwrap().to_owned();

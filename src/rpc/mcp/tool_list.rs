@@ -1,7 +1,7 @@
 //! Notifies clients that the list of tools has changed: after `raspi-mcp allow` or `revoke`, and when tools were added or
 //! removed while the server runs.
 
-use crate::{registry::context::Change, rpc::router::Server};
+use crate::{registry::context::ListChange, rpc::router::Server};
 use base::os::folders::Folders;
 use contract::access::policy::Policy;
 use std::{io, path::PathBuf, sync::Arc};
@@ -23,7 +23,7 @@ pub async fn announce(server: Arc<Server>, folder: Option<PathBuf>) {
         };
         match server.stop.run_until_cancelled(event).await {
             None => return,
-            Some(Ok(None)) => server.listeners.announce(Change::Tools).await,
+            Some(Ok(None)) => server.listeners.announce(ListChange::Tools).await,
             Some(Ok(Some(folders))) => {
                 folders.changed();
                 let now = policy.get();
@@ -31,7 +31,7 @@ pub async fn announce(server: Arc<Server>, folder: Option<PathBuf>) {
                     told = now;
                     // A subscriber may have been granted access to a pin.
                     server.subscriptions.look_again();
-                    server.listeners.announce(Change::Tools).await;
+                    server.listeners.announce(ListChange::Tools).await;
                 }
             }
             Some(Err(error)) => {

@@ -2,7 +2,7 @@
 
 use super::{
     image,
-    taking::{self, Asked, LONGEST_NAME, Taken},
+    taking::{self, LONGEST_NAME, PictureInfo, PictureRequest},
 };
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -10,7 +10,7 @@ use crate::{
 };
 use base::error::ToolError;
 use contract::meta::{Effect, Meta};
-use hw::camera::{Format, Size};
+use hw::camera::{PictureFormat, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub struct Args {
     height: u32,
     /// Of the picture.
     #[serde(default)]
-    format: Format,
+    format: PictureFormat,
     /// Of a JPEG, unless the camera makes it itself.
     #[serde(default = "quality", deserialize_with = "within::<_, 1, 100>")]
     #[schemars(range(min = 1, max = 100))]
@@ -63,9 +63,9 @@ pub struct Out {
     #[schemars(default)]
     image_data: String,
     #[serde(flatten)]
-    taken: Taken,
+    taken: PictureInfo,
     #[serde(skip)]
-    image_format: Format,
+    image_format: PictureFormat,
 }
 
 pub struct Capture;
@@ -84,7 +84,7 @@ impl Tool for Capture {
     };
 
     fn check(args: &Args) -> Result<(), ToolError> {
-        if args.format == Format::Png && args.quality != quality() {
+        if args.format == PictureFormat::Png && args.quality != quality() {
             return Err(ToolError::ignored("quality", "a PNG loses nothing, so it has no quality")
                 .hint("leave quality out, or ask for format jpeg"));
         }
@@ -96,7 +96,7 @@ impl Tool for Capture {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let asked = Asked {
+        let asked = PictureRequest {
             tool: NAME,
             camera: args.camera,
             size: Size::new(args.width, args.height),

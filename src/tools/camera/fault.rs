@@ -10,38 +10,38 @@ use base::{
         processes::holders::{self, DeviceNumber},
     },
 };
-use hw::camera::{Camera, Fault, Holder, Trouble};
+use hw::camera::{Camera, CameraError, CamerasUnavailable, Holder};
 use serde_json::json;
 
 /// The error for the caller of `tool` if `trouble` occurred with `camera`.
-pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Trouble) -> ToolError {
+pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: CamerasUnavailable) -> ToolError {
     let fault = match trouble {
-        Trouble::Fault(fault) => fault,
-        Trouble::Error(error) => return error,
+        CamerasUnavailable::Fault(fault) => fault,
+        CamerasUnavailable::Error(error) => return error,
     };
     let device = camera.map_or("the cameras", |camera| camera.id.as_str());
     let error = match fault {
-        Fault::Absent => ToolError::not_found(format!("{device} is not there any more")).hint(
+        CameraError::Absent => ToolError::not_found(format!("{device} is not there any more")).hint(
             "camera.list_cameras shows those that are; a camera that was plugged in again may have another number",
         ),
-        Fault::Denied => ToolError::unavailable(format!("this server may not open {device}")).hint(
+        CameraError::Denied => ToolError::unavailable(format!("this server may not open {device}")).hint(
             "its user must be in the group video, and the unit allow the device; `raspi-mcp doctor` looks at both",
         ),
-        Fault::Busy(holder) => busy(cx, device, holder).await,
-        Fault::NoFrame { waited } => {
+        CameraError::Busy(holder) => busy(cx, device, holder).await,
+        CameraError::NoFrame { waited } => {
             let ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
             let mut error = ToolError::new(ErrorCode::Timeout, format!("{device} gave no frame within {ms} ms"))
                 .hint("is its source on, its cable in, its lens open to the light? Unplug it and plug it in again");
             error.timeout_ms = Some(ms);
             error
         }
-        Fault::Unplugged => ToolError::unavailable(format!("{device} was unplugged while it was used"))
+        CameraError::Unplugged => ToolError::unavailable(format!("{device} was unplugged while it was used"))
             .hint("plug it in again; camera.list_cameras shows whether it is back"),
-        Fault::Torn(why) => ToolError::unavailable(format!("{device} gives no whole frames: {why}"))
+        CameraError::Torn(why) => ToolError::unavailable(format!("{device} gives no whole frames: {why}"))
             .hint("a long or bad USB cable does that, or a hub without power of its own; try a smaller size"),
-        Fault::Unfit(why) => ToolError::missing(format!("{device} has no format this server can read: {why}"))
+        CameraError::Unfit(why) => ToolError::missing(format!("{device} has no format this server can read: {why}"))
             .hint("sensors on the ribbon need rpicam-still, of the package rpicam-apps"),
-        Fault::TooLarge { limit } => ToolError::new(
+        CameraError::TooLarge { limit } => ToolError::new(
             ErrorCode::ContentTooLarge,
             format!("the picture has more than the {limit} bytes there is room for"),
         )
@@ -51,8 +51,8 @@ pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Tr
         } else {
             "ask for a smaller resolution or format jpeg, or raise camera.max_bytes"
         }),
-        Fault::Cancelled => ToolError::cancelled(tool),
-        Fault::Failed(why) => ToolError::unavailable(format!("{device} failed: {why}"))
+        CameraError::Cancelled => ToolError::cancelled(tool),
+        CameraError::Failed(why) => ToolError::unavailable(format!("{device} failed: {why}"))
             .hint("the kernel's log may say more: logs.query_journal with grep \"video\""),
     };
     match camera {
@@ -89,7 +89,7 @@ async fn who_holds(cx: &Context, device: &str) -> Vec<Holder> {
         Err(error) => tracing::debug!(target: "camera", %error, "the agent does not say who holds it"),
     }
     let (root, device) = (cx.services.machine.root.clone(), device.to_owned());
-    let look = move |_: &blocking::Stop| {
+    let look = move |_: &blocking::StopSignal| {
         let number = DeviceNumber::of_video(&root, &device).ok();
         Ok(number.and_then(|number| holders::of(&root, number, "video").ok()).unwrap_or_default())
     };

@@ -9,7 +9,7 @@ use base::{clock, error::ToolError, os::blocking};
 use bytes::Bytes;
 use contract::meta::{Listing, Meta, Role, Tier};
 use hw::camera::{
-    Format,
+    PictureFormat,
     photo_store::{NAMES, PhotoName},
 };
 use schemars::JsonSchema;
@@ -42,7 +42,7 @@ pub struct Out {
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(default)]
     image_data: String,
-    format: Format,
+    format: PictureFormat,
     size_bytes: u64,
     /// When it was taken; null for a name that holds no time.
     #[schemars(extend("format" = "date-time"))]

@@ -3,7 +3,7 @@
 //! tokens, so both omit that field.
 
 use base::base64url;
-use hw::camera::Format;
+use hw::camera::PictureFormat;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub fn to_base64(bytes: &[u8]) -> String {
 }
 
 /// The MCP result: `out` without `image_data`, and the picture.
-pub fn result(out: &impl Serialize, image_data: &str, format: Format) -> Option<Value> {
+pub fn result(out: &impl Serialize, image_data: &str, format: PictureFormat) -> Option<Value> {
     // Serialising plain data with string keys cannot fail.
     let mut structured = serde_json::to_value(out).ok()?;
     structured.as_object_mut()?.shift_remove("image_data");

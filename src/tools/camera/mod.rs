@@ -13,11 +13,11 @@ mod taking;
 
 pub use get_photo::NAME as GET_PHOTO;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<list_cameras::ListCameras>(),
-    Row::of::<take_photo::TakePhoto>(),
-    Row::of::<capture::Capture>(),
-    Row::of::<get_photo::GetPhoto>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<list_cameras::ListCameras>(),
+    ToolRow::of::<take_photo::TakePhoto>(),
+    ToolRow::of::<capture::Capture>(),
+    ToolRow::of::<get_photo::GetPhoto>(),
 ];

@@ -1,13 +1,13 @@
 //! `camera.take_photo`: takes a photo into a file whose name the server chooses (docs/contract/camera.md).
 
-use super::taking::{self, Asked, LONGEST_NAME, Taken};
+use super::taking::{self, LONGEST_NAME, PictureInfo, PictureRequest};
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::files::bounded_or_null,
 };
 use base::{error::ToolError, os::blocking};
 use contract::meta::{Effect, Listing, Meta};
-use hw::camera::{Format, Size};
+use hw::camera::{PictureFormat, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Args {
     resolution: Resolution,
     /// Of the file.
     #[serde(default)]
-    format: Format,
+    format: PictureFormat,
     /// Path or name by camera.list_cameras; the first allowed one unless told.
     #[serde(default, deserialize_with = "bounded_or_null::<_, LONGEST_NAME>")]
     #[schemars(length(max = LONGEST_NAME))]
@@ -63,7 +63,7 @@ pub struct Out {
     /// For camera.get_photo.
     name: String,
     #[serde(flatten)]
-    taken: Taken,
+    taken: PictureInfo,
     /// Older photos that went to stay within the configured bounds.
     removed_photos: u64,
 }
@@ -97,7 +97,7 @@ impl Tool for TakePhoto {
         if tidied > 0 {
             cx.notes.changed();
         }
-        let asked = Asked {
+        let asked = PictureRequest {
             tool: NAME,
             camera: args.camera,
             size: args.resolution.into(),

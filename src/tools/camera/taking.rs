@@ -3,7 +3,7 @@
 use super::fault;
 use crate::registry::context::Context;
 use base::{clock, error::ToolError};
-use hw::camera::{Camera, Format, Shot, Size, Trouble, Wish};
+use hw::camera::{Camera, CamerasUnavailable, PictureFormat, Shot, Size, Wish};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ pub const LIMIT: Duration = Duration::from_secs(25);
 
 /// How a picture came about.
 #[derive(Serialize, JsonSchema)]
-pub struct Taken {
+pub struct PictureInfo {
     /// Camera it was taken with.
     camera: String,
     /// As it was taken, which may be another than was asked for.
     width: u32,
     height: u32,
-    format: Format,
+    format: PictureFormat,
     size_bytes: u64,
     /// When.
     #[schemars(extend("format" = "date-time"))]
@@ -38,19 +38,19 @@ pub struct Taken {
 }
 
 /// A picture with its metadata.
-pub struct Picture {
+pub struct TakenPicture {
     pub bytes: Vec<u8>,
-    pub format: Format,
+    pub format: PictureFormat,
     pub at: OffsetDateTime,
-    pub taken: Taken,
+    pub taken: PictureInfo,
 }
 
 /// The requested picture.
-pub struct Asked {
+pub struct PictureRequest {
     pub tool: &'static str,
     pub camera: Option<String>,
     pub size: Size,
-    pub format: Format,
+    pub format: PictureFormat,
     pub quality: u8,
     /// Largest allowed size in bytes.
     pub max_bytes: usize,
@@ -85,7 +85,7 @@ fn not_allowed(camera: &str) -> ToolError {
 ///
 /// # Errors
 /// See [`fault::told`]; `capability_missing` without a camera.
-pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
+pub async fn take(cx: &Context, asked: PictureRequest) -> Result<TakenPicture, ToolError> {
     let (services, begun) = (&cx.services, Instant::now());
     let limit = fault::within(cx);
     let camera = match choose(cx, asked.tool, asked.camera.as_deref(), limit).await {
@@ -108,7 +108,7 @@ pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
         cx.notes.simulated();
     }
     let at = OffsetDateTime::now_utc();
-    let taken = Taken {
+    let taken = PictureInfo {
         camera: camera.id,
         width: picture.size.width,
         height: picture.size.height,
@@ -120,7 +120,7 @@ pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
         warmup_frames: warmup,
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    Ok(Picture { bytes: picture.bytes, format: picture.format, at, taken })
+    Ok(TakenPicture { bytes: picture.bytes, format: picture.format, at, taken })
 }
 
 /// The named camera, or the first allowed one.
@@ -129,7 +129,7 @@ async fn choose(
     tool: &str,
     named: Option<&str>,
     limit: Duration,
-) -> Result<Result<Camera, ToolError>, Trouble> {
+) -> Result<Result<Camera, ToolError>, CamerasUnavailable> {
     let cameras = &cx.services.cameras;
     if let Some(named) = named
         && let Some(camera) = cameras.find(named, limit).await?

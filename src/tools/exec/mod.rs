@@ -3,6 +3,6 @@
 mod run;
 mod variables;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[Row::of::<run::Run>()];
+pub static TOOLS: &[ToolRow] = &[ToolRow::of::<run::Run>()];

@@ -4,7 +4,7 @@ use super::variables::{self, Variables};
 use crate::{
     registry::{
         context::Context,
-        progress::{Piece, Update},
+        progress::{OutputChunk, Update},
         tool::Tool,
     },
     tools::bounded,
@@ -22,7 +22,7 @@ use base::{
 };
 use contract::{
     access::{
-        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
+        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, RequestedCommand, STDIN_BYTES, TIMEOUT_MS, judge},
         question::quoted,
     },
     meta::Meta,
@@ -245,8 +245,8 @@ impl Tool for Run {
     }
 }
 
-fn wanted(args: &Args) -> Wanted<'_> {
-    Wanted {
+fn wanted(args: &Args) -> RequestedCommand<'_> {
+    RequestedCommand {
         command: &args.command,
         args: &args.args,
         cwd: args.cwd.as_deref(),
@@ -297,7 +297,7 @@ async fn told_to_end(agent: &AgentLink, id: &str) -> Infallible {
 
 fn tell(cx: &Context, chunk: &Chunk, bytes: usize) {
     let stream = chunk.stream.name();
-    cx.progress.piece(&Piece { stream, offset: chunk.offset, data: &chunk.text });
+    cx.progress.piece(&OutputChunk { stream, offset: chunk.offset, data: &chunk.text });
     let from = chunk.text.char_indices().rev().map(|(at, _)| at).take_while(|at| chunk.text.len() - at <= SHOWN).last();
     let message = chunk.text[from.unwrap_or(0)..].to_owned();
     cx.progress.report(Update { progress: bytes as f64, total: None, message, phase: "run", stream });

@@ -2,7 +2,7 @@
 
 use super::{
     bounded_or_null,
-    place::{LONGEST_PATH, Place, Want},
+    place::{FileAccess, LONGEST_PATH, RootedPath},
     remove,
 };
 use crate::{
@@ -127,8 +127,8 @@ impl Tool for Delete {
 }
 
 impl Args {
-    fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        let place = Place::of(cx, &self.path, self.root.as_deref(), Want::Delete)?;
+    fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
+        let place = RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::Delete)?;
         if place.is_root() {
             let name = &place.root.name;
             return Err(ToolError::denied(format!("{} is the root {name} itself, which stays", place.shown()))

@@ -4,23 +4,23 @@ use super::{
     bounded_or_null,
     content::to_base64,
     mtime,
-    place::{LONGEST_PATH, Place, Want},
+    place::{FileAccess, LONGEST_PATH, RootedPath},
     reach::{RootOut, roots},
     size,
-    walk::{Step, walk},
+    walk::{WalkStep, walk},
 };
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::{
         bounded, empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
     },
 };
 use base::{
     error::ToolError,
     os::{
         beneath::Beneath,
-        blocking::{self, Stop},
+        blocking::{self, StopSignal},
         glob::{self, Glob},
     },
 };
@@ -58,7 +58,7 @@ pub struct Args {
     #[schemars(length(max = glob::LONGEST))]
     pattern: Option<String>,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }
@@ -146,11 +146,11 @@ impl Tool for List {
 }
 
 impl Args {
-    fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        Place::of(cx, &self.path, self.root.as_deref(), Want::List)
+    fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
+        RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::List)
     }
 
-    fn list(&self, place: &Place, roots: Vec<RootOut>, stop: &Stop) -> Result<Out, ToolError> {
+    fn list(&self, place: &RootedPath, roots: Vec<RootOut>, stop: &StopSignal) -> Result<Out, ToolError> {
         let glob = self.pattern.as_deref().map(Glob::of_paths).transpose();
         let glob = glob.map_err(|why| ToolError::invalid(format!("the pattern {why}")).with("parameter", "pattern"))?;
         let folder = place.open()?.directory(&place.relative).map_err(|fault| match fault {
@@ -186,22 +186,22 @@ impl Args {
     /// The first `most` paths after `after`, sorted, and the totals.
     fn smallest(
         &self,
-        place: &Place,
+        place: &RootedPath,
         folder: &Beneath,
         glob: Option<&Glob>,
         after: Option<&[u8]>,
         most: usize,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> Result<(Vec<Vec<u8>>, Seen), ToolError> {
         let (mut kept, mut seen) = (BinaryHeap::with_capacity(most.min(1024)), Seen::default());
-        let mut visit = |step: Step<'_>| {
+        let mut visit = |step: WalkStep<'_>| {
             let (path, name, kind) = match step {
-                Step::Closed { path: [], fault } => return Err(place.fault(fault)),
-                Step::Closed { .. } => {
+                WalkStep::Closed { path: [], fault } => return Err(place.fault(fault)),
+                WalkStep::Closed { .. } => {
                     seen.closed += 1;
                     return Ok(false);
                 }
-                Step::Entry { path, name, kind, .. } => (path, name, kind),
+                WalkStep::Entry { path, name, kind, .. } => (path, name, kind),
             };
             if !self.include_hidden && name.as_bytes().starts_with(b".") {
                 seen.hidden += 1;
@@ -255,7 +255,7 @@ impl Seen {
 }
 
 /// One entry in its current state; `None` if it no longer exists.
-fn shown(place: &Place, folder: &Beneath, key: &[u8]) -> Result<Option<Listed>, ToolError> {
+fn shown(place: &RootedPath, folder: &Beneath, key: &[u8]) -> Result<Option<Listed>, ToolError> {
     let bytes: Vec<u8> = key.iter().map(|byte| if *byte == 0 { b'/' } else { *byte }).collect();
     let path = Path::new(OsStr::from_bytes(&bytes));
     let found = match folder.open_plainly(path, OFlags::PATH) {
@@ -287,11 +287,11 @@ fn shown(place: &Place, folder: &Beneath, key: &[u8]) -> Result<Option<Listed>, 
     Ok(Some(listed))
 }
 
-fn mount(place: &Place, path: &Path) -> Listed {
+fn mount(place: &RootedPath, path: &Path) -> Listed {
     bare(place, path, Kind::Directory)
 }
 
-fn bare(place: &Place, path: &Path, kind: Kind) -> Listed {
+fn bare(place: &RootedPath, path: &Path, kind: Kind) -> Listed {
     let name = path.file_name().unwrap_or_default();
     let full = place.root.path.join(&place.relative).join(path);
     Listed {

@@ -15,14 +15,18 @@ mod walk;
 mod whole;
 mod write;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 use base::clock;
 use rustix::fs::Stat;
 use serde::{Deserialize, Deserializer, de::Error};
 use time::OffsetDateTime;
 
-pub static TOOLS: &[Row] =
-    &[Row::of::<read::Read>(), Row::of::<list::List>(), Row::of::<write::Write>(), Row::of::<delete::Delete>()];
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<read::Read>(),
+    ToolRow::of::<list::List>(),
+    ToolRow::of::<write::Write>(),
+    ToolRow::of::<delete::Delete>(),
+];
 
 /// A string of at most `MAX` characters, or null: enforces `maxLength` in the parser.
 ///

@@ -17,14 +17,14 @@ pub const LONGEST_PATH: usize = 4095;
 
 /// The access that a call needs. The names are those in permissions: `files:read:/srv/data/a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum FileAccess {
     Read,
     List,
     Write,
     Delete,
 }
 
-impl Want {
+impl FileAccess {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -50,21 +50,21 @@ impl Want {
 
 /// A path in a root. Not resolved yet: the kernel does that when it is opened.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct RootedPath {
     pub root: Arc<FolderRoot>,
     /// Path below the root, without `.` or `..`; empty for the root itself.
     pub relative: PathBuf,
-    want: Want,
+    want: FileAccess,
 }
 
-impl Place {
+impl RootedPath {
     /// Finds the root of `path`: for an absolute path, the one that contains it; otherwise the root `named`, or the
     /// first.
     ///
     /// # Errors
     /// `invalid_argument` for an invalid path, `permission_denied` if no root contains it, or for a change in a
     /// read-only root.
-    pub fn of(cx: &Context, path: &str, named: Option<&str>, want: Want) -> Result<Self, ToolError> {
+    pub fn of(cx: &Context, path: &str, named: Option<&str>, want: FileAccess) -> Result<Self, ToolError> {
         let all = reach(cx, want);
         let bad = |why: &str| Err(ToolError::invalid(format!("the path {why}")).with("parameter", "path"));
         if path.contains('\0') {
@@ -212,7 +212,7 @@ fn names(all: &[Arc<FolderRoot>]) -> Vec<String> {
     all.iter().map(|root| root.name.clone()).collect()
 }
 
-fn outside(all: &[Arc<FolderRoot>], path: &str, want: Want) -> ToolError {
+fn outside(all: &[Arc<FolderRoot>], path: &str, want: FileAccess) -> ToolError {
     let shown: String = path.chars().take(200).collect();
     let folders: Vec<String> = all.iter().map(|root| root.path.display().to_string()).collect();
     let error = if folders.is_empty() {

@@ -3,7 +3,7 @@
 use super::{
     content::{etag, tag},
     mtime,
-    place::Place,
+    place::RootedPath,
     read::kind_words,
     size, whole,
 };
@@ -11,9 +11,9 @@ use base::{
     clock,
     error::{ErrorCode, ToolError},
     os::{
-        beneath::{Beneath, Found},
-        blocking::Stop,
-        replace::{Draft, Over, sync_folder, write_all},
+        beneath::{Beneath, OpenedFile},
+        blocking::StopSignal,
+        replace::{Over, ReplacementFile, sync_folder, write_all},
     },
 };
 use rustix::{
@@ -67,15 +67,21 @@ pub struct Before {
 ///
 /// # Errors
 /// `conflict` if the existing file does not meet the caller's conditions; `failed_precondition` if it is not a regular
-/// file; those of [`Place::fault`]. Then nothing has changed, except that folders on the way may have been created.
-pub fn put(place: &Place, bytes: &[u8], how: &How, stop: &Stop) -> Result<Put, ToolError> {
+/// file; those of [`RootedPath::fault`]. Then nothing has changed, except that folders on the way may have been created.
+pub fn put(place: &RootedPath, bytes: &[u8], how: &How, stop: &StopSignal) -> Result<Put, ToolError> {
     let mut changed = false;
     put_noting(place, bytes, how, stop, &mut changed)
         .map_err(|error| if changed { error.with("changed", true) } else { error })
 }
 
 /// As [`put`]; `changed` reports whether anything was changed, also after an error.
-fn put_noting(place: &Place, bytes: &[u8], how: &How, stop: &Stop, changed: &mut bool) -> Result<Put, ToolError> {
+fn put_noting(
+    place: &RootedPath,
+    bytes: &[u8],
+    how: &How,
+    stop: &StopSignal,
+    changed: &mut bool,
+) -> Result<Put, ToolError> {
     whole::fits(place, bytes.len() as u64)?;
     let fault = |fault| place.fault(fault);
     let (Some(name), parent) = (place.relative.file_name(), place.relative.parent().unwrap_or(Path::new(""))) else {
@@ -117,7 +123,7 @@ fn put_noting(place: &Place, bytes: &[u8], how: &How, stop: &Stop, changed: &mut
 
 /// The target folder, and those that were created (in a dry run: would be; there is then no folder yet).
 fn folder(
-    place: &Place,
+    place: &RootedPath,
     root: &Beneath,
     parent: &Path,
     how: &How,
@@ -188,7 +194,13 @@ fn widen(folder: &Beneath) -> Result<(), Errno> {
 }
 
 /// The existing file, after checking that it may be written.
-fn before(place: &Place, folder: &Beneath, name: &OsStr, how: &How, stop: &Stop) -> Result<Option<Before>, ToolError> {
+fn before(
+    place: &RootedPath,
+    folder: &Beneath,
+    name: &OsStr,
+    how: &How,
+    stop: &StopSignal,
+) -> Result<Option<Before>, ToolError> {
     let fault = |fault| place.fault(fault);
     let shown = place.shown();
     let Some(there) = folder.look(name).map_err(fault)? else { return Ok(None) };
@@ -204,8 +216,8 @@ fn before(place: &Place, folder: &Beneath, name: &OsStr, how: &How, stop: &Stop)
             .hint(hint));
     }
     let (file, about) = match folder.regular_here(name).map_err(fault)? {
-        (Found::File(file), about) => (file, about),
-        (Found::Other(_), _) => return Err(changed_meanwhile(&shown)),
+        (OpenedFile::File(file), about) => (file, about),
+        (OpenedFile::Other(_), _) => return Err(changed_meanwhile(&shown)),
     };
     let whole = whole::read(place, &file, size(&about), 0, 0, stop)?;
     let size = whole.size;
@@ -234,16 +246,16 @@ fn changed_meanwhile(shown: &str) -> ToolError {
 
 /// Creates the file, or replaces the old one atomically.
 fn replace(
-    place: &Place,
+    place: &RootedPath,
     folder: &Beneath,
     name: &OsStr,
     bytes: &[u8],
     how: &How,
     put: &mut Put,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
-    let mut draft = Draft::new(folder).map_err(fault)?;
+    let mut draft = ReplacementFile::new(folder).map_err(fault)?;
     draft.fill(bytes).map_err(fault)?;
     if let Some(before) = &mut put.before {
         let (user_kept, group_kept) = draft.set_owner(before.about.st_uid, before.about.st_gid).map_err(fault)?;
@@ -257,8 +269,8 @@ fn replace(
     stop.check()?;
     let shown = place.shown();
     let mut same = |at: &OsStr| -> Result<bool, Errno> {
-        let (Found::File(file), about) = folder.regular_here(at)? else { return Ok(false) };
-        let tag = whole::read(place, &file, size(&about), 0, 0, &Stop::of("files")).map(whole::Whole::etag);
+        let (OpenedFile::File(file), about) = folder.regular_here(at)? else { return Ok(false) };
+        let tag = whole::read(place, &file, size(&about), 0, 0, &StopSignal::of("files")).map(whole::WholeFile::etag);
         Ok(tag.is_ok_and(|tag| how.etag.as_ref() == Some(&tag)))
     };
     let over = match (&put.before, &how.etag) {
@@ -275,12 +287,12 @@ fn replace(
 
 /// Appends to the existing file; a partial write is undone.
 fn append(
-    place: &Place,
+    place: &RootedPath,
     (folder, name): (&Beneath, &OsStr),
     bytes: &[u8],
     how: &How,
     put: &mut Put,
-    stop: &Stop,
+    stop: &StopSignal,
     changed: &mut bool,
 ) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);

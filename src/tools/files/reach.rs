@@ -1,6 +1,6 @@
 //! The folders that a call may reach: the configured roots, and those that a grant opens to its tool and caller.
 
-use super::place::Want;
+use super::place::FileAccess;
 use crate::registry::context::Context;
 use base::os::roots::FolderRoot;
 use contract::config::FileRoot;
@@ -22,7 +22,7 @@ pub struct RootOut {
 
 /// The roots of one call, in search order: configured roots before grants, and an outer granted folder before those
 /// inside it.
-pub fn reach(cx: &Context, want: Want) -> Vec<Arc<FolderRoot>> {
+pub fn reach(cx: &Context, want: FileAccess) -> Vec<Arc<FolderRoot>> {
     let policy = cx.services.policy.held();
     let tool = format!("files.{}", want.name());
     let paths = policy.grants(&tool, Some(&cx.caller.principal)).flat_map(|grant| &grant.paths);
@@ -34,9 +34,9 @@ pub fn reach(cx: &Context, want: Want) -> Vec<Arc<FolderRoot>> {
 /// All folders that any tool of `files.*` may reach for this caller.
 pub fn roots(cx: &Context) -> Vec<RootOut> {
     let mut all: Vec<RootOut> = Vec::new();
-    for want in [Want::List, Want::Read, Want::Write, Want::Delete] {
+    for want in [FileAccess::List, FileAccess::Read, FileAccess::Write, FileAccess::Delete] {
         for root in reach(cx, want) {
-            let (path, writable) = (root.path.display().to_string(), want == Want::Write && root.writable);
+            let (path, writable) = (root.path.display().to_string(), want == FileAccess::Write && root.writable);
             match all.iter_mut().find(|shown| shown.path == path) {
                 Some(shown) => shown.writable |= writable,
                 None => {

@@ -4,9 +4,9 @@ use super::{
     bounded_or_null,
     content::{Encoding, to_base64, to_text},
     mtime,
-    place::{LONGEST_PATH, Place, Want},
+    place::{FileAccess, LONGEST_PATH, RootedPath},
     size,
-    whole::{self, Whole},
+    whole::{self, WholeFile},
 };
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -15,8 +15,8 @@ use crate::{
 use base::{
     error::{ErrorCode, ToolError},
     os::{
-        beneath::Found,
-        blocking::{self, Stop},
+        beneath::OpenedFile,
+        blocking::{self, StopSignal},
     },
 };
 use contract::meta::Meta;
@@ -127,23 +127,23 @@ impl Tool for Read {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
         let (file, about) = match place.open()?.regular(&place.relative).map_err(|fault| place.fault(fault))? {
-            (Found::File(file), about) => (file, about),
-            (Found::Other(kind), _) => return Err(no_file(&place, kind)),
+            (OpenedFile::File(file), about) => (file, about),
+            (OpenedFile::Other(kind), _) => return Err(no_file(&place, kind)),
         };
         whole::fits(&place, size(&about))?;
         if size(&about) <= SMALL {
-            return args.read(&place, &file, &about, &Stop::of("files"));
+            return args.read(&place, &file, &about, &StopSignal::of("files"));
         }
         blocking::run("files", move |stop| args.read(&place, &file, &about, stop)).await
     }
 }
 
 impl Args {
-    fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        Place::of(cx, &self.path, self.root.as_deref(), Want::Read)
+    fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
+        RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::Read)
     }
 
-    fn read(self, place: &Place, file: &File, about: &Stat, stop: &Stop) -> Result<Out, ToolError> {
+    fn read(self, place: &RootedPath, file: &File, about: &Stat, stop: &StopSignal) -> Result<Out, ToolError> {
         let from = u64::from(self.offset);
         let unless_told = if self.length.is_some() { LARGEST } else { DEFAULT_MAX };
         let bound = self.max_bytes.map_or(unless_told, |most| u64::from(most.get())).min(LARGEST);
@@ -188,7 +188,7 @@ impl Args {
     }
 
     /// The answer without content.
-    fn empty(&self, place: &Place, about: &Stat, whole: Whole) -> Out {
+    fn empty(&self, place: &RootedPath, about: &Stat, whole: WholeFile) -> Out {
         let size = whole.size;
         let etag = whole.etag();
         Out {
@@ -210,7 +210,7 @@ impl Args {
 }
 
 /// The error for something without readable content.
-fn no_file(place: &Place, kind: FileType) -> ToolError {
+fn no_file(place: &RootedPath, kind: FileType) -> ToolError {
     let shown = place.shown();
     let error = match kind {
         FileType::Directory => {

@@ -1,17 +1,17 @@
 //! Removes files: everything is checked first, then removed name by name, each relative to an open folder.
 
 use super::{
-    place::Place,
+    place::RootedPath,
     read::kind_words,
     size,
-    walk::{DEEPEST, Step, walk},
+    walk::{DEEPEST, WalkStep, walk},
     whole,
 };
 use base::{
     error::{ErrorCode, ToolError},
     os::{
-        beneath::{Beneath, Found, named},
-        blocking::Stop,
+        beneath::{Beneath, OpenedFile, named},
+        blocking::StopSignal,
         replace::{hidden, sync_folder},
     },
 };
@@ -51,13 +51,13 @@ pub struct Removed {
 /// Removes what is at `place`.
 ///
 /// # Errors
-/// `failed_precondition` for a folder without `recursive`; `conflict` if the tag differs; those of [`Place::fault`].
+/// `failed_precondition` for a folder without `recursive`; `conflict` if the tag differs; those of [`RootedPath::fault`].
 pub fn remove(
-    place: &Place,
+    place: &RootedPath,
     recursive: bool,
     etag: Option<&str>,
     dry_run: bool,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> Result<Removed, ToolError> {
     let fault = |fault| place.fault(fault);
     let (Some(name), parent) = (place.relative.file_name(), place.relative.parent().unwrap_or(Path::new(""))) else {
@@ -118,7 +118,7 @@ fn bytes(about: &Stat) -> u64 {
 
 /// # Errors
 /// `conflict` if the file has another tag.
-fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
+fn is_same(place: &RootedPath, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
     let shown = place.shown();
     let conflict = |etag: Option<String>| {
         let error = ToolError::new(ErrorCode::Conflict, format!("{shown} is not what you have read"))
@@ -126,15 +126,15 @@ fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Resul
             .hint("read it again before you delete it");
         etag.map_or_else(|| error.clone(), |etag| error.clone().with("etag", etag))
     };
-    let (Found::File(file), about) = folder.regular_here(name).map_err(|fault| place.fault(fault))? else {
+    let (OpenedFile::File(file), about) = folder.regular_here(name).map_err(|fault| place.fault(fault))? else {
         return Err(conflict(None));
     };
-    let etag = whole::read(place, &file, size(&about), 0, 0, &Stop::of("files"))?.etag();
+    let etag = whole::read(place, &file, size(&about), 0, 0, &StopSignal::of("files"))?.etag();
     if etag == wanted { Ok(()) } else { Err(conflict(Some(etag))) }
 }
 
 /// Renames the file to a hidden name, where nobody can replace it, checks its tag again, and removes it.
-fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
+fn unlink_same(place: &RootedPath, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
     let aside = OsString::from(hidden().map_err(fault)?);
     renameat_with(folder, name, folder, &aside, RenameFlags::NOREPLACE).map_err(fault)?;
@@ -149,11 +149,11 @@ fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> R
 }
 
 /// Counts the contents of a folder, after checking that all of it can be reached.
-fn counted(place: &Place, folder: &Beneath, stop: &Stop) -> Result<Gone, ToolError> {
+fn counted(place: &RootedPath, folder: &Beneath, stop: &StopSignal) -> Result<Gone, ToolError> {
     let (mut gone, shown) = (Gone::default(), place.shown());
-    let mut visit = |step: Step<'_>| {
+    let mut visit = |step: WalkStep<'_>| {
         let (folder, name, kind) = match step {
-            Step::Closed { path, fault } => {
+            WalkStep::Closed { path, fault } => {
                 let path = String::from_utf8_lossy(path);
                 let error = match fault {
                     Errno::XDEV => ToolError::precondition(format!("something is mounted at {shown}/{path}"))
@@ -164,7 +164,7 @@ fn counted(place: &Place, folder: &Beneath, stop: &Stop) -> Result<Gone, ToolErr
                 };
                 return Err(error.with("resource", format!("{shown}/{path}")));
             }
-            Step::Entry { folder, name, kind, .. } => (folder, name, kind),
+            WalkStep::Entry { folder, name, kind, .. } => (folder, name, kind),
         };
         if kind == FileType::Directory {
             gone.directories += 1;
@@ -187,7 +187,13 @@ fn counted(place: &Place, folder: &Beneath, stop: &Stop) -> Result<Gone, ToolErr
 }
 
 /// Empties a folder. Links are removed and never followed: each folder is opened by name from its parent.
-fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop: &Stop) -> Result<(), ToolError> {
+fn emptied(
+    place: &RootedPath,
+    folder: &Beneath,
+    gone: &mut Gone,
+    depth: usize,
+    stop: &StopSignal,
+) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
     // It was checked before, so others are moving folders into it.
     if depth > DEEPEST {
@@ -222,7 +228,13 @@ fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop:
 }
 
 /// Removes an emptied folder; entries added meanwhile are removed too, for a few passes.
-fn folder_gone(place: &Place, folder: &Beneath, name: &OsStr, gone: &mut Gone, depth: usize) -> Result<(), ToolError> {
+fn folder_gone(
+    place: &RootedPath,
+    folder: &Beneath,
+    name: &OsStr,
+    gone: &mut Gone,
+    depth: usize,
+) -> Result<(), ToolError> {
     for _ in 0..PASSES {
         match unlinkat(folder, name, AtFlags::REMOVEDIR) {
             Ok(()) => {
@@ -231,7 +243,7 @@ fn folder_gone(place: &Place, folder: &Beneath, name: &OsStr, gone: &mut Gone, d
             }
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 let child = folder.child(name).map_err(|fault| place.fault(fault))?;
-                emptied(place, &child, gone, depth, &Stop::of("files"))?;
+                emptied(place, &child, gone, depth, &StopSignal::of("files"))?;
             }
             // Already gone, or replaced by a link or file, which was not requested.
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),

@@ -4,7 +4,7 @@ use base::{
     error::ToolError,
     os::{
         beneath::{Beneath, named},
-        blocking::Stop,
+        blocking::StopSignal,
     },
 };
 use rustix::{
@@ -17,7 +17,7 @@ use std::ffi::OsStr;
 pub const DEEPEST: usize = 32;
 
 /// One step of a walk.
-pub enum Step<'a> {
+pub enum WalkStep<'a> {
     Entry {
         folder: &'a Beneath,
         name: &'a OsStr,
@@ -30,13 +30,13 @@ pub enum Step<'a> {
 }
 
 /// Called for each step; returns whether to enter the folder.
-pub type Visit<'a> = dyn FnMut(Step<'_>) -> Result<bool, ToolError> + 'a;
+pub type Visit<'a> = dyn FnMut(WalkStep<'_>) -> Result<bool, ToolError> + 'a;
 
 /// Walks `folder`, which is at `path` relative to the start.
 ///
 /// # Errors
 /// Those of `visit`; `cancelled` if the call was cancelled.
-pub fn walk(folder: &Beneath, path: &mut Vec<u8>, stop: &Stop, visit: &mut Visit<'_>) -> Result<(), ToolError> {
+pub fn walk(folder: &Beneath, path: &mut Vec<u8>, stop: &StopSignal, visit: &mut Visit<'_>) -> Result<(), ToolError> {
     level(folder, path, 1, stop, visit)
 }
 
@@ -44,20 +44,20 @@ fn level(
     folder: &Beneath,
     path: &mut Vec<u8>,
     depth: usize,
-    stop: &Stop,
+    stop: &StopSignal,
     visit: &mut Visit<'_>,
 ) -> Result<(), ToolError> {
     stop.check()?;
     let mut names = match Dir::read_from(folder) {
         Ok(names) => names,
-        Err(fault) => return visit(Step::Closed { path, fault }).map(drop),
+        Err(fault) => return visit(WalkStep::Closed { path, fault }).map(drop),
     };
     let length = path.len();
     while let Some(entry) = names.read() {
         path.truncate(length);
         let entry = match entry {
             Ok(entry) => entry,
-            Err(fault) => return visit(Step::Closed { path, fault }).map(drop),
+            Err(fault) => return visit(WalkStep::Closed { path, fault }).map(drop),
         };
         let Some(name) = named(entry.file_name().to_bytes()) else { continue };
         let kind = match entry.file_type() {
@@ -72,7 +72,7 @@ fn level(
             path.push(b'/');
         }
         path.extend_from_slice(entry.file_name().to_bytes());
-        if !visit(Step::Entry { folder, name, path, kind })? {
+        if !visit(WalkStep::Entry { folder, name, path, kind })? {
             continue;
         }
         match if depth < DEEPEST { folder.child(name) } else { Err(Errno::LOOP) } {
@@ -80,7 +80,7 @@ fn level(
             // Removed or replaced meanwhile: nothing to enter.
             Err(Errno::NOENT | Errno::NOTDIR) => {}
             Err(fault) => {
-                visit(Step::Closed { path, fault })?;
+                visit(WalkStep::Closed { path, fault })?;
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Reads a whole file once: for its tag and the requested part.
 
-use super::{content::tag, place::Place};
+use super::{content::tag, place::RootedPath};
 use base::{
     error::{ErrorCode, ToolError},
-    os::blocking::Stop,
+    os::blocking::StopSignal,
 };
 use ring::digest::{Context, SHA256};
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ use std::{
 const CHUNK: u64 = 64 * 1024;
 
 /// The result of reading a file.
-pub struct Whole {
+pub struct WholeFile {
     /// Size in bytes.
     pub size: u64,
     pub hashed: Context,
@@ -24,7 +24,7 @@ pub struct Whole {
     pub part: Vec<u8>,
 }
 
-impl Whole {
+impl WholeFile {
     pub fn etag(self) -> String {
         tag(self.hashed.finish())
     }
@@ -35,18 +35,18 @@ impl Whole {
 /// # Errors
 /// `content_too_large` if it exceeds the limit of its root.
 pub fn read(
-    place: &Place,
+    place: &RootedPath,
     mut file: &File,
     expected: u64,
     from: u64,
     to: u64,
-    stop: &Stop,
-) -> Result<Whole, ToolError> {
+    stop: &StopSignal,
+) -> Result<WholeFile, ToolError> {
     let most = place.root.max_bytes;
     fits(place, expected)?;
     // One byte more than a small file has: a short read then shows its end without another call.
     let mut buffer = vec![0u8; usize::try_from((expected + 1).clamp(4096, CHUNK)).unwrap_or(4096)];
-    let mut whole = Whole { size: 0, hashed: Context::new(&SHA256), part: Vec::new() };
+    let mut whole = WholeFile { size: 0, hashed: Context::new(&SHA256), part: Vec::new() };
     loop {
         let got = match file.read(&mut buffer) {
             Ok(got) => got,
@@ -71,11 +71,11 @@ pub fn read(
 
 /// # Errors
 /// `content_too_large` if this size exceeds the limit of the root.
-pub fn fits(place: &Place, size: u64) -> Result<(), ToolError> {
+pub fn fits(place: &RootedPath, size: u64) -> Result<(), ToolError> {
     if size > place.root.max_bytes { Err(too_large(place, size)) } else { Ok(()) }
 }
 
-fn too_large(place: &Place, size: u64) -> ToolError {
+fn too_large(place: &RootedPath, size: u64) -> ToolError {
     let (root, most) = (&place.root.name, place.root.max_bytes);
     ToolError::new(
         ErrorCode::ContentTooLarge,

@@ -3,7 +3,7 @@
 use super::{
     bounded_or_null,
     content::{Encoding, from_base64},
-    place::{LONGEST_PATH, Place, Want},
+    place::{FileAccess, LONGEST_PATH, RootedPath},
     put::{self, How, Put},
 };
 use crate::{
@@ -211,8 +211,8 @@ impl Tool for Write {
 }
 
 impl Args {
-    fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        let place = Place::of(cx, &self.path, self.root.as_deref(), Want::Write)?;
+    fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
+        let place = RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::Write)?;
         if place.is_root() || self.path.ends_with('/') {
             return Err(ToolError::invalid(
                 "the path names a folder; files.write writes files, and makes folders on the way",
@@ -274,7 +274,7 @@ impl Args {
 }
 
 impl Out {
-    fn of(place: &Place, put: Put, dry_run: bool) -> Self {
+    fn of(place: &RootedPath, put: Put, dry_run: bool) -> Self {
         let was_there = put.before.is_some();
         Self {
             path: place.shown(),

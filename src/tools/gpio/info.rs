@@ -8,12 +8,12 @@ use base::{clock, error::ToolError, os::clock::monotonic};
 use contract::values::Pin;
 use hw::{
     gpio::{
-        Lines,
+        GpioLines,
         lease::{Back, HeldBy, Owner},
         rules::Safe,
-        shown::Shown,
+        shown::PinStatus,
     },
-    line::{Fault, Function, Level, Pull},
+    line::{Function, Level, LineError, Pull},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Mode {
+pub enum PinMode {
     Input,
     Output,
     /// Something else than GPIO; `function` says what.
@@ -44,7 +44,7 @@ pub struct PinInfo {
     /// The contact of the 40-pin header.
     #[schemars(range(min = 1, max = 40))]
     pub header: u8,
-    pub mode: Mode,
+    pub mode: PinMode,
     /// What is on it; null where only its holder could tell.
     pub value: Option<Level>,
     /// Whether tools may use it.
@@ -107,14 +107,14 @@ impl PinInfo {
 
     /// # Errors
     /// If the chip cannot be read.
-    pub fn look(lines: &Lines, owner: &Owner, pin: Pin) -> Result<Self, ToolError> {
-        let Shown { look, value, lease } = lines.show(pin, owner).map_err(|fault| broken(Some(pin), fault))?;
+    pub fn look(lines: &GpioLines, owner: &Owner, pin: Pin) -> Result<Self, ToolError> {
+        let PinStatus { look, value, lease } = lines.show(pin, owner).map_err(|fault| broken(Some(pin), fault))?;
         let pull = lease.as_ref().and_then(|lease| lease.pull);
         let (mode, function) = match look.function {
-            Function::Input => (Mode::Input, None),
-            Function::Output => (Mode::Output, None),
-            Function::Alt(function) => (Mode::Alt, Some(function)),
-            Function::Unknown => (Mode::Unknown, None),
+            Function::Input => (PinMode::Input, None),
+            Function::Output => (PinMode::Output, None),
+            Function::Alt(function) => (PinMode::Alt, Some(function)),
+            Function::Unknown => (PinMode::Unknown, None),
         };
         Ok(Self {
             pin: pin.bcm(),
@@ -140,7 +140,7 @@ impl PinInfo {
 }
 
 /// The level that a pin returns to, for answers.
-pub(super) fn back(lines: &Lines, pin: Pin, back: Back) -> Safe {
+pub(super) fn back(lines: &GpioLines, pin: Pin, back: Back) -> Safe {
     match back {
         Back::To(Level::High) => Safe::High,
         Back::To(Level::Low) => Safe::Low,
@@ -149,6 +149,6 @@ pub(super) fn back(lines: &Lines, pin: Pin, back: Back) -> Safe {
 }
 
 /// Converts a read error for the caller.
-pub(super) fn unread(pin: Pin, fault: Fault) -> ToolError {
+pub(super) fn unread(pin: Pin, fault: LineError) -> ToolError {
     told(pin, fault.into())
 }

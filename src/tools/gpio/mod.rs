@@ -12,7 +12,7 @@ mod value;
 mod wait_for_edge;
 mod write_pin;
 
-use crate::registry::{context::Context, row::Row};
+use crate::registry::{context::Context, row::ToolRow};
 use agent::operations::pins::ReadPins;
 use base::error::ToolError;
 use contract::{access::way, values::Pin};
@@ -20,14 +20,14 @@ use hw::gpio::lease::Owner;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::time::Duration;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<list_pins::ListPins>(),
-    Row::of::<read_pin::ReadPin>(),
-    Row::of::<wait_for_edge::WaitForEdge>(),
-    Row::of::<configure_pin::ConfigurePin>(),
-    Row::of::<write_pin::WritePin>(),
-    Row::of::<set_pwm::SetPwm>(),
-    Row::of::<release_pin::ReleasePin>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<list_pins::ListPins>(),
+    ToolRow::of::<read_pin::ReadPin>(),
+    ToolRow::of::<wait_for_edge::WaitForEdge>(),
+    ToolRow::of::<configure_pin::ConfigurePin>(),
+    ToolRow::of::<write_pin::WritePin>(),
+    ToolRow::of::<set_pwm::SetPwm>(),
+    ToolRow::of::<release_pin::ReleasePin>(),
 ];
 
 /// Default time that a lease lasts after its last use, in seconds, if no connection ends it.

@@ -1,6 +1,6 @@
 //! The description of PWM in answers.
 
-use hw::pwm::{Jitter, Report, Slot};
+use hw::pwm::{Jitter, PwmChannelId, PwmReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Source {
+pub enum PwmSource {
     /// A channel of a PWM chip: exact, and no work for the processor.
     Hardware,
     /// A thread that moves the line.
@@ -23,7 +23,7 @@ pub struct PwmInfo {
     pub frequency_hz: f64,
     /// Per cent of the time that it is high, likewise.
     pub duty_cycle_percent: f64,
-    pub source: Source,
+    pub source: PwmSource,
     /// How close to their time 99 of 100 edges are: low within 100 µs, medium within 1 ms, high beyond.
     pub jitter: Jitter,
     /// What makes it.
@@ -54,13 +54,13 @@ pub struct MeasuredInfo {
 }
 
 impl PwmInfo {
-    pub fn of(report: &Report) -> Self {
+    pub fn of(report: &PwmReport) -> Self {
         Self {
             frequency_hz: thousandth(report.frequency_hz),
             duty_cycle_percent: thousandth(report.duty_cycle_percent),
-            source: if report.slot.is_some() { Source::Hardware } else { Source::Software },
+            source: if report.slot.is_some() { PwmSource::Hardware } else { PwmSource::Software },
             jitter: report.jitter,
-            channel: report.slot.clone().map(|Slot { chip, channel }| ChannelInfo { chip, channel }),
+            channel: report.slot.clone().map(|PwmChannelId { chip, channel }| ChannelInfo { chip, channel }),
             measured: report.measured.map(|measured| MeasuredInfo {
                 periods: measured.periods,
                 latest_edge_us: thousandth(measured.latest_edge_us),

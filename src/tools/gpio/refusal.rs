@@ -3,44 +3,44 @@
 use base::error::{ErrorCode, ToolError};
 use contract::values::Pin;
 use hw::{
-    gpio::refusal::Refusal,
-    line::Fault,
+    gpio::refusal::GpioRefusal,
+    line::LineError,
     pwm::{self, Without, software},
 };
 use std::io;
 
 /// The error if a wave does not run.
-fn waveless(pin: Pin, fault: pwm::Fault, without: Option<Without>) -> ToolError {
+fn waveless(pin: Pin, fault: pwm::PwmError, without: Option<Without>) -> ToolError {
     let what = format!("GPIO {}", pin.bcm());
     let told = match fault {
-        pwm::Fault::Shared { .. } => ToolError::precondition(format!("{what}: {fault}"))
+        pwm::PwmError::Shared { .. } => ToolError::precondition(format!("{what}: {fault}"))
             .hint("one channel makes one wave: release the other pin first, or take one with a channel of its own"),
-        pwm::Fault::Busy(why) => ToolError::precondition(format!("{what} has a PWM channel that is in use: {why}"))
+        pwm::PwmError::Busy(why) => ToolError::precondition(format!("{what} has a PWM channel that is in use: {why}"))
             .hint("end what uses it, or take another pin"),
-        pwm::Fault::Unsupported(why) => ToolError::precondition(format!("{what}: {why}"))
+        pwm::PwmError::Unsupported(why) => ToolError::precondition(format!("{what}: {why}"))
             .hint("another frequency may do; the kernel's log says more"),
-        pwm::Fault::NoRights(why) => ToolError::unavailable(format!("{what} has hardware PWM that cannot be used: {why}"))
+        pwm::PwmError::NoRights(why) => ToolError::unavailable(format!("{what} has hardware PWM that cannot be used: {why}"))
             .hint("udev gives PWM to the group gpio (60-raspi-mcp.rules); the unit has to leave /sys/devices/platform writable"),
-        pwm::Fault::TooFast => {
+        pwm::PwmError::TooFast => {
             let Without { why, remedy } = without.unwrap_or_else(|| Without { why: fault.to_string(), remedy: None });
             ToolError::precondition(format!("{what} can have PWM by software only, which makes at most 2000 Hz: {why}"))
                 .with("max_frequency_hz", software::HIGHEST_HZ)
                 .hint(remedy.unwrap_or_else(|| "take a pin with hardware PWM, or a lower frequency".into()))
         }
-        pwm::Fault::TooMany => ToolError::exhausted(format!("{what} gets no PWM by software: {fault}"))
+        pwm::PwmError::TooMany => ToolError::exhausted(format!("{what} gets no PWM by software: {fault}"))
             .with("limit", software::MOST)
             .hint("release one of them, or take a pin with hardware PWM"),
-        pwm::Fault::Line(fault) => return broken(Some(pin), fault),
-        pwm::Fault::Io(error) => return broken(Some(pin), Fault::Io(error)),
+        pwm::PwmError::Line(fault) => return broken(Some(pin), fault),
+        pwm::PwmError::Io(error) => return broken(Some(pin), LineError::Io(error)),
     };
     told.with("pin", pin.bcm())
 }
 
 /// The error for a refusal.
-pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
+pub fn told(pin: Pin, refusal: GpioRefusal) -> ToolError {
     let number = pin.bcm();
     let told = match refusal {
-        Refusal::Lent { to, free_in } => {
+        GpioRefusal::Lent { to, free_in } => {
             // The hint depends on the caller: access::way.
             let told = ToolError::new(ErrorCode::Conflict, format!("GPIO {number} is lent to {to}")).with("lent_to", to);
             match free_in {
@@ -48,31 +48,31 @@ pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
                 None => told,
             }
         }
-        Refusal::NotLent => ToolError::precondition(format!("GPIO {number} is not in use by anybody here"))
+        GpioRefusal::NotLent => ToolError::precondition(format!("GPIO {number} is not in use by anybody here"))
             .hint("gpio.list_pins shows what is"),
-        Refusal::Is(mode) => {
+        GpioRefusal::Is(mode) => {
             let other = if mode == "an input" { "output" } else { "input" };
             ToolError::precondition(format!("GPIO {number} is {mode}"))
                 .hint(format!("make it an {other} with gpio.configure_pin first"))
         }
-        Refusal::Alt(function) => ToolError::precondition(format!("GPIO {number} is in use as {function}"))
+        GpioRefusal::Alt(function) => ToolError::precondition(format!("GPIO {number} is in use as {function}"))
             .with("function", function)
             .hint("switch that function off where it is on (config.txt, a driver), or make the pin an input with gpio.configure_pin"),
-        Refusal::Gone => ToolError::cancelled("gpio"),
-        Refusal::Record(error) => ToolError::unavailable(format!("GPIO {number} is not driven: {error}"))
+        GpioRefusal::Gone => ToolError::cancelled("gpio"),
+        GpioRefusal::Record(error) => ToolError::unavailable(format!("GPIO {number} is not driven: {error}"))
             .with("resource", "places.runtime_dir")
             .hint("what is driven is recorded there first, so that it can be put right after a crash; make it writable"),
-        Refusal::Pwm { fault, without } => return waveless(pin, fault, without),
-        Refusal::Fault(fault) => return broken(Some(pin), fault),
+        GpioRefusal::Pwm { fault, without } => return waveless(pin, fault, without),
+        GpioRefusal::Fault(fault) => return broken(Some(pin), fault),
     };
     told.with("pin", number)
 }
 
 /// The error for a fault of the line or its chip.
-pub fn broken(pin: Option<Pin>, fault: Fault) -> ToolError {
+pub fn broken(pin: Option<Pin>, fault: LineError) -> ToolError {
     let what = pin.map_or_else(|| "the GPIO chip".to_owned(), |pin| format!("GPIO {}", pin.bcm()));
     let told = match fault {
-        Fault::Busy { consumer } => {
+        LineError::Busy { consumer } => {
             let by = consumer.as_deref().unwrap_or("something that gives no name");
             let told = ToolError::precondition(format!("{what} is held by {by}, outside this server"));
             match consumer {
@@ -81,20 +81,20 @@ pub fn broken(pin: Option<Pin>, fault: Fault) -> ToolError {
             }
             .hint("stop what holds it: another program, or a driver that the device tree gave the line to")
         }
-        Fault::NoChip(why) => ToolError::missing(why)
+        LineError::NoChip(why) => ToolError::missing(why)
             .with("parameter", "gpio.chip")
             .hint("gpio.chip names the chip; the group gpio may open it"),
-        Fault::NoLine(why) => ToolError::missing(why),
-        Fault::Closed => ToolError::new(ErrorCode::Conflict, format!("{what} was made something else meanwhile"))
+        LineError::NoLine(why) => ToolError::missing(why),
+        LineError::Closed => ToolError::new(ErrorCode::Conflict, format!("{what} was made something else meanwhile"))
             .hint("look at it with gpio.read_pin, and try again"),
-        Fault::Unsupported(why) => {
+        LineError::Unsupported(why) => {
             ToolError::precondition(format!("{what}: {why}")).hint("take it with gpio.configure_pin first")
         }
-        Fault::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+        LineError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             ToolError::unavailable(format!("{what} cannot be used: {error}"))
                 .hint("let the server's user open /dev/gpiochip*: add it to the group gpio")
         }
-        Fault::Io(error) => ToolError::unavailable(format!("{what} does not do what it should: {error}"))
+        LineError::Io(error) => ToolError::unavailable(format!("{what} does not do what it should: {error}"))
             .hint("look at the kernel's log; the chip may have gone"),
     };
     match pin {

@@ -12,7 +12,7 @@ use base::error::ToolError;
 use contract::{meta::Meta, values::Pin};
 use hw::{
     gpio::listen::Listening,
-    line::{Edge, Fault, Level},
+    line::{Edge, Level, LineError},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -127,7 +127,7 @@ impl Tool for WaitForEdge {
         let limit = Duration::from_millis(args.timeout_ms.into());
         let debounce = Duration::from_millis(args.debounce_ms.into());
         let seen = match timeout(limit, wanted(&mut listening, args.edge, debounce)).await {
-            Ok(None) => return Err(broken(Some(pin), Fault::Closed)),
+            Ok(None) => return Err(broken(Some(pin), LineError::Closed)),
             Ok(seen) => seen,
             Err(_) => None,
         };

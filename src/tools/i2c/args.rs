@@ -1,6 +1,6 @@
 //! Shared arguments of these tools: enforces their limits in the parser.
 
-use contract::{config::HIGHEST_I2C_BUS, values::Address};
+use contract::{config::HIGHEST_I2C_BUS, values::I2cAddress};
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Most bytes of one transfer in each direction (docs/contract/i2c.md; an SMBus block).
@@ -16,10 +16,10 @@ pub fn bus<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> 
     }
 }
 
-pub fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
+pub fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<I2cAddress, D::Error> {
     let number = u8::deserialize(deserializer)?;
     let reserved = || D::Error::custom(format!("address {number} where {LOWEST} to {HIGHEST} are those of devices"));
-    Address::new(number).ok_or_else(reserved)
+    I2cAddress::new(number).ok_or_else(reserved)
 }
 
 pub fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {

@@ -1,6 +1,6 @@
 //! `i2c.list_buses`: the buses of this machine (docs/contract/i2c.md).
 
-use super::{TOOLS, granted, mark, scan_bus::InUse};
+use super::{TOOLS, granted, mark, scan_bus::DeviceInUse};
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
@@ -8,8 +8,8 @@ use crate::{
 use base::error::ToolError;
 use contract::meta::Meta;
 use hw::{
-    i2c::{Attempt, Bus},
-    model::{I2cBus, Profile},
+    i2c::{I2cAccess, I2cAdapter},
+    model::{BoardProfile, I2cBus},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -48,7 +48,7 @@ struct BusOut {
     readable: Vec<String>,
     writable: Vec<String>,
     /// Devices that drivers of the kernel have.
-    in_use: Vec<InUse>,
+    in_use: Vec<DeviceInUse>,
 }
 
 /// Pins by their BCM numbers.
@@ -66,16 +66,16 @@ impl From<&I2cBus> for Header {
     }
 }
 
-fn entry(cx: &Context, bus: Bus, profile: Option<&Profile>) -> BusOut {
+fn entry(cx: &Context, bus: I2cAdapter, profile: Option<&BoardProfile>) -> BusOut {
     let i2c = &cx.services.i2c;
-    let Bus { number, name } = bus;
+    let I2cAdapter { number, name } = bus;
     let mut allowed = i2c.allow().on(number);
     allowed.readable = allowed.readable.and(granted(cx, "i2c.read", number));
     allowed.writable = allowed.writable.and(granted(cx, "i2c.write", number));
     let some = TOOLS.iter().any(|tool| !granted(cx, tool.name(), number).is_empty());
     let (functionality, problem) = match i2c.port().functions(number) {
         Ok(functions) => (Some(functions.names()), None),
-        Err(fault) => (None, Some(Attempt { bus: number, address: None, driver: None }.ended(&fault).advice())),
+        Err(fault) => (None, Some(I2cAccess { bus: number, address: None, driver: None }.ended(&fault).advice())),
     };
     let on_header = profile.and_then(|profile| profile.i2c.iter().find(|bus| u32::from(bus.bus) == number));
     BusOut {
@@ -87,7 +87,7 @@ fn entry(cx: &Context, bus: Bus, profile: Option<&Profile>) -> BusOut {
         allowed: some || !allowed.readable.is_empty(),
         readable: allowed.readable.ranges(),
         writable: allowed.writable.ranges(),
-        in_use: i2c.port().holders(number).into_iter().map(InUse::from).collect(),
+        in_use: i2c.port().holders(number).into_iter().map(DeviceInUse::from).collect(),
     }
 }
 

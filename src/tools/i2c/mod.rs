@@ -10,17 +10,17 @@ mod scan_bus;
 mod transfer;
 mod write;
 
-use crate::registry::{context::Context, row::Row};
+use crate::registry::{context::Context, row::ToolRow};
 use base::error::ToolError;
-use contract::values::Address;
-use hw::i2c::{Addresses, Want};
+use contract::values::I2cAddress;
+use hw::i2c::{Addresses, I2cAccessKind};
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<list_buses::ListBuses>(),
-    Row::of::<scan_bus::ScanBus>(),
-    Row::of::<read::Read>(),
-    Row::of::<write::Write>(),
-    Row::of::<transfer::Transfer>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<list_buses::ListBuses>(),
+    ToolRow::of::<scan_bus::ScanBus>(),
+    ToolRow::of::<read::Read>(),
+    ToolRow::of::<write::Write>(),
+    ToolRow::of::<transfer::Transfer>(),
 ];
 
 /// The devices of `bus` that grants open to this tool and caller.
@@ -34,7 +34,7 @@ fn granted(cx: &Context, tool: &str, bus: u32) -> Addresses {
 ///
 /// # Errors
 /// `permission_denied`.
-fn permit(cx: &Context, tool: &str, bus: u32, address: Address, want: Want) -> Result<(), ToolError> {
+fn permit(cx: &Context, tool: &str, bus: u32, address: I2cAddress, want: I2cAccessKind) -> Result<(), ToolError> {
     if granted(cx, tool, bus).holds(address) { Ok(()) } else { cx.services.i2c.allow().check(bus, address, want) }
 }
 

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
-use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::Address};
-use hw::i2c::Want;
+use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::I2cAddress};
+use hw::i2c::I2cAccessKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct Args {
     /// Without the direction bit: a data sheet's 0x90 is 72.
     #[schemars(with = "u8", range(min = LOWEST, max = HIGHEST))]
     #[serde(deserialize_with = "args::address")]
-    address: Address,
+    address: I2cAddress,
     /// Begin here; sent first.
     register: Option<u8>,
     /// Bytes to read.
@@ -56,7 +56,7 @@ impl Tool for Read {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, Self::META.name, args.bus, args.address, Want::Read)
+        permit(cx, Self::META.name, args.bus, args.address, I2cAccessKind::Read)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

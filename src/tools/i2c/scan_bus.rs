@@ -3,8 +3,8 @@
 use super::{args, granted, mark};
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
-use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::Address};
-use hw::i2c::{Addresses, Fault, Holder};
+use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::I2cAddress};
+use hw::i2c::{Addresses, BoundDevice, I2cError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub struct Out {
     #[schemars(inner(range(min = 0, max = 127)))]
     addresses: Vec<u8>,
     /// Those that drivers of the kernel have: they were not asked.
-    in_use: Vec<InUse>,
+    in_use: Vec<DeviceInUse>,
     /// Ranges like "0x50-0x57" that were not asked, and why.
     skipped: Vec<Skipped>,
     /// Addresses where the adapter said something else than yes or no.
@@ -39,7 +39,7 @@ pub struct Out {
 /// A device that a driver has.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(super) struct InUse {
+pub(super) struct DeviceInUse {
     #[schemars(range(min = 0, max = 127))]
     address: u8,
     /// e.g. "rtc-ds1307"
@@ -50,8 +50,8 @@ pub(super) struct InUse {
     device: Option<String>,
 }
 
-impl From<Holder> for InUse {
-    fn from(holder: Holder) -> Self {
+impl From<BoundDevice> for DeviceInUse {
+    fn from(holder: BoundDevice) -> Self {
         Self { address: holder.address, driver: holder.driver, device: holder.device }
     }
 }
@@ -81,7 +81,7 @@ struct Unclear {
     addresses: Vec<String>,
 }
 
-fn unclear(faults: Vec<(Address, Fault)>) -> Vec<Unclear> {
+fn unclear(faults: Vec<(I2cAddress, I2cError)>) -> Vec<Unclear> {
     let mut by_fault: BTreeMap<&str, Addresses> = BTreeMap::new();
     for (address, fault) in &faults {
         let one: Addresses = [*address].into_iter().collect();
@@ -129,8 +129,8 @@ impl Tool for ScanBus {
                 )
             }),
             bus: args.bus,
-            addresses: scan.found.iter().map(Address::number).collect(),
-            in_use: scan.held.into_iter().map(InUse::from).collect(),
+            addresses: scan.found.iter().map(I2cAddress::number).collect(),
+            in_use: scan.held.into_iter().map(DeviceInUse::from).collect(),
             skipped: skipped
                 .into_iter()
                 .filter(|(_, addresses)| !addresses.is_empty())

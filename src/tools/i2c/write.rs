@@ -9,9 +9,9 @@ use base::error::ToolError;
 use contract::{
     config::HIGHEST_I2C_BUS,
     meta::{Effect, Meta},
-    values::Address,
+    values::I2cAddress,
 };
-use hw::i2c::Want;
+use hw::i2c::I2cAccessKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct Args {
     /// Without the direction bit: a data sheet's 0x90 is 72.
     #[schemars(with = "u8", range(min = LOWEST, max = HIGHEST))]
     #[serde(deserialize_with = "args::address")]
-    address: Address,
+    address: I2cAddress,
     /// Begin here; sent first.
     register: Option<u8>,
     /// Bytes to write.
@@ -65,7 +65,7 @@ impl Tool for Write {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, Self::META.name, args.bus, args.address, Want::Write)
+        permit(cx, Self::META.name, args.bus, args.address, I2cAccessKind::Write)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

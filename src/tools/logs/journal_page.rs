@@ -1,7 +1,7 @@
 //! A page of journal lines in an answer: secrets masked, long messages cut, total size limited.
 
 use super::journal_args::Priority;
-use base::{clock, os::journal::Line, redact::redact_text};
+use base::{clock, os::journal::JournalLine, redact::redact_text};
 use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -15,14 +15,14 @@ const LARGEST_PAGE: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Source {
+pub enum LogSource {
     Journal,
     Server,
 }
 
 /// One line.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Shown {
+pub struct LogEntry {
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,14 +46,14 @@ pub struct Shown {
     cut: bool,
 }
 
-impl Shown {
+impl LogEntry {
     /// As one line, in journalctl's format.
     pub fn line(&self) -> String {
         let who = self.identifier.as_deref().or(self.unit.as_deref()).unwrap_or("-");
         format!("{} {who}: {}", self.timestamp, self.message)
     }
 
-    fn of(line: Line) -> Self {
+    fn of(line: JournalLine) -> Self {
         let nanos = i128::from(line.micros) * 1000;
         let (message, cut) = safe(&line.message);
         Self {
@@ -80,21 +80,21 @@ fn safe(message: &str) -> (String, bool) {
 }
 
 /// Lines up to a limit.
-pub struct Page {
-    entries: Vec<Shown>,
+pub struct JournalPage {
+    entries: Vec<LogEntry>,
     limit: usize,
     bytes: usize,
     last: Option<String>,
 }
 
-impl Page {
+impl JournalPage {
     pub fn of(limit: usize) -> Self {
         Self { entries: Vec::new(), limit, bytes: 0, last: None }
     }
 
-    pub fn add(&mut self, mut line: Line) -> &Shown {
+    pub fn add(&mut self, mut line: JournalLine) -> &LogEntry {
         self.last = Some(std::mem::take(&mut line.cursor));
-        let shown = Shown::of(line);
+        let shown = LogEntry::of(line);
         self.bytes += shown.message.len();
         self.entries.push(shown);
         &self.entries[self.entries.len() - 1]
@@ -117,14 +117,14 @@ impl Page {
     pub fn last_cursor(&self) -> Option<String> {
         self.last.clone()
     }
-    pub fn into_entries(self) -> Vec<Shown> {
+    pub fn into_entries(self) -> Vec<LogEntry> {
         self.entries
     }
 }
 
 /// The server's own log in the form of journal entries.
 pub mod own_log {
-    use super::{Priority, Shown};
+    use super::{LogEntry, Priority};
     use crate::log::LogLine;
 
     pub fn priority(line: &LogLine) -> Priority {
@@ -136,8 +136,8 @@ pub mod own_log {
         }
     }
 
-    pub fn shown(line: LogLine) -> Shown {
-        Shown {
+    pub fn shown(line: LogLine) -> LogEntry {
+        LogEntry {
             priority: Some(priority(&line)),
             timestamp: line.timestamp,
             unit: Some("raspi-mcp.service".into()),

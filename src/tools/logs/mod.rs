@@ -7,10 +7,10 @@ mod query_journal;
 mod recent_app_logs;
 mod recent_audit_logs;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<recent_app_logs::GetRecentAppLogs>(),
-    Row::of::<recent_audit_logs::GetRecentAuditLogs>(),
-    Row::of::<query_journal::QueryJournal>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<recent_app_logs::GetRecentAppLogs>(),
+    ToolRow::of::<recent_audit_logs::GetRecentAuditLogs>(),
+    ToolRow::of::<query_journal::QueryJournal>(),
 ];

@@ -3,16 +3,16 @@
 use super::{
     journal_args::{Cursor, Pattern, Priority, Seconds, UnitName},
     journal_empty,
-    journal_page::{Page, Shown, Source, own_log},
+    journal_page::{JournalPage, LogEntry, LogSource, own_log},
 };
 use crate::{
     registry::{context::Context, progress::Update, tool::Tool},
-    tools::{page::Limit, time::Moment},
+    tools::{page::PageLimit, time::Moment},
 };
 use base::{
     clock,
     error::ToolError,
-    os::journal::{Ended, Query, Reading},
+    os::journal::{JournalReader, Query, QueryEnd},
 };
 use contract::meta::Meta;
 use schemars::JsonSchema;
@@ -41,7 +41,7 @@ pub struct Args {
     /// Regular expression; without capitals case does not count.
     grep: Option<Pattern>,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     /// next_cursor of the answer before.
     cursor: Option<Cursor>,
     /// Back or forward in time.
@@ -62,7 +62,7 @@ enum Order {
 
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
-    entries: Vec<Shown>,
+    entries: Vec<LogEntry>,
     returned_count: usize,
     /// Whether there is more in this order.
     has_more: bool,
@@ -71,7 +71,7 @@ pub struct Out {
     #[schemars(with = "String")]
     next_cursor: Option<String>,
     /// "journal", or "server": this server's own log, where there is no journal.
-    source: Source,
+    source: LogSource,
     /// Lines that were too long to be read.
     left_out: u64,
     /// The page ends before limit since it has grown to 1 MiB.
@@ -163,7 +163,7 @@ impl Args {
     /// One page.
     async fn page(&self, cx: &Context) -> Result<Out, ToolError> {
         let Some(mut reading) = start(cx, self.query())? else { return self.own(cx, NO_PROGRAM) };
-        let mut page = Page::of(self.limit.get());
+        let mut page = JournalPage::of(self.limit.get());
         let more = loop {
             match reading.next().await.map_err(unreadable)? {
                 Some(_) if page.is_full() => break true,
@@ -201,7 +201,7 @@ impl Args {
     /// Collects new lines until the time is over or the page is full.
     async fn follow(&self, cx: &Context, after: Option<String>, time: Duration) -> Result<Out, ToolError> {
         let Some(mut reading) = start(cx, Query { after, ..self.query() })? else { return self.own(cx, NO_PROGRAM) };
-        let (mut page, end) = (Page::of(self.limit.get()), Instant::now() + time);
+        let (mut page, end) = (JournalPage::of(self.limit.get()), Instant::now() + time);
         let (mut gathered, mut flush) = (String::new(), Instant::now());
         let report = |gathered: &mut String, count: usize| {
             let message = std::mem::take(gathered);
@@ -248,7 +248,7 @@ impl Args {
         Ok(self.answer(page, full, left_out, None))
     }
 
-    fn answer(&self, page: Page, has_more: bool, left_out: u64, note: Option<String>) -> Out {
+    fn answer(&self, page: JournalPage, has_more: bool, left_out: u64, note: Option<String>) -> Out {
         let forward = self.order == Order::OldestFirst || self.follow_seconds.is_some();
         let given = self.cursor.clone().map(Cursor::into_text);
         // Forwards, more lines may follow at any time; backwards, only existing ones.
@@ -260,7 +260,7 @@ impl Args {
             entries,
             has_more,
             next_cursor,
-            source: Source::Journal,
+            source: LogSource::Journal,
             left_out,
             full,
             note,
@@ -268,7 +268,7 @@ impl Args {
     }
 
     /// Interprets how journalctl ended.
-    fn judged(&self, ended: &Ended, nothing_came: bool) -> Result<Verdict, ToolError> {
+    fn judged(&self, ended: &QueryEnd, nothing_came: bool) -> Result<Verdict, ToolError> {
         let said = ended.said.as_str();
         let has = |words: &str| said.contains(words);
         if nothing_came
@@ -339,7 +339,7 @@ impl Args {
             entries: lines.into_iter().map(own_log::shown).collect(),
             has_more,
             next_cursor: None,
-            source: Source::Server,
+            source: LogSource::Server,
             left_out: 0,
             full: false,
             note: Some(format!("{why}: this is the server's own log{plain}")),
@@ -364,8 +364,8 @@ enum Verdict {
 
 const NO_PROGRAM: &str = "there is no journalctl on this machine";
 
-fn start(cx: &Context, query: Query) -> Result<Option<Reading>, ToolError> {
-    Reading::start(&cx.services.machine.root, query)
+fn start(cx: &Context, query: Query) -> Result<Option<JournalReader>, ToolError> {
+    JournalReader::start(&cx.services.machine.root, query)
         .map_err(|fault| ToolError::unavailable(format!("journalctl cannot be started: {fault}")))
 }
 

@@ -5,7 +5,7 @@ use crate::{
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
         time::Moment,
     },
 };
@@ -25,7 +25,7 @@ pub struct Args {
     #[serde(default)]
     since: Option<Moment>,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }

@@ -1,11 +1,11 @@
 //! `logs.get_recent_audit_logs`: recent calls with their callers and outcomes.
 
 use crate::{
-    audit::Filter,
+    audit::AuditFilter,
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
         time::Moment,
     },
 };
@@ -32,7 +32,7 @@ pub struct Args {
     /// Before this time.
     until: Option<Moment>,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }
@@ -179,7 +179,7 @@ impl Tool for GetRecentAuditLogs {
             ("since", args.since.is_some()),
             ("until", args.until.is_some()),
         ];
-        let filter = Filter {
+        let filter = AuditFilter {
             tool: args.tool,
             principal,
             outcome: args.outcome,

@@ -1,7 +1,7 @@
 //! `manage.apply_os_updates`: installs exactly what a plan describes (docs/contract/manage.md).
 
 use super::{
-    under_way::{Begun, begin, follow},
+    under_way::{StartedUpdate, begin, follow},
     update_args::{HASH, LONGEST_PLAN, PLAN, hash, plan},
 };
 use crate::registry::{context::Context, tool::Tool};
@@ -31,7 +31,7 @@ pub struct ApplyOsUpdates;
 
 impl Tool for ApplyOsUpdates {
     type Args = Args;
-    type Out = Begun;
+    type Out = StartedUpdate;
     const META: Meta = Meta {
         name: "manage.apply_os_updates",
         title: "Apply an OS update",
@@ -50,7 +50,7 @@ impl Tool for ApplyOsUpdates {
         cx.services.updates.plan(&args.plan_id, &args.plan_hash).map(drop)
     }
 
-    async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
+    async fn call(cx: &Context, args: Args) -> Result<StartedUpdate, ToolError> {
         let plan = cx.services.updates.plan(&args.plan_id, &args.plan_hash)?;
         let wanted = WantedRelease {
             channel: plan.offer.channel,
@@ -61,7 +61,7 @@ impl Tool for ApplyOsUpdates {
         follow(cx).await
     }
 
-    fn whole(out: &Begun) -> Option<serde_json::Value> {
+    fn whole(out: &StartedUpdate) -> Option<serde_json::Value> {
         out.task()
     }
 }

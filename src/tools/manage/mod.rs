@@ -12,16 +12,16 @@ mod under_way;
 mod update_args;
 mod update_server;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<server_status::GetServerStatus>(),
-    Row::of::<capabilities::GetCapabilities>(),
-    Row::of::<check_for_updates::CheckForUpdates>(),
-    Row::of::<update_server::UpdateServer>(),
-    Row::of::<get_update_status::GetUpdateStatus>(),
-    Row::of::<preview_os_updates::PreviewOsUpdates>(),
-    Row::of::<apply_os_updates::ApplyOsUpdates>(),
-    Row::of::<rollback::Rollback>(),
-    Row::of::<mark_good::MarkGood>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<server_status::GetServerStatus>(),
+    ToolRow::of::<capabilities::GetCapabilities>(),
+    ToolRow::of::<check_for_updates::CheckForUpdates>(),
+    ToolRow::of::<update_server::UpdateServer>(),
+    ToolRow::of::<get_update_status::GetUpdateStatus>(),
+    ToolRow::of::<preview_os_updates::PreviewOsUpdates>(),
+    ToolRow::of::<apply_os_updates::ApplyOsUpdates>(),
+    ToolRow::of::<rollback::Rollback>(),
+    ToolRow::of::<mark_good::MarkGood>(),
 ];

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use update::{
-    job::{Jobs, Kept, Order, WantedRelease},
+    job::{JobRecord, Jobs, UpdateOrder, WantedRelease},
     status::Phase,
 };
 use update_client::{Summary, UpdateClient, job_id};
@@ -25,7 +25,7 @@ const FOLLOWED: Duration = Duration::from_secs(3600 - 30);
 
 /// What is answered of an update that was begun.
 #[derive(Serialize, JsonSchema)]
-pub struct Begun {
+pub struct StartedUpdate {
     /// What runs now.
     old_version: Option<String>,
     new_version: Option<String>,
@@ -40,7 +40,7 @@ pub struct Begun {
     task: Option<Value>,
 }
 
-impl Begun {
+impl StartedUpdate {
     /// The answer of a dry run.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ pub async fn begin(cx: &Context, tool: &str, wanted: WantedRelease) -> Result<()
     updates.jobs().free()?;
     // Check that there is a target before anything is fetched.
     let status = cx.services.agent.get::<GetUpdateStatus>().await?;
-    let order = Order {
+    let order = UpdateOrder {
         id: job_id()?,
         tool: tool.into(),
         principal: cx.caller.principal.clone(),
@@ -112,17 +112,17 @@ pub async fn begin(cx: &Context, tool: &str, wanted: WantedRelease) -> Result<()
 ///
 /// # Errors
 /// Why there is no update.
-pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
+pub async fn follow(cx: &Context) -> Result<StartedUpdate, ToolError> {
     let updates = &cx.services.updates;
     let job = updates.jobs().newest();
     let job_id = job.as_ref().map(|job| job.order.id.clone());
     if let Some(peer) = cx.peer.as_ref().filter(|peer| peer.takes_tasks()) {
         let task = peer.start_task(as_task(updates.clone(), job_id.clone()))?;
         let summary = Summary::of(job.as_ref(), None);
-        return Ok(Begun { task: Some(task), ..Begun::of(&summary, job_id) });
+        return Ok(StartedUpdate { task: Some(task), ..StartedUpdate::of(&summary, job_id) });
     }
     let until = Instant::now() + if cx.progress.wanted() { FOLLOWED } else { QUIET };
-    let told = |kept: &Kept| cx.progress.say(kept.percent, Some(100.0), phase(kept.phase), kept.message.clone());
+    let told = |kept: &JobRecord| cx.progress.say(kept.percent, Some(100.0), phase(kept.phase), kept.message.clone());
     // At the timeout it still runs, and the answer says so.
     tokio::select! {
         _ = timeout_at(until, ended(updates.jobs(), job_id.as_deref(), told)) => {}
@@ -138,16 +138,16 @@ pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
 }
 
 /// The answer for a job in its current state.
-fn answer(updates: &UpdateClient, job_id: Option<String>) -> Result<Begun, ToolError> {
+fn answer(updates: &UpdateClient, job_id: Option<String>) -> Result<StartedUpdate, ToolError> {
     let job = updates.jobs().newest();
-    if let Some(error) = job.as_ref().and_then(Kept::error) {
+    if let Some(error) = job.as_ref().and_then(JobRecord::error) {
         return Err(error);
     }
-    Ok(Begun::of(&Summary::of(job.as_ref(), None), job_id))
+    Ok(StartedUpdate::of(&Summary::of(job.as_ref(), None), job_id))
 }
 
 /// Waits for the end of that job; calls `told` for each step.
-async fn ended(jobs: &Jobs, id: Option<&str>, told: impl Fn(&Kept)) {
+async fn ended(jobs: &Jobs, id: Option<&str>, told: impl Fn(&JobRecord)) {
     let mut changes = jobs.changes();
     loop {
         match jobs.newest().filter(|kept| Some(kept.order.id.as_str()) == id) {

@@ -24,12 +24,12 @@ fn is_name(text: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Channel {
+pub enum UpdateChannel {
     Stable,
     Beta,
 }
 
-impl Channel {
+impl UpdateChannel {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stable => "stable",

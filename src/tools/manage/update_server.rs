@@ -2,8 +2,8 @@
 //! (docs/contract/manage.md).
 
 use super::{
-    under_way::{Begun, begin, follow},
-    update_args::{Channel, LONGEST_VERSION, VERSION, version},
+    under_way::{StartedUpdate, begin, follow},
+    update_args::{LONGEST_VERSION, UpdateChannel, VERSION, version},
 };
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
@@ -17,7 +17,7 @@ use update::job::WantedRelease;
 pub struct Args {
     /// Else the configured one, which is stable unless the owner says otherwise.
     #[serde(default)]
-    channel: Option<Channel>,
+    channel: Option<UpdateChannel>,
     /// The newest unless given.
     #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_VERSION), regex(pattern = VERSION), example = "1.4.2")]
     #[serde(default, deserialize_with = "version")]
@@ -31,7 +31,7 @@ pub struct UpdateServer;
 
 impl Tool for UpdateServer {
     type Args = Args;
-    type Out = Begun;
+    type Out = StartedUpdate;
     const META: Meta = Meta {
         name: "manage.update_server",
         title: "Update this device",
@@ -49,18 +49,18 @@ impl Tool for UpdateServer {
         !args.dry_run
     }
 
-    async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
+    async fn call(cx: &Context, args: Args) -> Result<StartedUpdate, ToolError> {
         let named = args.channel.map(|channel| channel.name().to_owned());
         let channel = named.unwrap_or_else(|| cx.services.settings.update.channel.clone());
         let wanted = WantedRelease { channel, version: args.target_version, manifest: None };
         if args.dry_run {
-            return Begun::planned(cx, &wanted).await;
+            return StartedUpdate::planned(cx, &wanted).await;
         }
         begin(cx, Self::META.name, wanted).await?;
         follow(cx).await
     }
 
-    fn whole(out: &Begun) -> Option<serde_json::Value> {
+    fn whole(out: &StartedUpdate) -> Option<serde_json::Value> {
         out.task()
     }
 }

@@ -2,15 +2,15 @@
 
 use super::{
     job::{self, LONGEST, PATTERN},
-    shown::Shown,
+    shown::JobSample,
     why,
 };
 use crate::{
     registry::{context::Context, tool::Tool},
-    sampling::metric::Set,
+    sampling::metric::MetricSet,
     tools::{
         empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
         time::Moment,
     },
 };
@@ -33,7 +33,7 @@ pub struct Args {
     #[serde(default)]
     until: Option<Moment>,
     #[serde(default)]
-    limit: Option<Limit>,
+    limit: Option<PageLimit>,
     #[serde(default)]
     offset: Offset,
 }
@@ -41,7 +41,7 @@ pub struct Args {
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
     /// In the order they were taken. What could not be measured is absent.
-    samples: Vec<Shown>,
+    samples: Vec<JobSample>,
     /// Blocks of up to five minutes that the card has damaged; absent when there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
@@ -81,11 +81,12 @@ impl Tool for GetSamples {
         let first = args.offset.get() as u64;
         let page =
             cx.services.sampling.page(args.job_id.as_deref(), times.clone(), first..first + limit.get() as u64).await?;
-        let samples: Vec<Shown> = page.samples.into_iter().map(|(job_id, sample)| Shown { job_id, sample }).collect();
+        let samples: Vec<JobSample> =
+            page.samples.into_iter().map(|(job_id, sample)| JobSample { job_id, sample }).collect();
         let total = usize::try_from(page.total).unwrap_or(usize::MAX);
         let pagination = Pagination::at(limit, args.offset, samples.len(), total);
         let note = match total {
-            0 if page.damaged == 0 => Some(why::nothing(cx, args.job_id.as_deref(), &times, Set::ALL).await?),
+            0 if page.damaged == 0 => Some(why::nothing(cx, args.job_id.as_deref(), &times, MetricSet::ALL).await?),
             _ => empty::beyond(&pagination),
         };
         Ok(Out { samples, damaged_blocks: (page.damaged > 0).then_some(page.damaged), pagination, note })

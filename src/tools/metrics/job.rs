@@ -1,7 +1,7 @@
 //! A sampling job in answers, and names of jobs and metrics in arguments.
 
 use crate::sampling::{
-    Status,
+    JobSummary,
     metric::{METRICS, Metric},
 };
 use base::{clock::Stamp, error::ToolError};
@@ -132,7 +132,7 @@ enum State {
 }
 
 impl JobStatus {
-    pub fn of(status: Status) -> Self {
+    pub fn of(status: JobSummary) -> Self {
         Self {
             written_per_day_bytes: status.stopped_ms.is_none().then(|| status.written_per_day()),
             default: status.is_default,
@@ -152,7 +152,7 @@ impl JobStatus {
         }
     }
     /// The job that would begin.
-    pub fn planned(status: Status) -> Self {
+    pub fn planned(status: JobSummary) -> Self {
         Self { status: State::Created, ..Self::of(status) }
     }
 }

@@ -11,13 +11,13 @@ mod start_sampling_job;
 mod stop_sampling_job;
 mod why;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<get_realtime_metrics::GetRealtimeMetrics>(),
-    Row::of::<start_sampling_job::StartSamplingJob>(),
-    Row::of::<stop_sampling_job::StopSamplingJob>(),
-    Row::of::<list_sampling_jobs::ListSamplingJobs>(),
-    Row::of::<get_samples::GetSamples>(),
-    Row::of::<query_history::QueryHistory>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<get_realtime_metrics::GetRealtimeMetrics>(),
+    ToolRow::of::<start_sampling_job::StartSamplingJob>(),
+    ToolRow::of::<stop_sampling_job::StopSamplingJob>(),
+    ToolRow::of::<list_sampling_jobs::ListSamplingJobs>(),
+    ToolRow::of::<get_samples::GetSamples>(),
+    ToolRow::of::<query_history::QueryHistory>(),
 ];

@@ -8,8 +8,8 @@ use super::{
 use crate::{
     registry::{context::Context, tool::Tool},
     sampling::{
-        Cell, Series, Span,
-        metric::{METRICS, Metric, Set},
+        BucketedRange, MetricBucket, Series,
+        metric::{METRICS, Metric, MetricSet},
     },
     tools::time::Moment,
 };
@@ -80,12 +80,12 @@ struct Point {
 
 /// Serialised directly from the buckets: a week by the minute would otherwise be held as megabytes of text twice.
 struct ByName {
-    span: Span,
+    span: BucketedRange,
     series: Vec<(String, Series)>,
 }
 
 struct Points<'a> {
-    span: &'a Span,
+    span: &'a BucketedRange,
     series: &'a Series,
 }
 
@@ -107,7 +107,7 @@ impl Serialize for Points<'_> {
     }
 }
 
-fn point(metric: &Metric, at_ms: i64, cell: &Cell) -> Point {
+fn point(metric: &Metric, at_ms: i64, cell: &MetricBucket) -> Point {
     Point {
         timestamp: Stamp(at_ms),
         value: metric.mean(cell.sum, cell.count),
@@ -146,14 +146,14 @@ impl Tool for QueryHistory {
                 .hint("end_time is now when it is left out"));
         }
         let resolution = args.resolution.unwrap_or_else(|| Resolution::for_span(end_ms - start_ms));
-        let span = Span { times: start_ms..end_ms, resolution_ms: resolution.ms };
+        let span = BucketedRange { times: start_ms..end_ms, resolution_ms: resolution.ms };
         let history = cx.services.sampling.history(args.job_id.as_deref(), span, &metrics).await?;
         let filled = |bucket: &usize| history.series.iter().any(|series| series.cells[*bucket].count > 0);
         let buckets = history.series.first().map_or(0, |series| series.cells.len());
         let data_points = (0..buckets).filter(filled).count();
         let without =
             names.iter().zip(&history.series).filter(|(_, series)| series.cells.iter().all(|cell| cell.count == 0));
-        let (missing, set) = without.fold((Vec::new(), Set::NONE), |(mut missing, set), (name, series)| {
+        let (missing, set) = without.fold((Vec::new(), MetricSet::NONE), |(mut missing, set), (name, series)| {
             missing.push(name.as_str());
             (missing, set.with(series.metric))
         });

@@ -1,6 +1,6 @@
 //! A sample in answers: one field for each metric that was measured.
 
-use crate::sampling::metric::{Kind, METRICS, Sample};
+use crate::sampling::metric::{METRICS, Sample, ValueFormat};
 use base::clock::Stamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// One sample of one job.
-pub struct Shown {
+pub struct JobSample {
     pub job_id: String,
     pub sample: Sample,
 }
@@ -16,7 +16,7 @@ pub struct Shown {
 /// A sample's metrics alone.
 pub struct Readings(pub Sample);
 
-impl Serialize for Shown {
+impl Serialize for JobSample {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("job_id", &self.job_id)?;
@@ -43,7 +43,7 @@ fn metrics<M: SerializeMap>(map: &mut M, sample: &Sample) -> Result<(), M::Error
     Ok(())
 }
 
-impl JsonSchema for Shown {
+impl JsonSchema for JobSample {
     fn inline_schema() -> bool {
         true
     }
@@ -77,9 +77,9 @@ impl JsonSchema for Readings {
 fn fields() -> impl Iterator<Item = (String, Value)> {
     METRICS.iter().map(|metric| {
         let kind = match metric.kind {
-            Kind::Flag => "boolean",
-            Kind::Whole => "integer",
-            Kind::Decimal => "number",
+            ValueFormat::Flag => "boolean",
+            ValueFormat::Whole => "integer",
+            ValueFormat::Decimal => "number",
         };
         (metric.name.to_owned(), json!({ "type": kind, "description": metric.doc }))
     })

@@ -3,7 +3,7 @@
 use super::job::{self, JobStatus, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN};
 use crate::{
     registry::{context::Context, tool::Tool},
-    sampling::{Request, metric::Set},
+    sampling::{NewJob, metric::MetricSet},
     tools::within,
 };
 use base::error::ToolError;
@@ -64,10 +64,10 @@ impl Tool for StartSamplingJob {
 
     async fn call(cx: &Context, args: Args) -> Result<JobStatus, ToolError> {
         let metrics = match &args.metrics {
-            Some(names) => job::known("metrics", names)?.into_iter().fold(Set::NONE, Set::with),
-            None => Set::ALL,
+            Some(names) => job::known("metrics", names)?.into_iter().fold(MetricSet::NONE, MetricSet::with),
+            None => MetricSet::ALL,
         };
-        let request = Request {
+        let request = NewJob {
             id: args.job_id,
             interval_seconds: args.interval_seconds,
             retention_hours: args.retention_hours,

@@ -2,7 +2,7 @@
 
 use crate::{
     registry::context::Context,
-    sampling::{Status, metric::Set},
+    sampling::{JobSummary, metric::MetricSet},
 };
 use base::{clock::Stamp, error::ToolError};
 use std::ops::Range;
@@ -12,7 +12,12 @@ use std::ops::Range;
 ///
 /// # Errors
 /// The store's.
-pub async fn nothing(cx: &Context, job: Option<&str>, times: &Range<i64>, metrics: Set) -> Result<String, ToolError> {
+pub async fn nothing(
+    cx: &Context,
+    job: Option<&str>,
+    times: &Range<i64>,
+    metrics: MetricSet,
+) -> Result<String, ToolError> {
     let mut jobs = cx.services.sampling.list().await?;
     jobs.retain(|known| job.is_none_or(|id| known.id == id));
     if jobs.is_empty() {
@@ -45,7 +50,7 @@ pub fn no_job() -> &'static str {
     "nothing is sampled here: metrics.start_sampling_job begins a job"
 }
 
-fn waiting(jobs: &[Status]) -> String {
+fn waiting(jobs: &[JobSummary]) -> String {
     match jobs.iter().find(|job| job.stopped_ms.is_none()) {
         Some(job) => format!("sampling job '{}' has no sample yet; one comes every {} s", job.id, job.interval_seconds),
         None => "the sampling job has ended without a sample".to_owned(),

@@ -1,6 +1,6 @@
 //! `network.activate_connection`: activates another profile, with a checkpoint that reverts it unless it is confirmed.
 
-use super::change::{Profile, profiles};
+use super::change::{ConnectionInfo, profiles};
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::system::mark,
@@ -70,9 +70,9 @@ fn confirm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> 
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
     /// The connection that is active now; with dry_run, that would be.
-    connection: Profile,
+    connection: ConnectionInfo,
     /// What was active before, and is again unless this is confirmed.
-    previous: Vec<Profile>,
+    previous: Vec<ConnectionInfo>,
     activated: bool,
     /// When it goes back by itself; absent with dry_run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,13 +1,13 @@
 //! A change of the network that is reverted unless confirmed, in answers.
 
-use agent::{connections::Change, network};
+use agent::{connections::NetworkChange, network};
 use contract::audit::rfc3339;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A connection.
 #[derive(Serialize, JsonSchema)]
-pub struct Profile {
+pub struct ConnectionInfo {
     pub uuid: String,
     pub name: String,
     /// Where it is active.
@@ -16,11 +16,11 @@ pub struct Profile {
 
 /// A change that waits to be confirmed.
 #[derive(Serialize, JsonSchema)]
-pub struct Pending {
+pub struct UnconfirmedChange {
     /// The connection that was activated.
-    pub connection: Profile,
+    pub connection: ConnectionInfo,
     /// What was active before, and will be again.
-    pub previous: Vec<Profile>,
+    pub previous: Vec<ConnectionInfo>,
     /// When it goes back by itself.
     #[schemars(extend("format" = "date-time"))]
     pub confirm_by: String,
@@ -28,14 +28,14 @@ pub struct Pending {
     pub principal: String,
 }
 
-impl From<network::Profile> for Profile {
-    fn from(from: network::Profile) -> Self {
+impl From<network::ConnectionProfile> for ConnectionInfo {
+    fn from(from: network::ConnectionProfile) -> Self {
         Self { uuid: from.uuid, name: from.name, interfaces: from.interfaces }
     }
 }
 
-impl From<Change> for Pending {
-    fn from(from: Change) -> Self {
+impl From<NetworkChange> for UnconfirmedChange {
+    fn from(from: NetworkChange) -> Self {
         Self {
             connection: from.profile.into(),
             previous: profiles(from.before),
@@ -45,6 +45,6 @@ impl From<Change> for Pending {
     }
 }
 
-pub fn profiles(from: Vec<network::Profile>) -> Vec<Profile> {
-    from.into_iter().map(Profile::from).collect()
+pub fn profiles(from: Vec<network::ConnectionProfile>) -> Vec<ConnectionInfo> {
+    from.into_iter().map(ConnectionInfo::from).collect()
 }

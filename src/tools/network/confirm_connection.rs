@@ -1,6 +1,6 @@
 //! `network.confirm_connection`: keeps the change of `network.activate_connection`, or reverts it at once.
 
-use super::change::{Profile, profiles};
+use super::change::{ConnectionInfo, profiles};
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::system::mark,
@@ -31,10 +31,10 @@ pub struct Out {
     reverted: bool,
     /// The connection it was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Profile")]
-    connection: Option<Profile>,
+    #[schemars(with = "ConnectionInfo")]
+    connection: Option<ConnectionInfo>,
     /// What was active before it.
-    previous: Vec<Profile>,
+    previous: Vec<ConnectionInfo>,
 }
 
 pub struct ConfirmConnection;

@@ -4,7 +4,7 @@ use crate::{
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
     },
 };
 use base::{
@@ -26,7 +26,7 @@ pub struct Args {
     #[serde(default)]
     active_only: bool,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }
@@ -107,8 +107,8 @@ impl Tool for ListConnections {
     }
 }
 
-impl From<profile::Profile> for Connection {
-    fn from(from: profile::Profile) -> Self {
+impl From<profile::NetworkManagerProfile> for Connection {
+    fn from(from: profile::NetworkManagerProfile) -> Self {
         let last = from.last_active.and_then(|seconds| i64::try_from(seconds).ok());
         Self {
             active: from.active.is_some(),

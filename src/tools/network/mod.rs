@@ -8,12 +8,12 @@ mod ping;
 mod status;
 mod target;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<status::GetStatus>(),
-    Row::of::<list_connections::ListConnections>(),
-    Row::of::<ping::Ping>(),
-    Row::of::<activate_connection::ActivateConnection>(),
-    Row::of::<confirm_connection::ConfirmConnection>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<status::GetStatus>(),
+    ToolRow::of::<list_connections::ListConnections>(),
+    ToolRow::of::<ping::Ping>(),
+    ToolRow::of::<activate_connection::ActivateConnection>(),
+    ToolRow::of::<confirm_connection::ConfirmConnection>(),
 ];

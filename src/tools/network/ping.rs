@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{net::SocketAddr, time::Duration};
 use tokio::time::{Instant, sleep_until};
-use update_client::icmp::{Echo, Refusal};
+use update_client::icmp::{Echo, IcmpError};
 
 /// Most echo requests in one call (docs/contract/network.md).
 const COUNT: u32 = 10;
@@ -158,12 +158,12 @@ impl Out {
     }
 }
 
-fn refused(refusal: Refusal, given: &str, target: SocketAddr) -> ToolError {
+fn refused(refusal: IcmpError, given: &str, target: SocketAddr) -> ToolError {
     let error = match refusal {
-        Refusal::NotAllowed(fault) => ToolError::missing(format!("this server may not send echo requests: {fault}"))
+        IcmpError::NotAllowed(fault) => ToolError::missing(format!("this server may not send echo requests: {fault}"))
             .with("resource", "net.ipv4.ping_group_range")
             .hint("sysctl -w net.ipv4.ping_group_range=\"0 2147483647\", as systemd does by default"),
-        Refusal::NoWay(fault) => match fault.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        IcmpError::NoWay(fault) => match fault.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::ACCESS) => {
                 ToolError::invalid(format!("{} is a broadcast address", target.ip())).hint("ping one machine")
             }

@@ -1,11 +1,11 @@
 //! `network.get_status`: a summary of interfaces, addresses and connectivity.
 
-use super::change::Pending;
+use super::change::UnconfirmedChange;
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::{
         none::NoArgs,
-        system::interfaces::{Gateway, Link, Network, Reach},
+        system::interfaces::{AddressScope, Gateway, LinkState, NetworkInfo},
     },
 };
 use agent::operations::status;
@@ -42,15 +42,15 @@ pub struct Out {
     network_manager: Manager,
     /// A change that goes back by itself unless network.confirm_connection keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Pending")]
-    pending_change: Option<Pending>,
+    #[schemars(with = "UnconfirmedChange")]
+    pending_change: Option<UnconfirmedChange>,
 }
 
 /// One interface in a line.
 #[derive(Serialize, JsonSchema)]
 struct Summary {
     name: String,
-    state: Link,
+    state: LinkState,
     /// With their prefix; those of the link alone are left out.
     addresses: Vec<String>,
 }
@@ -100,14 +100,14 @@ impl Tool for GetStatus {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let network = Network::read(&cx.services).await?;
+        let network = NetworkInfo::read(&cx.services).await?;
         let manager = Objects::read(&cx.services.machine.bus).await.and_then(|objects| {
             state::of(&objects).ok_or_else(|| ToolError::unavailable("NetworkManager does not show itself"))
         });
         // Without the agent there is no pending change to confirm.
         let change = cx.services.agent.get::<status::GetStatus>().await.ok().and_then(|status| status.network_change);
         let default_gateway = network.gateway();
-        let up = network.interfaces.iter().any(|each| each.name != "lo" && each.state == Link::Up);
+        let up = network.interfaces.iter().any(|each| each.name != "lo" && each.state == LinkState::Up);
         let (connectivity, primary_interface) = match &manager {
             Ok(manager) => (manager.connectivity, manager.primary_interface.clone()),
             Err(_) => {
@@ -132,19 +132,19 @@ impl Tool for GetStatus {
                 .filter(|each| each.name != "lo")
                 .map(|each| {
                     let v4 = each.ipv4_addresses.iter().map(|own| format!("{}/{}", own.address, own.prefix_length));
-                    let v6 = each.ipv6_addresses.iter().filter(|own| own.scope == Reach::Global);
+                    let v6 = each.ipv6_addresses.iter().filter(|own| own.scope == AddressScope::Global);
                     let v6 = v6.map(|own| format!("{}/{}", own.address, own.prefix_length));
                     Summary { name: each.name.clone(), state: each.state, addresses: v4.chain(v6).collect() }
                 })
                 .collect(),
             network_manager: Manager::of(manager),
-            pending_change: change.map(Pending::from),
+            pending_change: change.map(UnconfirmedChange::from),
         })
     }
 }
 
 impl Manager {
-    fn of(manager: Result<state::Manager, ToolError>) -> Self {
+    fn of(manager: Result<state::NetworkManagerState, ToolError>) -> Self {
         match manager {
             Ok(manager) => {
                 let (name, uuid) = manager.primary.map(|primary| (primary.name, primary.uuid)).unzip();

@@ -1,6 +1,6 @@
 //! `process.get_process_details` (docs/contract/process.md).
 
-use super::{measured::Measured, summary::ProcessSummary};
+use super::{measured::ProcessMeasurement, summary::ProcessSummary};
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::{system::rounded, within},
@@ -68,7 +68,8 @@ impl Tool for GetProcessDetails {
         let machine = &cx.services.machine;
         let pid = args.pid;
         let failed = |fault: io::Error| if is_gone(&fault) { absent(pid) } else { unreadable("the process", &fault) };
-        let Measured { scale, mut proc, stats, since } = Measured::read(cx, true, Self::META.name).await?;
+        let ProcessMeasurement { scale, mut proc, stats, since } =
+            ProcessMeasurement::read(cx, true, Self::META.name).await?;
         let stat = stats.iter().find(|stat| stat.pid == pid).ok_or_else(|| absent(pid))?;
         let summary = scale.summary(&mut proc, stat, &since, false).map_err(failed)?;
         let mut detail = Detail::read(&machine.root, pid, args.memory_maps).map_err(failed)?;

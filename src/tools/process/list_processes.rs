@@ -1,15 +1,15 @@
 //! `process.list_processes` (docs/contract/process.md).
 
 use super::{
-    measured::Measured,
-    selection::{Filter, Looks, SortBy, SortOrder, sort},
+    measured::ProcessMeasurement,
+    selection::{Looks, ProcessFilter, SortBy, SortOrder, sort},
     summary::ProcessSummary,
 };
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
         system::rounded,
     },
 };
@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// All that is given must hold.
-    #[serde(default, deserialize_with = "Filter::of_an_object")]
-    filter: Filter,
+    #[serde(default, deserialize_with = "ProcessFilter::of_an_object")]
+    filter: ProcessFilter,
     /// What comes first.
     #[serde(default)]
     sort_by: SortBy,
@@ -35,7 +35,7 @@ pub struct Args {
     #[serde(default)]
     detail: bool,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }
@@ -78,7 +78,8 @@ impl Tool for ListProcesses {
         let failed = |fault: std::io::Error| unreadable("the list of processes", &fault);
         // Callers that neither sort nor filter by it need not wait for it.
         let asks_for_cpu = args.sort_by == SortBy::CpuPercent || args.filter.asks_for_cpu();
-        let Measured { scale, mut proc, mut stats, since } = Measured::read(cx, asks_for_cpu, Self::META.name).await?;
+        let ProcessMeasurement { scale, mut proc, mut stats, since } =
+            ProcessMeasurement::read(cx, asks_for_cpu, Self::META.name).await?;
         let running = stats.len();
         let mut looks = Looks { proc: &mut proc, scale: &scale, since: &since };
         let mut fault = None;

@@ -6,19 +6,19 @@ use base::{
     error::ToolError,
     os::processes::{
         Proc, Stat,
-        load::{SHORTEST, Since},
+        load::{EarlierReading, SHORTEST},
     },
 };
 use hw::machine::unreadable;
 
-pub struct Measured {
+pub struct ProcessMeasurement {
     pub scale: Scale,
     pub proc: Proc,
     pub stats: Vec<Stat>,
-    pub since: Since,
+    pub since: EarlierReading,
 }
 
-impl Measured {
+impl ProcessMeasurement {
     /// Reads all processes. With `sample`, and if no call within the last minute has left a reading, it reads twice,
     /// [`SHORTEST`] apart; `since` is then never "since they started". `tool` is the calling tool.
     ///
@@ -41,7 +41,7 @@ impl Measured {
         let (before, earlier) = (scale.now, stats);
         let scale = Scale::read(machine)?;
         let stats = proc.all().map_err(failed)?;
-        let since = Since::between(before, &earlier, scale.now);
+        let since = EarlierReading::between(before, &earlier, scale.now);
         Ok(Self { scale, proc, stats, since })
     }
 }

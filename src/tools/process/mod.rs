@@ -7,10 +7,10 @@ mod selection;
 mod send_signal;
 mod summary;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<list_processes::ListProcesses>(),
-    Row::of::<get_process_details::GetProcessDetails>(),
-    Row::of::<send_signal::SendSignal>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<list_processes::ListProcesses>(),
+    ToolRow::of::<get_process_details::GetProcessDetails>(),
+    ToolRow::of::<send_signal::SendSignal>(),
 ];

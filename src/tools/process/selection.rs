@@ -1,10 +1,10 @@
 //! Filtering and sorting processes (docs/contract/process.md).
 
-use super::summary::{Scale, Status, full_name};
+use super::summary::{ProcessState, Scale, full_name};
 use crate::tools::bounded;
 use base::os::{
     glob::Glob,
-    processes::{Proc, Stat, load::Since},
+    processes::{Proc, Stat, load::EarlierReading},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -12,8 +12,8 @@ use std::{cmp::Ordering, collections::HashMap, io};
 
 /// Which processes.
 #[derive(Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Filter {
+#[serde(deny_unknown_fields, expecting = "struct Filter")]
+pub struct ProcessFilter {
     #[schemars(length(min = 1, max = 64))]
     #[serde(default, deserialize_with = "some::<_, 64>")]
     username: Option<String>,
@@ -29,7 +29,7 @@ pub struct Filter {
     min_memory_mb: Option<f64>,
     #[schemars(length(max = 6))]
     #[serde(default, deserialize_with = "few")]
-    status: Option<Vec<Status>>,
+    status: Option<Vec<ProcessState>>,
 }
 
 fn some<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<Option<String>, D::Error> {
@@ -49,8 +49,8 @@ fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::
     }
 }
 
-fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Status>>, D::Error> {
-    match Option::<Vec<Status>>::deserialize(deserializer)? {
+fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<ProcessState>>, D::Error> {
+    match Option::<Vec<ProcessState>>::deserialize(deserializer)? {
         Some(list) if list.len() > 6 => Err(D::Error::custom("there are 6 kinds of status")),
         list => Ok(list),
     }
@@ -81,10 +81,10 @@ pub enum SortOrder {
 pub struct Looks<'a> {
     pub proc: &'a mut Proc,
     pub scale: &'a Scale,
-    pub since: &'a Since,
+    pub since: &'a EarlierReading,
 }
 
-impl Filter {
+impl ProcessFilter {
     /// Accepts objects only: serde would also accept a list of the fields in order.
     pub fn of_an_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = serde_json::Map::deserialize(deserializer)?;
@@ -99,7 +99,7 @@ impl Filter {
     /// Checks the cheap conditions first, so that only the remaining processes need further reads.
     pub fn admits(&self, stat: &Stat, looks: &mut Looks<'_>) -> io::Result<bool> {
         let enough = |least: Option<f64>, has: f64| least.is_none_or(|least| has >= least);
-        if self.status.as_ref().is_some_and(|wanted| !wanted.contains(&Status::of(stat.state)))
+        if self.status.as_ref().is_some_and(|wanted| !wanted.contains(&ProcessState::of(stat.state)))
             || !enough(self.min_memory_mb, (stat.resident_pages * looks.scale.page) as f64 / f64::from(1 << 20))
             || (self.min_cpu_percent.is_some() && !enough(self.min_cpu_percent, looks.since.percent(stat)))
         {

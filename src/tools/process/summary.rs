@@ -5,7 +5,7 @@ use base::{
     error::ToolError,
     os::{
         meminfo,
-        processes::{Proc, Stat, environment, load::Since, stat::TICKS},
+        processes::{Proc, Stat, environment, load::EarlierReading, stat::TICKS},
         uptime::Uptime,
     },
 };
@@ -27,7 +27,7 @@ pub struct ProcessSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub cwd: Option<String>,
-    pub status: Status,
+    pub status: ProcessState,
     pub username: String,
     /// Seconds since 1970.
     pub create_time: f64,
@@ -48,7 +48,7 @@ pub struct ProcessSummary {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Status {
+pub enum ProcessState {
     Running,
     Sleeping,
     DiskSleep,
@@ -57,7 +57,7 @@ pub enum Status {
     Idle,
 }
 
-impl Status {
+impl ProcessState {
     /// Converts the state letter of proc_pid_stat(5).
     pub fn of(state: char) -> Self {
         match state {
@@ -107,7 +107,13 @@ impl Scale {
         self.users.get(&uid).map_or_else(|| uid.to_string().into(), |name| name.as_str().into())
     }
 
-    pub fn summary(&self, proc: &mut Proc, stat: &Stat, since: &Since, detail: bool) -> io::Result<ProcessSummary> {
+    pub fn summary(
+        &self,
+        proc: &mut Proc,
+        stat: &Stat,
+        since: &EarlierReading,
+        detail: bool,
+    ) -> io::Result<ProcessSummary> {
         let pid = stat.pid;
         let cmdline = if stat.is_kernel { Vec::new() } else { proc.cmdline(pid)? };
         // These links are unreadable for other users' processes; the rest is available.
@@ -120,7 +126,7 @@ impl Scale {
             cmdline: environment::arguments(cmdline),
             exe,
             cwd,
-            status: Status::of(stat.state),
+            status: ProcessState::of(stat.state),
             username: self.user(proc.owner(pid)?).into_owned(),
             create_time: self.create_time(stat),
             cpu_percent: rounded(since.percent(stat), 1),

@@ -10,7 +10,7 @@ use base::{
     clock,
     error::{ErrorCode, ToolError},
     os::systemd::{
-        list::Status,
+        list::ActiveState,
         name::{LONGEST, PATTERN},
     },
 };
@@ -47,8 +47,8 @@ pub struct Out {
     /// As it was given.
     service_name: String,
     action: Action,
-    status: Status,
-    previous_status: Status,
+    status: ActiveState,
+    previous_status: ActiveState,
     /// When it was done, UTC.
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,

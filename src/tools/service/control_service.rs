@@ -7,7 +7,7 @@ use super::{
 };
 use crate::registry::{context::Context, tool::Tool};
 use agent::{
-    operations::service::{ControlRequest, State},
+    operations::service::{ControlRequest, ServiceState},
     units::{Action, JobMode},
 };
 use base::{
@@ -52,9 +52,9 @@ pub struct Out {
     /// Full name; of an alias, the name behind it.
     service_name: String,
     action: Action,
-    previous: State,
+    previous: ServiceState,
     /// How it is now; with dry_run or no_block not yet otherwise.
-    now: State,
+    now: ServiceState,
     /// How systemd's job ended: done, skipped (a condition of the unit does not hold), queued (no_block); absent with dry_run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]

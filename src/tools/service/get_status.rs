@@ -1,15 +1,15 @@
 //! `service.get_status`: all details of one service (docs/contract/service.md).
 
-use super::{running::Running, service_name};
+use super::{running::ServiceUsage, service_name};
 use crate::registry::{context::Context, tool::Tool};
 use base::{
     error::{ErrorCode, ToolError},
     os::systemd::{
-        Properties, ServiceName,
+        ServiceName, UnitProperties,
         enabled::is_enabled,
-        list::Status,
+        list::ActiveState,
         name::{LONGEST, PATTERN},
-        properties::{self, Answer},
+        properties::{self, GetAllReply},
     },
     redact::{MASK, is_secret_name, redact_text},
 };
@@ -33,7 +33,7 @@ pub struct Out {
     name: String,
     display_name: String,
     description: String,
-    status: Status,
+    status: ActiveState,
     /// More exactly: running, exited, dead, failed, auto-restart, ...
     sub_status: String,
     /// Whether it starts at boot.
@@ -53,7 +53,7 @@ pub struct Out {
     #[schemars(with = "String")]
     load_error: Option<String>,
     #[serde(flatten)]
-    running: Running,
+    running: ServiceUsage,
     can_start: bool,
     can_stop: bool,
     can_reload: bool,
@@ -127,11 +127,11 @@ fn environment(lines: Vec<String>) -> BTreeMap<String, String> {
     lines.into_iter().filter_map(pair).collect()
 }
 
-fn commands(properties: &Properties<'_>, name: &str) -> Vec<String> {
+fn commands(properties: &UnitProperties<'_>, name: &str) -> Vec<String> {
     properties.commands(name).iter().map(|words| redact_text(&words.join(" "))).collect()
 }
 
-fn out(cx: &Context, name: &ServiceName, of: &Properties<'_>) -> Out {
+fn out(cx: &Context, name: &ServiceName, of: &UnitProperties<'_>) -> Out {
     let full = of.text("Id").unwrap_or(name.as_str()).to_owned();
     // CLD_EXITED is 1; CLD_KILLED and CLD_DUMPED are 2 and 3 (waitid(2)). 0: nothing has ended yet.
     let (code, status) = (of.signed("ExecMainCode").unwrap_or(0), of.signed("ExecMainStatus"));
@@ -139,14 +139,14 @@ fn out(cx: &Context, name: &ServiceName, of: &Properties<'_>) -> Out {
     Out {
         display_name: full.strip_suffix(".service").unwrap_or(&full).to_owned(),
         description: of.owned("Description").unwrap_or_default(),
-        status: Status::of(of.text("ActiveState").unwrap_or_default()),
+        status: ActiveState::of(of.text("ActiveState").unwrap_or_default()),
         sub_status: of.owned("SubState").unwrap_or_default(),
         enabled: of.text("UnitFileState").is_some_and(is_enabled),
         unit_file_state: of.owned("UnitFileState"),
         preset: of.owned("UnitFilePreset"),
         load_state: of.owned("LoadState").unwrap_or_default(),
         load_error: of.load_error(),
-        running: Running::of(cx, &full, of),
+        running: ServiceUsage::of(cx, &full, of),
         can_start: of.flag("CanStart"),
         can_stop: of.flag("CanStop"),
         can_reload: of.flag("CanReload"),
@@ -187,8 +187,8 @@ pub(super) fn unknown(given: &str) -> ToolError {
 /// Reads all properties from systemd.
 ///
 /// # Errors
-/// `not_found` for a name that is no unit's, otherwise as [`base::os::bus::Bus::call`].
-pub(super) async fn look(cx: &Context, name: &ServiceName, given: &str) -> Result<Answer, ToolError> {
+/// `not_found` for a name that is no unit's, otherwise as [`base::os::bus::DBus::call`].
+pub(super) async fn look(cx: &Context, name: &ServiceName, given: &str) -> Result<GetAllReply, ToolError> {
     properties::of_unit(&cx.services.machine.bus, name.as_str()).await.map_err(|error| {
         let is_no_unit = matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument);
         if is_no_unit { unknown(given) } else { error }

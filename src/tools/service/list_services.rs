@@ -1,12 +1,12 @@
 //! `service.list_services`: the installed and loaded services with their states (docs/contract/service.md).
 
-use super::running::Running;
+use super::running::ServiceUsage;
 use crate::{
     registry::{context::Context, tool::Tool},
     services::Services,
     tools::{
         empty,
-        page::{Limit, Offset, Pagination},
+        page::{Offset, PageLimit, Pagination},
     },
 };
 use base::{
@@ -15,7 +15,7 @@ use base::{
         glob::Glob,
         systemd::{
             enabled::{Files, is_enabled},
-            list::{self, Listed, Status},
+            list::{self, ActiveState, ListedService},
             name::LONGEST,
             properties,
         },
@@ -37,14 +37,14 @@ pub struct Args {
     /// In these states.
     #[schemars(length(min = 1, max = 8))]
     #[serde(default, deserialize_with = "states")]
-    status: Option<Vec<Status>>,
+    status: Option<Vec<ActiveState>>,
     /// Whether they start at boot.
     enabled: Option<bool>,
     /// Add pid, memory, CPU, uptime and restarts.
     #[serde(default)]
     detail: bool,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }
@@ -59,8 +59,8 @@ fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     }
 }
 
-fn states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Status>>, D::Error> {
-    let states = Option::<Vec<Status>>::deserialize(deserializer)?;
+fn states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<ActiveState>>, D::Error> {
+    let states = Option::<Vec<ActiveState>>::deserialize(deserializer)?;
     match states.as_ref().map(Vec::len) {
         Some(count) if !(1..=8).contains(&count) => {
             Err(D::Error::custom(format!("{count} states where 1 to 8 are allowed")))
@@ -86,7 +86,7 @@ struct Summary {
     name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     description: String,
-    status: Status,
+    status: ActiveState,
     /// More exactly: running, exited, dead, failed, auto-restart, ...
     sub_status: String,
     /// Whether it starts at boot; of an instance, whether its template does.
@@ -96,22 +96,22 @@ struct Summary {
     #[schemars(with = "String")]
     unit_file_state: Option<String>,
     #[serde(flatten)]
-    running: Running,
+    running: ServiceUsage,
 }
 
 /// Loaded services, and installed ones that are not loaded, sorted by name.
-async fn all(services: &Services) -> Result<(Vec<Listed>, Arc<Files>), ToolError> {
+async fn all(services: &Services) -> Result<(Vec<ListedService>, Arc<Files>), ToolError> {
     // Sequential on the first call, so that no change is missed between the subscription and reading the states.
     let files = services.machine.systemd.enabled.files(&services.machine.bus).await?;
     let mut all = list::loaded(&services.machine.bus).await?;
     let loaded: std::collections::HashSet<&str> = all.iter().map(|service| service.name.as_str()).collect();
-    let more: Vec<Listed> = files
+    let more: Vec<ListedService> = files
         .services()
         .filter(|(name, _)| !loaded.contains(name))
-        .map(|(name, _)| Listed {
+        .map(|(name, _)| ListedService {
             name: name.into(),
             description: String::new(),
-            status: Status::Inactive,
+            status: ActiveState::Inactive,
             sub_status: "dead".into(),
         })
         .collect();
@@ -147,7 +147,7 @@ impl Tool for ListServices {
         let (all, files) = all(&cx.services).await?;
         let pattern = args.name.map(|pattern| Glob::of_bytes(&pattern.to_lowercase()));
         let is_on = |name: &str| files.state(name).is_some_and(is_enabled);
-        let wanted = |service: &Listed| {
+        let wanted = |service: &ListedService| {
             let name = service.name.to_lowercase();
             let stem = name.strip_suffix(".service").unwrap_or(&name);
             pattern.as_ref().is_none_or(|pattern| pattern.fits(&name) || pattern.fits(stem))
@@ -171,10 +171,10 @@ impl Tool for ListServices {
     }
 }
 
-async fn running(cx: &Context, service: &Listed, detail: bool) -> Result<Running, ToolError> {
+async fn running(cx: &Context, service: &ListedService, detail: bool) -> Result<ServiceUsage, ToolError> {
     if !detail || !service.status.is_up() {
-        return Ok(Running::default());
+        return Ok(ServiceUsage::default());
     }
     let answer = properties::of_unit(&cx.services.machine.bus, &service.name).await?;
-    Ok(Running::of(cx, &service.name, &answer.read()?))
+    Ok(ServiceUsage::of(cx, &service.name, &answer.read()?))
 }

@@ -16,22 +16,22 @@ mod validate_unit_file;
 
 pub use list_services::names;
 
-use crate::registry::{context::Context, row::Row};
+use crate::registry::{context::Context, row::ToolRow};
 use base::{
     error::ToolError,
     os::systemd::{ServiceName, name},
 };
 use serde::{Deserialize, Deserializer, de::Error};
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<list_services::ListServices>(),
-    Row::of::<get_status::GetStatus>(),
-    Row::of::<validate_unit_file::ValidateUnitFile>(),
-    Row::of::<control_service::ControlService>(),
-    Row::of::<start::Start>(),
-    Row::of::<stop::Stop>(),
-    Row::of::<restart::Restart>(),
-    Row::of::<set_enabled::SetEnabled>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<list_services::ListServices>(),
+    ToolRow::of::<get_status::GetStatus>(),
+    ToolRow::of::<validate_unit_file::ValidateUnitFile>(),
+    ToolRow::of::<control_service::ControlService>(),
+    ToolRow::of::<start::Start>(),
+    ToolRow::of::<stop::Stop>(),
+    ToolRow::of::<restart::Restart>(),
+    ToolRow::of::<set_enabled::SetEnabled>(),
 ];
 
 /// Enforces [`name::PATTERN`] in the parser. What the pattern cannot express is checked by [`ServiceName::parse`].

@@ -3,7 +3,7 @@
 use crate::registry::context::Context;
 use base::os::{
     clock::monotonic,
-    systemd::{Properties, resident},
+    systemd::{UnitProperties, resident},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Left out where systemd does not account for it, and while the service does not run.
 #[derive(Serialize, JsonSchema, Default)]
 #[schemars(inline)]
-pub struct Running {
+pub struct ServiceUsage {
     /// Its main process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64", range(min = 1))]
@@ -39,8 +39,8 @@ pub struct Running {
     restart_count: Option<u64>,
 }
 
-impl Running {
-    pub fn of(cx: &Context, unit: &str, properties: &Properties<'_>) -> Self {
+impl ServiceUsage {
+    pub fn of(cx: &Context, unit: &str, properties: &UnitProperties<'_>) -> Self {
         let pid = properties.number("MainPID").filter(|pid| *pid > 0);
         let uptime = uptime(properties);
         let used = properties.number("CPUUsageNSec").map(Duration::from_nanos);
@@ -61,13 +61,13 @@ impl Running {
 }
 
 /// From the kernel's accounting or, on a kernel without it, summed over its processes.
-fn memory(cx: &Context, properties: &Properties<'_>) -> Option<u64> {
+fn memory(cx: &Context, properties: &UnitProperties<'_>) -> Option<u64> {
     let summed = || resident::of_group(&cx.services.machine.root, properties.text("ControlGroup")?);
     properties.number("MemoryCurrent").or_else(summed)
 }
 
 /// How long it has been active. systemd's timestamp is CLOCK_MONOTONIC, in microseconds.
-fn uptime(properties: &Properties<'_>) -> Option<Duration> {
+fn uptime(properties: &UnitProperties<'_>) -> Option<Duration> {
     let since = properties.number("ActiveEnterTimestampMonotonic").filter(|since| *since > 0)?;
     properties.text("ActiveState").filter(|state| matches!(*state, "active" | "reloading" | "refreshing"))?;
     Some(monotonic().saturating_sub(Duration::from_micros(since)))

@@ -9,7 +9,7 @@ use base::{
         Root,
         bus::refusal,
         groups,
-        systemd::{MANAGER, Properties, SERVICE, ServiceName, unit_file::UnitFile},
+        systemd::{MANAGER, SERVICE, ServiceName, UnitProperties, unit_file::UnitFile},
     },
 };
 use std::os::unix::fs::PermissionsExt;
@@ -27,14 +27,14 @@ const MAKES_FOLDERS: &[&str] =
 
 /// The findings.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct ValidationReport {
     pub errors: Vec<String>,
     pub warnings: Vec<String>,
     pub can_enable: bool,
     pub files: Vec<String>,
 }
 
-impl Report {
+impl ValidationReport {
     /// The first reason against enabling it.
     pub fn first(&self) -> &str {
         self.errors.first().map_or("it has no [Install] section that says when it would start", String::as_str)
@@ -44,12 +44,12 @@ impl Report {
 /// Validates the service called `given`.
 ///
 /// # Errors
-/// `not_found` if there is none, otherwise as [`base::os::bus::Bus::call`].
-pub(super) async fn report(cx: &Context, given: &str) -> Result<Report, ToolError> {
+/// `not_found` if there is none, otherwise as [`base::os::bus::DBus::call`].
+pub(super) async fn report(cx: &Context, given: &str) -> Result<ValidationReport, ToolError> {
     let (services, name) = (&cx.services, &ServiceName::parse(given)?);
     let answer = look(cx, name, given).await?;
     let of = answer.read()?;
-    let mut report = Report::default();
+    let mut report = ValidationReport::default();
     match of.text("LoadState") {
         Some("not-found") => return Err(unknown(given)),
         Some("masked") => report.errors.push(format!("{name} is masked: it cannot be started")),
@@ -72,7 +72,7 @@ pub(super) async fn report(cx: &Context, given: &str) -> Result<Report, ToolErro
 }
 
 /// Its file and drop-ins; `None` for a unit that systemd generated internally, and for one that this user may not read.
-fn read(root: &Root, of: &Properties<'_>, report: &mut Report) -> Option<UnitFile> {
+fn read(root: &Root, of: &UnitProperties<'_>, report: &mut ValidationReport) -> Option<UnitFile> {
     let mut file = UnitFile::default();
     report.files = of.owned("FragmentPath").into_iter().chain(of.list("DropInPaths")).collect();
     for path in &report.files {
@@ -93,7 +93,7 @@ fn read(root: &Root, of: &Properties<'_>, report: &mut Report) -> Option<UnitFil
     Some(file)
 }
 
-fn sections(file: &UnitFile, report: &mut Report) {
+fn sections(file: &UnitFile, report: &mut ValidationReport) {
     let known = |section: &&String| SECTIONS.contains(&section.as_str()) || section.starts_with("X-");
     for section in file.sections.iter().filter(|section| !known(section)) {
         report.warnings.push(format!("Section [{section}] is unknown, and ignored"));
@@ -119,7 +119,7 @@ fn sections(file: &UnitFile, report: &mut Report) {
     }
 }
 
-fn commands(root: &Root, file: &UnitFile, report: &mut Report) {
+fn commands(root: &Root, file: &UnitFile, report: &mut ValidationReport) {
     for key in ["ExecStartPre", "ExecStart", "ExecStartPost", "ExecReload", "ExecStop", "ExecStopPost"] {
         for line in file.values("Service", key) {
             let command = line.trim_start_matches(['@', '-', ':', '+', '!', '|']);
@@ -163,7 +163,7 @@ fn executable(root: &Root, program: &str) -> Found {
     }
 }
 
-fn accounts(root: &Root, file: &UnitFile, report: &mut Report) {
+fn accounts(root: &Root, file: &UnitFile, report: &mut ValidationReport) {
     let last = |key: &str| file.values("Service", key).last().copied();
     if last("DynamicUser").is_some_and(|on| matches!(on, "yes" | "true" | "on" | "1")) {
         return;
@@ -186,7 +186,7 @@ fn accounts(root: &Root, file: &UnitFile, report: &mut Report) {
     }
 }
 
-fn folder(root: &Root, file: &UnitFile, report: &mut Report) {
+fn folder(root: &Root, file: &UnitFile, report: &mut ValidationReport) {
     let Some(path) = file.values("Service", "WorkingDirectory").last().copied() else { return };
     // A leading "-" means that it may be missing; "~" is the user's home.
     if path.starts_with(['-', '~']) {
@@ -205,7 +205,7 @@ fn folder(root: &Root, file: &UnitFile, report: &mut Report) {
 type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
 
 /// Checks that the units it names exist.
-async fn dependencies(services: &Services, file: &UnitFile, report: &mut Report) -> Result<(), ToolError> {
+async fn dependencies(services: &Services, file: &UnitFile, report: &mut ValidationReport) -> Result<(), ToolError> {
     let needs: Vec<&str> =
         ["Requires", "BindsTo", "Requisite"].iter().flat_map(|key| file.words("Unit", key)).collect();
     let mut names: Vec<&str> = needs.iter().copied().chain(file.words("Unit", "Wants")).collect();

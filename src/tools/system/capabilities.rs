@@ -1,6 +1,6 @@
 //! `system.get_capabilities`: what this machine has and which tools can use it (docs/contract/system.md).
 
-use super::modules::{self, Found};
+use super::modules::{self, ProbeResult};
 use crate::{
     registry::{context::Context, tool::Tool},
     services::Services,
@@ -11,7 +11,7 @@ use base::error::ToolError;
 use contract::meta::{Declaration, Meta, Stability};
 use hw::{
     board::Board,
-    model::{BootFlow, Kind},
+    model::{BoardKind, BootMethod},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub struct Capabilities {
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, inline)]
 struct BoardOut {
-    kind: Kind,
+    kind: BoardKind,
     model: String,
     simulated: bool,
     /// Why it was taken for that kind.
@@ -53,7 +53,7 @@ struct BoardOut {
 struct ProfileOut {
     name: &'static str,
     soc: &'static str,
-    boot_flow: BootFlow,
+    boot_flow: BootMethod,
     /// GPIO numbers that hardware PWM can drive.
     #[schemars(inner(range(max = 27)))]
     pwm_gpios: Vec<u8>,
@@ -110,9 +110,9 @@ fn board(board: &Board) -> BoardOut {
 }
 
 /// Whether the agent answers.
-async fn agent(services: &Services) -> Result<Found, String> {
+async fn agent(services: &Services) -> Result<ProbeResult, String> {
     match services.agent.get::<GetStatus>().await {
-        Ok(_) => Ok(Found { devices: vec![services.settings.places.agent_socket.display().to_string()] }),
+        Ok(_) => Ok(ProbeResult { devices: vec![services.settings.places.agent_socket.display().to_string()] }),
         Err(error) => Err(error.message),
     }
 }
@@ -134,7 +134,7 @@ async fn read(cx: &Context) -> Capabilities {
     // What only calls other tools uses no module.
     let users = || tools.newest().filter(|entry| !entry.carries()).map(|entry| entry.meta());
     let on = |meta: &Declaration<'_>| services.policy.held().admit(meta, &cx.caller).is_ok();
-    let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Declaration<'_>) -> bool| {
+    let module = |found: Result<ProbeResult, String>, whose: &str, uses: &dyn Fn(&Declaration<'_>) -> bool| {
         let mut users = users().filter(|meta| uses(meta)).peekable();
         let (exist, enabled) = (users.peek().is_some(), users.any(|meta| on(&meta)));
         match found {

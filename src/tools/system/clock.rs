@@ -18,7 +18,7 @@ use time::OffsetDateTime;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Clock {
+pub struct ClockStatus {
     /// UTC.
     #[schemars(extend("format" = "date-time"))]
     time: String,
@@ -42,7 +42,7 @@ pub struct Clock {
     boot_id: Option<String>,
 }
 
-fn read(machine: &Machine, now: OffsetDateTime) -> Result<Clock, ToolError> {
+fn read(machine: &Machine, now: OffsetDateTime) -> Result<ClockStatus, ToolError> {
     let root = &machine.root;
     let zone_fault = |fault| unreadable("the time zone", &fault);
     let zone = clock::zone(root).map_err(zone_fault)?;
@@ -50,7 +50,7 @@ fn read(machine: &Machine, now: OffsetDateTime) -> Result<Clock, ToolError> {
     let uptime = machine.about.uptime().map_err(|fault| unreadable("the uptime", &fault))?;
     let boot = booted(now, uptime)
         .ok_or_else(|| unreadable("the uptime", &malformed("proc/uptime", "it began before time")))?;
-    Ok(Clock {
+    Ok(ClockStatus {
         time: stamp::stamp(now),
         timezone: zone.name,
         timezone_abbreviation,
@@ -72,7 +72,7 @@ pub struct GetClock;
 
 impl Tool for GetClock {
     type Args = NoArgs;
-    type Out = Clock;
+    type Out = ClockStatus;
     const META: Meta = Meta {
         name: "system.get_clock",
         title: "Clock",
@@ -83,7 +83,7 @@ impl Tool for GetClock {
         ..Meta::READ
     };
 
-    async fn call(cx: &Context, _: NoArgs) -> Result<Clock, ToolError> {
+    async fn call(cx: &Context, _: NoArgs) -> Result<ClockStatus, ToolError> {
         read(&cx.services.machine, OffsetDateTime::now_utc())
     }
 }

@@ -1,9 +1,9 @@
 //! `system.get_detailed_network_info`: interfaces and, optionally, routes and sockets (docs/contract/system.md).
 
-use super::interfaces::{Interface, Network};
+use super::interfaces::{InterfaceInfo, NetworkInfo};
 use crate::{
     registry::{context::Context, tool::Tool},
-    tools::page::{Limit, Offset, Pagination},
+    tools::page::{Offset, PageLimit, Pagination},
 };
 use base::{
     clock,
@@ -39,7 +39,7 @@ pub struct Args {
     #[schemars(extend("default" = []))]
     connection_state_filter: Vec<StateFilter>,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }
@@ -69,7 +69,7 @@ pub struct Out {
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,
     /// At most 128, by name.
-    interfaces: Vec<Interface>,
+    interfaces: Vec<InterfaceInfo>,
     /// At most 1000, IPv4 before IPv6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<RouteEntry>")]
@@ -113,7 +113,7 @@ struct RouteEntry {
 
 #[derive(Serialize, JsonSchema)]
 struct Connection {
-    protocol: Transport,
+    protocol: SocketProtocol,
     local_address: String,
     local_port: u16,
     remote_address: String,
@@ -129,7 +129,7 @@ struct Connection {
 
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Transport {
+enum SocketProtocol {
     Tcp,
     Udp,
     Tcp6,
@@ -158,7 +158,7 @@ impl Tool for GetDetailedNetworkInfo {
         }
         let given = [
             ("connection_state_filter", !args.connection_state_filter.is_empty()),
-            ("limit", args.limit != Limit::default()),
+            ("limit", args.limit != PageLimit::default()),
             ("offset", args.offset != Offset::default()),
         ];
         match given.into_iter().find(|(_, given)| *given) {
@@ -169,7 +169,7 @@ impl Tool for GetDetailedNetworkInfo {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let network = Network::read(&cx.services).await?;
+        let network = NetworkInfo::read(&cx.services).await?;
         let left_out = network.routes.len().saturating_sub(ROUTES);
         let omitted = network.omitted + if args.include_routing_table { left_out } else { 0 };
         let routing_table =
@@ -204,10 +204,10 @@ fn connections(root: &Root, args: &Args) -> std::io::Result<(Vec<Connection>, Pa
     let owners = if inodes.is_empty() { Default::default() } else { socket::owners(root, &inodes) };
     let shown = |socket: Socket| Connection {
         protocol: match socket.protocol {
-            Protocol::Tcp => Transport::Tcp,
-            Protocol::Udp => Transport::Udp,
-            Protocol::Tcp6 => Transport::Tcp6,
-            Protocol::Udp6 => Transport::Udp6,
+            Protocol::Tcp => SocketProtocol::Tcp,
+            Protocol::Udp => SocketProtocol::Udp,
+            Protocol::Tcp6 => SocketProtocol::Tcp6,
+            Protocol::Udp6 => SocketProtocol::Udp6,
         },
         local_address: socket.local.ip().to_string(),
         local_port: socket.local.port(),

@@ -2,7 +2,7 @@
 
 use super::rates::rounded;
 use base::os::{
-    file_systems::{FileSystem, Found},
+    file_systems::{FileSystem, MountedFileSystems},
     mounts::Space,
 };
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ const NOT_ASKED: &str = "not asked: one on a network or of a program may never a
 /// One file system.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct Disk {
+pub struct DiskInfo {
     mount_point: String,
     device: String,
     /// ext4, vfat, ...
@@ -43,7 +43,7 @@ pub struct Disk {
     problem: Option<String>,
 }
 
-impl Disk {
+impl DiskInfo {
     fn of((about, space): (FileSystem, Option<io::Result<Space>>)) -> Self {
         let (space, problem) = match space {
             Some(Ok(space)) => (Some(space), None),
@@ -73,9 +73,9 @@ impl Disk {
 }
 
 /// All file systems, warnings, and the number of those omitted.
-pub fn shown(found: Found) -> (Vec<Disk>, Vec<String>, usize) {
-    let disks: Vec<Disk> = found.file_systems.into_iter().map(Disk::of).collect();
-    let warnings = disks.iter().filter_map(Disk::warning).collect();
+pub fn shown(found: MountedFileSystems) -> (Vec<DiskInfo>, Vec<String>, usize) {
+    let disks: Vec<DiskInfo> = found.file_systems.into_iter().map(DiskInfo::of).collect();
+    let warnings = disks.iter().filter_map(DiskInfo::warning).collect();
     (disks, warnings, found.left_out)
 }
 
@@ -83,7 +83,7 @@ pub fn shown(found: Found) -> (Vec<Disk>, Vec<String>, usize) {
 mod tests {
     use super::*;
 
-    fn disk(read_only: bool, used: u64, free: u64) -> Disk {
+    fn disk(read_only: bool, used: u64, free: u64) -> DiskInfo {
         let about = FileSystem {
             mount_point: "/data".into(),
             device: "/dev/sda1".into(),
@@ -91,7 +91,7 @@ mod tests {
             read_only,
             is_local: true,
         };
-        Disk::of((about, Some(Ok(Space { total: 1000, used, free }))))
+        DiskInfo::of((about, Some(Ok(Space { total: 1000, used, free }))))
     }
 
     #[test]

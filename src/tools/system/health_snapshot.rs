@@ -1,8 +1,8 @@
 //! `system.get_health_snapshot`: the machine's health (docs/contract/system.md).
 
 use super::{
-    disks::{self, Disk},
-    rates::{self, DiskIo, Network, rounded},
+    disks::{self, DiskInfo},
+    rates::{self, DiskIo, NetworkRates, rounded},
     throttling::ThrottlingFlags,
     wear::{self, CardWear, LastReset, ThrottlingHistory},
 };
@@ -10,7 +10,7 @@ use crate::{
     registry::{context::Context, tool::Tool},
     sampling::{
         look::{FLAGS, Looker, flags, moved},
-        metric::{Sample, Set},
+        metric::{MetricSet, Sample},
     },
     services::Services,
     tools::none::NoArgs,
@@ -48,8 +48,8 @@ pub struct HealthSnapshot {
     #[schemars(with = "ThrottlingHistory")]
     throttling_history: Option<ThrottlingHistory>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Network")]
-    network: Option<Network>,
+    #[schemars(with = "NetworkRates")]
+    network: Option<NetworkRates>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DiskIo")]
     disk_io: Option<DiskIo>,
@@ -57,8 +57,8 @@ pub struct HealthSnapshot {
     disk_mount: String,
     /// Every file system on a device of this machine, once; also network ones, without figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Disk>")]
-    file_systems: Option<Vec<Disk>>,
+    #[schemars(with = "Vec<DiskInfo>")]
+    file_systems: Option<Vec<DiskInfo>>,
     /// How many more there are than are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "usize")]
@@ -135,7 +135,7 @@ pub async fn glance(services: &Services) -> Result<HealthSnapshot, ToolError> {
 /// As [`read`].
 pub async fn with_sample(services: &Services) -> Result<(HealthSnapshot, Sample), ToolError> {
     let (health, interval, word) = look(services, true).await?;
-    let still = Set::ALL.without(&FLAGS);
+    let still = MetricSet::ALL.without(&FLAGS);
     let (mut sample, _) = Looker::default().look(&services.machine, still, services.sampling.now_ms()).await;
     moved(&mut sample, &interval);
     flags(&mut sample, word);

@@ -8,7 +8,7 @@ use base::{
         Root,
         net::{
             address::{self, Scope},
-            interface::{self, Kind, State},
+            interface::{self, InterfaceKind, OperState},
             resolver,
             route::{self, Defaults, Route},
             wireless,
@@ -27,7 +27,7 @@ const ADDRESSES: usize = 32;
 
 /// A network interface.
 #[derive(Serialize, JsonSchema)]
-pub struct Interface {
+pub struct InterfaceInfo {
     pub name: String,
     /// Zeros for an interface that has none (tunnels).
     #[schemars(regex(pattern = "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$"))]
@@ -37,10 +37,10 @@ pub struct Interface {
     #[schemars(with = "u32")]
     mtu: Option<u32>,
     /// unknown: the driver keeps no such state (loopback, tunnels).
-    pub state: Link,
+    pub state: LinkState,
     /// Beyond document 000.
     #[serde(rename = "type")]
-    kind: Type,
+    kind: InterfaceType,
     /// Beyond document 000: megabits a second, where the driver tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
@@ -59,7 +59,7 @@ pub struct Interface {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Link {
+pub enum LinkState {
     Up,
     Down,
     Unknown,
@@ -67,7 +67,7 @@ pub enum Link {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Type {
+pub enum InterfaceType {
     Ethernet,
     Wifi,
     Loopback,
@@ -98,12 +98,12 @@ pub struct Address6 {
     pub address: String,
     #[schemars(range(min = 0, max = 128))]
     pub prefix_length: u8,
-    pub scope: Reach,
+    pub scope: AddressScope,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum AddressScope {
     Global,
     Link,
     Host,
@@ -155,8 +155,8 @@ pub struct Gateway {
 }
 
 /// Everything read for an answer about the network.
-pub struct Network {
-    pub interfaces: Vec<Interface>,
+pub struct NetworkInfo {
+    pub interfaces: Vec<InterfaceInfo>,
     /// Interfaces omitted beyond the first 128.
     pub omitted: usize,
     pub routes: Vec<Route>,
@@ -166,7 +166,7 @@ pub struct Network {
     pub unreadable: BTreeMap<&'static str, String>,
 }
 
-impl Network {
+impl NetworkInfo {
     /// Reads everything; the Wi-Fi part from NetworkManager, if it runs.
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl Network {
             Vec::new()
         });
         // Do not query NetworkManager on a machine without Wi-Fi.
-        let radios = match known.iter().any(|each| each.kind == Kind::Wifi) {
+        let radios = match known.iter().any(|each| each.kind == InterfaceKind::Wifi) {
             true => radio::all(&services.machine.bus).await.unwrap_or_else(|fault| {
                 // Missing NetworkManager is not a fault: only less is known.
                 if fault.code != base::error::ErrorCode::CapabilityMissing {
@@ -215,11 +215,11 @@ impl Network {
                 let mine6 = v6.iter().filter(|address| address.interface == each.name);
                 let counters = traffic.iter().find(|counters| counters.name == each.name);
                 let radio = radios.iter().find(|radio| radio.interface == each.name);
-                Interface {
+                InterfaceInfo {
                     ipv4_addresses: mine.take(ADDRESSES).map(Address4::from).collect(),
                     ipv6_addresses: mine6.take(ADDRESSES).map(Address6::from).collect(),
                     statistics: counters.map(Statistics::from),
-                    wifi: (each.kind == Kind::Wifi).then(|| Wifi::of(root, &each.name, radio)).flatten(),
+                    wifi: (each.kind == InterfaceKind::Wifi).then(|| Wifi::of(root, &each.name, radio)).flatten(),
                     name: each.name,
                     mac_address: each.mac,
                     mtu: each.mtu,
@@ -272,16 +272,16 @@ impl From<&address::V4> for Address4 {
 impl From<&address::V6Address> for Address6 {
     fn from(from: &address::V6Address) -> Self {
         let scope = match from.scope {
-            Scope::Global => Reach::Global,
-            Scope::Link => Reach::Link,
-            Scope::Host => Reach::Host,
+            Scope::Global => AddressScope::Global,
+            Scope::Link => AddressScope::Link,
+            Scope::Host => AddressScope::Host,
         };
         Self { address: from.address.to_string(), prefix_length: from.prefix, scope }
     }
 }
 
-impl From<&net_dev::Interface> for Statistics {
-    fn from(from: &net_dev::Interface) -> Self {
+impl From<&net_dev::InterfaceCounters> for Statistics {
+    fn from(from: &net_dev::InterfaceCounters) -> Self {
         Self {
             bytes_sent: from.sent.bytes,
             bytes_recv: from.received.bytes,
@@ -295,27 +295,27 @@ impl From<&net_dev::Interface> for Statistics {
     }
 }
 
-impl From<State> for Link {
-    fn from(state: State) -> Self {
+impl From<OperState> for LinkState {
+    fn from(state: OperState) -> Self {
         match state {
-            State::Up => Self::Up,
-            State::Down => Self::Down,
-            State::Unknown => Self::Unknown,
+            OperState::Up => Self::Up,
+            OperState::Down => Self::Down,
+            OperState::Unknown => Self::Unknown,
         }
     }
 }
 
-impl From<Kind> for Type {
-    fn from(kind: Kind) -> Self {
+impl From<InterfaceKind> for InterfaceType {
+    fn from(kind: InterfaceKind) -> Self {
         match kind {
-            Kind::Ethernet => Self::Ethernet,
-            Kind::Wifi => Self::Wifi,
-            Kind::Loopback => Self::Loopback,
-            Kind::Bridge => Self::Bridge,
-            Kind::Vlan => Self::Vlan,
-            Kind::Virtual => Self::Virtual,
-            Kind::Tunnel => Self::Tunnel,
-            Kind::Other => Self::Other,
+            InterfaceKind::Ethernet => Self::Ethernet,
+            InterfaceKind::Wifi => Self::Wifi,
+            InterfaceKind::Loopback => Self::Loopback,
+            InterfaceKind::Bridge => Self::Bridge,
+            InterfaceKind::Vlan => Self::Vlan,
+            InterfaceKind::Virtual => Self::Virtual,
+            InterfaceKind::Tunnel => Self::Tunnel,
+            InterfaceKind::Other => Self::Other,
         }
     }
 }

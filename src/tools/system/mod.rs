@@ -20,16 +20,16 @@ mod wear;
 pub use power::mark;
 pub use rates::rounded;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<basic_info::GetBasicInfo>(),
-    Row::of::<health_snapshot::GetHealthSnapshot>(),
-    Row::of::<capabilities::GetCapabilities>(),
-    Row::of::<clock::GetClock>(),
-    Row::of::<network_info::GetNetworkInfo>(),
-    Row::of::<detailed_network_info::GetDetailedNetworkInfo>(),
-    Row::of::<set_hostname::SetHostname>(),
-    Row::of::<reboot::Reboot>(),
-    Row::of::<shutdown::Shutdown>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<basic_info::GetBasicInfo>(),
+    ToolRow::of::<health_snapshot::GetHealthSnapshot>(),
+    ToolRow::of::<capabilities::GetCapabilities>(),
+    ToolRow::of::<clock::GetClock>(),
+    ToolRow::of::<network_info::GetNetworkInfo>(),
+    ToolRow::of::<detailed_network_info::GetDetailedNetworkInfo>(),
+    ToolRow::of::<set_hostname::SetHostname>(),
+    ToolRow::of::<reboot::Reboot>(),
+    ToolRow::of::<shutdown::Shutdown>(),
 ];

@@ -1,14 +1,14 @@
 //! Hardware that tools could use: a table of probes.
 
 use hw::{
-    devices::{Device, Devices},
-    i2c::{Bus, Port},
+    devices::{DeviceFile, Devices},
+    i2c::{I2cAdapter, I2cPort},
     machine::Machine,
 };
 
 /// The result of a probe.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ProbeResult {
     /// The devices or sources; never empty.
     pub devices: Vec<String>,
 }
@@ -17,7 +17,7 @@ pub struct Found {
 pub struct Module {
     pub name: &'static str,
     pub namespace: &'static str,
-    pub probe: fn(&Machine) -> Result<Found, String>,
+    pub probe: fn(&Machine) -> Result<ProbeResult, String>,
 }
 
 pub static MODULES: &[Module] = &[
@@ -40,31 +40,31 @@ pub static MODULES: &[Module] = &[
     Module { name: "throttling", namespace: "system", probe: throttling },
 ];
 
-fn hardware(machine: &Machine, what: &str, which: fn(Devices) -> Vec<Device>) -> Result<Found, String> {
+fn hardware(machine: &Machine, what: &str, which: fn(Devices) -> Vec<DeviceFile>) -> Result<ProbeResult, String> {
     if machine.board.is_simulated() {
         // The simulated board has everything; real devices of this machine do not count.
-        return Ok(Found { devices: vec!["simulated".into()] });
+        return Ok(ProbeResult { devices: vec!["simulated".into()] });
     }
     let found = which(Devices::read(&machine.root));
-    some(found.iter().map(Device::described).collect(), || format!("no {what} that the kernel knows"))
+    some(found.iter().map(DeviceFile::described).collect(), || format!("no {what} that the kernel knows"))
 }
 
-fn i2c(machine: &Machine) -> Result<Found, String> {
+fn i2c(machine: &Machine) -> Result<ProbeResult, String> {
     let Some(board) = &machine.board.simulated else { return hardware(machine, "I2C bus", |all| all.i2c) };
-    let called = |bus: Bus| called(&format!("/dev/i2c-{}", bus.number), bus.name);
+    let called = |bus: I2cAdapter| called(&format!("/dev/i2c-{}", bus.number), bus.name);
     some(board.i2c.buses().into_iter().map(called).collect(), || "no I2C bus on this simulated board".into())
 }
 
-fn cameras(machine: &Machine) -> Result<Found, String> {
+fn cameras(machine: &Machine) -> Result<ProbeResult, String> {
     let Some(board) = &machine.board.simulated else {
-        return hardware(machine, "camera", |all| all.video.into_iter().filter(Device::is_camera).collect());
+        return hardware(machine, "camera", |all| all.video.into_iter().filter(DeviceFile::is_camera).collect());
     };
     let called = board.camera.named().into_iter().map(|(id, name)| called(&id, Some(name)));
     some(called.collect(), || "no camera on this simulated board any more".into())
 }
 
-fn some(devices: Vec<String>, why_not: impl FnOnce() -> String) -> Result<Found, String> {
-    if devices.is_empty() { Err(why_not()) } else { Ok(Found { devices }) }
+fn some(devices: Vec<String>, why_not: impl FnOnce() -> String) -> Result<ProbeResult, String> {
+    if devices.is_empty() { Err(why_not()) } else { Ok(ProbeResult { devices }) }
 }
 
 fn numbered(name: &str, prefix: &str) -> bool {
@@ -85,17 +85,17 @@ fn class(machine: &Machine, folder: &str, prefix: &str) -> Vec<String> {
     names.into_iter().filter(|name| numbered(name, prefix)).map(|name| format!("/{folder}/{name}")).collect()
 }
 
-fn running(machine: &Machine, what: &str, place: &str) -> Result<Found, String> {
+fn running(machine: &Machine, what: &str, place: &str) -> Result<ProbeResult, String> {
     if machine.root.has(place) {
-        Ok(Found { devices: vec![format!("/{place}")] })
+        Ok(ProbeResult { devices: vec![format!("/{place}")] })
     } else {
         Err(format!("{what} does not run here (no /{place})"))
     }
 }
 
-fn temperature(machine: &Machine) -> Result<Found, String> {
+fn temperature(machine: &Machine) -> Result<ProbeResult, String> {
     if machine.board.is_simulated() {
-        return Ok(Found { devices: vec!["simulated".into()] });
+        return Ok(ProbeResult { devices: vec!["simulated".into()] });
     }
     let sensors = |folder: &str, prefix: &str, label: &str| -> Vec<String> {
         let name = |sensor: &str| machine.root.line(&format!("{sensor}/{label}")).ok();
@@ -106,7 +106,7 @@ fn temperature(machine: &Machine) -> Result<Found, String> {
     some(found, || "no thermal zone and no hardware monitor".into())
 }
 
-fn throttling(machine: &Machine) -> Result<Found, String> {
+fn throttling(machine: &Machine) -> Result<ProbeResult, String> {
     let source = machine.firmware.source().map(str::to_owned);
     some(source.into_iter().collect(), || "no way to ask a Raspberry Pi firmware".into())
 }

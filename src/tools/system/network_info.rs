@@ -1,6 +1,6 @@
 //! `system.get_network_info`: interfaces, default gateway and name servers (docs/contract/system.md).
 
-use super::interfaces::{Gateway, Interface, Network};
+use super::interfaces::{Gateway, InterfaceInfo, NetworkInfo};
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
@@ -16,7 +16,7 @@ pub struct Out {
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,
     /// At most 128, by name.
-    interfaces: Vec<Interface>,
+    interfaces: Vec<InterfaceInfo>,
     /// Absent without a default route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Gateway")]
@@ -49,7 +49,7 @@ impl Tool for GetNetworkInfo {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let network = Network::read(&cx.services).await?;
+        let network = NetworkInfo::read(&cx.services).await?;
         Ok(Out {
             timestamp: clock::now(),
             default_gateway: network.gateway(),

@@ -3,8 +3,8 @@
 use base::os::{
     Root,
     activity::Interval,
-    diskstats::Disk,
-    net_dev::{Interface, link_bits_per_second},
+    diskstats::DiskCounters,
+    net_dev::{InterfaceCounters, link_bits_per_second},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ const MOST_ENTRIES: usize = 32;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, inline)]
-pub struct Network {
+pub struct NetworkRates {
     /// By interface name; the loopback and what has never carried anything are left out.
     interfaces: BTreeMap<String, InterfaceRates>,
     total_bandwidth_mbps: Bandwidth,
@@ -86,7 +86,7 @@ struct DiskTotal {
 }
 
 /// Traffic of every interface present in both readings. `None` if the counters could not be read both times.
-pub fn network(interval: &Interval, root: &Root) -> Option<Network> {
+pub fn network(interval: &Interval, root: &Root) -> Option<NetworkRates> {
     let before = interval.earlier.network.as_ref().ok()?;
     let now = interval.now.network.as_ref().ok()?;
     let pairs: Vec<_> =
@@ -94,16 +94,16 @@ pub fn network(interval: &Interval, root: &Root) -> Option<Network> {
     let (up, down) = interval.network_bytes()?;
     let megabits = |bytes: f64| rounded(bytes * 8.0 / 1e6, 3);
     let total_bandwidth_mbps = Bandwidth { up: megabits(up), down: megabits(down) };
-    let used = |(_, now): &&(&Interface, &Interface)| now.sent.packets > 0 || now.received.packets > 0;
+    let used = |(_, now): &&(&InterfaceCounters, &InterfaceCounters)| now.sent.packets > 0 || now.received.packets > 0;
     let shown = pairs.iter().filter(used).take(MOST_ENTRIES);
     let interfaces =
         shown.map(|(before, now)| (now.name.clone(), InterfaceRates::between(interval, before, now, root))).collect();
-    Some(Network { interfaces, total_bandwidth_mbps })
+    Some(NetworkRates { interfaces, total_bandwidth_mbps })
 }
 
 impl InterfaceRates {
-    fn between(interval: &Interval, before: &Interface, now: &Interface, root: &Root) -> Self {
-        let rate = |count: fn(&Interface) -> u64| interval.per_second(count(before), count(now));
+    fn between(interval: &Interval, before: &InterfaceCounters, now: &InterfaceCounters, root: &Root) -> Self {
+        let rate = |count: fn(&InterfaceCounters) -> u64| interval.per_second(count(before), count(now));
         let (sent, received) = (rate(|each| each.sent.bytes), rate(|each| each.received.bytes));
         let (packets_sent, packets_received) = (rate(|each| each.sent.packets), rate(|each| each.received.packets));
         let packets = packets_sent + packets_received;
@@ -136,8 +136,8 @@ pub fn disk_io(interval: &Interval) -> Option<DiskIo> {
 }
 
 impl DiskRates {
-    fn between(interval: &Interval, before: &Disk, now: &Disk) -> Self {
-        let rate = |count: fn(&Disk) -> u64| rounded(interval.per_second(count(before), count(now)), 1);
+    fn between(interval: &Interval, before: &DiskCounters, now: &DiskCounters) -> Self {
+        let rate = |count: fn(&DiskCounters) -> u64| rounded(interval.per_second(count(before), count(now)), 1);
         // Busy milliseconds per second, as a percentage.
         let busy = interval.per_second(before.busy_ms, now.busy_ms) / 10.0;
         Self {

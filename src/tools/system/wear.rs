@@ -1,12 +1,12 @@
 //! History in a health snapshot: throttling, wear of the card, reason of the last reset.
 
 use super::rates::rounded;
-use crate::sampling::power::{Seen, Story};
+use crate::sampling::power::{FlagHistory, Story};
 use base::{
     clock::Stamp,
     os::{
         cards::{self, Spare},
-        diskstats::Disk,
+        diskstats::DiskCounters,
     },
 };
 use hw::{
@@ -55,7 +55,7 @@ struct Past {
 
 impl From<Story> for ThrottlingHistory {
     fn from(story: Story) -> Self {
-        let past = |seen: Seen| {
+        let past = |seen: FlagHistory| {
             Some(Past { times: seen.times, first_seen: Stamp(seen.first_ms?), last_seen: Stamp(seen.last_ms?) })
         };
         Self {
@@ -102,7 +102,7 @@ enum SpareBlocks {
 }
 
 /// The cards among the disks; none is left out. Errors of a card are passed to `fault`.
-pub fn cards(machine: &Machine, disks: &[Disk], mut fault: impl FnMut(io::Error)) -> Option<Vec<CardWear>> {
+pub fn cards(machine: &Machine, disks: &[DiskCounters], mut fault: impl FnMut(io::Error)) -> Option<Vec<CardWear>> {
     let uptime = machine.about.uptime().ok().filter(|uptime| *uptime >= SHORTEST);
     let cards: Vec<CardWear> = disks
         .iter()

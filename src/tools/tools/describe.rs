@@ -4,7 +4,7 @@ use super::search::call_with;
 use crate::registry::{
     context::Context,
     entry::Entry,
-    listing::{Limits, at_run_time},
+    listing::{CallLimits, at_run_time},
     tool::Tool,
 };
 use base::error::ToolError;
@@ -91,7 +91,7 @@ impl Described {
         let policy = cx.services.policy.held();
         let refusal = policy.admit(&entry.meta(), &cx.caller).err();
         let listed = policy.off_for(&entry.meta(), Some(&cx.caller.principal)).is_none();
-        match at_run_time(&policy, Limits::of(&cx.services.settings.limits), entry, listed) {
+        match at_run_time(&policy, CallLimits::of(&cx.services.settings.limits), entry, listed) {
             Value::Object(descriptor) => Ok(Self {
                 name: entry.name().to_owned(),
                 enabled: refusal.is_none(),

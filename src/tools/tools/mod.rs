@@ -8,11 +8,11 @@ mod run_read;
 mod search;
 mod spelling;
 
-use crate::registry::row::Row;
+use crate::registry::row::ToolRow;
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<describe::Describe>(),
-    Row::of::<run::Run>(),
-    Row::of::<run_read::RunRead>(),
-    Row::of::<search::Search>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<describe::Describe>(),
+    ToolRow::of::<run::Run>(),
+    ToolRow::of::<run_read::RunRead>(),
+    ToolRow::of::<search::Search>(),
 ];

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     registry::{context::Context, entry::Entry, listing::is_shown, tool::Tool},
-    tools::page::{Limit, Offset, Pagination},
+    tools::page::{Offset, PageLimit, Pagination},
 };
 use base::{error::ToolError, os::blocking};
 use contract::meta::{Declaration, Meta, Role, Tier};
@@ -27,7 +27,7 @@ pub struct Args {
     /// Longest typical answer, in tokens.
     max_tokens: Option<u32>,
     #[serde(default)]
-    limit: Limit,
+    limit: PageLimit,
     #[serde(default)]
     offset: Offset,
 }

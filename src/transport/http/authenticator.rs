@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, header};
 use base::error::{ErrorCode, ToolError};
 use contract::{
     access::{
-        caller::{Caller, Door},
+        caller::{Caller, Transport},
         token,
     },
     config::{Owners, Settings, TokenSetting, is_loopback},
@@ -27,7 +27,7 @@ pub struct Authenticator {
 
 /// An authenticated caller.
 #[derive(Debug)]
-pub struct Known {
+pub struct AuthenticatedCaller {
     pub caller: Caller,
     /// When the credential expires; the connection is closed then.
     pub until: Option<OffsetDateTime>,
@@ -35,24 +35,24 @@ pub struct Known {
 
 /// Why a caller is not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub enum AuthenticationError {
     /// No Authorization header where one is required.
     Missing,
     /// Several Authorization headers, or not of the form `Bearer TOKEN`.
     Scheme,
-    Token(token::Fault),
-    Jwt(jwt::Fault),
+    Token(token::TokenError),
+    Jwt(jwt::JwtError),
 }
 
-impl Unknown {
+impl AuthenticationError {
     /// A name for the audit.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Missing => "missing",
             Self::Scheme => "scheme",
-            Self::Token(token::Fault::Unknown) => "unknown",
-            Self::Token(token::Fault::Expired) => "expired",
-            Self::Token(token::Fault::Clock) => "clock",
+            Self::Token(token::TokenError::Unknown) => "unknown",
+            Self::Token(token::TokenError::Expired) => "expired",
+            Self::Token(token::TokenError::Clock) => "clock",
             Self::Jwt(fault) => fault.name(),
         }
     }
@@ -61,28 +61,28 @@ impl Unknown {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Missing => "this server asks every caller for a token",
-            Self::Scheme | Self::Token(token::Fault::Unknown) => {
+            Self::Scheme | Self::Token(token::TokenError::Unknown) => {
                 "the Authorization header holds no token of this server"
             }
-            Self::Token(token::Fault::Expired) => "the token has expired",
-            Self::Token(token::Fault::Clock) => jwt::Fault::Clock.sentence(),
+            Self::Token(token::TokenError::Expired) => "the token has expired",
+            Self::Token(token::TokenError::Clock) => jwt::JwtError::Clock.sentence(),
             Self::Jwt(fault) => fault.sentence(),
         }
     }
 
     pub fn error(self) -> ToolError {
         let hint = match self {
-            Self::Jwt(jwt::Fault::Role) => {
+            Self::Jwt(jwt::JwtError::Role) => {
                 "have the issuer put read_only, ops_rw or admin into the claim jwt.role_claim"
             }
-            Self::Jwt(jwt::Fault::Clock) | Self::Token(token::Fault::Clock) => {
+            Self::Jwt(jwt::JwtError::Clock) | Self::Token(token::TokenError::Clock) => {
                 "let the machine reach a time server, or use a token that does not expire"
             }
             Self::Jwt(_) => "get a new token from the issuer, for this server's jwt.audience",
             _ => "send `Authorization: Bearer rmcp_…` with a token from `raspi-mcp token make`",
         };
         let code = match self {
-            Self::Jwt(jwt::Fault::Role) => ErrorCode::PermissionDenied,
+            Self::Jwt(jwt::JwtError::Role) => ErrorCode::PermissionDenied,
             _ => ErrorCode::Unauthenticated,
         };
         ToolError::new(code, self.sentence()).with("reason", self.reason()).hint(hint)
@@ -108,35 +108,41 @@ impl Authenticator {
     /// # Errors
     /// Why the caller is not authenticated. An invalid token is an error even where none is required: treating the
     /// caller as anonymous would hide the mistake.
-    pub fn identify(&self, headers: &HeaderMap, tokens: &Tokens, owner: &[TokenSetting]) -> Result<Known, Unknown> {
+    pub fn identify(
+        &self,
+        headers: &HeaderMap,
+        tokens: &Tokens,
+        owner: &[TokenSetting],
+    ) -> Result<AuthenticatedCaller, AuthenticationError> {
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = shown.next() else {
-            let role = self.anonymous.ok_or(Unknown::Missing)?;
-            return Ok(Known { caller: Caller::anonymous(role), until: None });
+            let role = self.anonymous.ok_or(AuthenticationError::Missing)?;
+            return Ok(AuthenticatedCaller { caller: Caller::anonymous(role), until: None });
         };
         let presented = value.to_str().ok().and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
-        let presented = presented.filter(|_| shown.next().is_none()).ok_or(Unknown::Scheme)?;
+        let presented = presented.filter(|_| shown.next().is_none()).ok_or(AuthenticationError::Scheme)?;
         let now = OffsetDateTime::now_utc();
         let judged = match tokens.judge(presented, now) {
-            Err(token::Fault::Unknown) => token::judge(owner, presented, now).map(|token| (token.clone(), None)),
+            Err(token::TokenError::Unknown) => token::judge(owner, presented, now).map(|token| (token.clone(), None)),
             judged => judged,
         };
         match (judged, &self.jwt) {
             (Ok((token, pass)), _) => {
-                let caller = Caller::new(principal(&token), token.role, Door::Http).of_owner(token.owner.as_deref());
-                Ok(Known { caller: Caller { pass, ..caller }, until: token.expires })
+                let caller =
+                    Caller::new(principal(&token), token.role, Transport::Http).of_owner(token.owner.as_deref());
+                Ok(AuthenticatedCaller { caller: Caller { pass, ..caller }, until: token.expires })
             }
-            (Err(token::Fault::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
-                let bearer = jwt.judge(presented, now).map_err(Unknown::Jwt)?;
+            (Err(token::TokenError::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
+                let bearer = jwt.judge(presented, now).map_err(AuthenticationError::Jwt)?;
                 let principal = format!("jwt:{}", bearer.subject);
                 let owner = self.owners.of(&principal).map(str::to_owned);
-                let caller = Caller::new(principal, bearer.role, Door::Http).of_owner(owner.as_deref());
-                Ok(Known { caller, until: Some(bearer.until) })
+                let caller = Caller::new(principal, bearer.role, Transport::Http).of_owner(owner.as_deref());
+                Ok(AuthenticatedCaller { caller, until: Some(bearer.until) })
             }
-            (Err(fault), _) => Err(Unknown::Token(fault)),
+            (Err(fault), _) => Err(AuthenticationError::Token(fault)),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! makes its holder the machine's owner. The agent checks both; this module provides TLS, limits and the audit.
 
 use super::{
-    App, Peer,
+    App, PeerAddress,
     body::{self, Unread},
     not_allowed,
     post::{self, closing, json},
@@ -39,7 +39,7 @@ struct Brought {
 }
 
 /// Answers after the audit record is stored.
-pub(super) async fn answer(app: &Arc<App>, request: Request, peer: Peer) -> Response<Body> {
+pub(super) async fn answer(app: &Arc<App>, request: Request, peer: PeerAddress) -> Response<Body> {
     if *request.method() != Method::POST {
         return not_allowed("POST");
     }
@@ -58,7 +58,7 @@ pub(super) async fn answer(app: &Arc<App>, request: Request, peer: Peer) -> Resp
     }
 }
 
-async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, ToolError> {
+async fn judged(app: &Arc<App>, request: Request, peer: PeerAddress) -> Result<Value, ToolError> {
     let services = &app.server.pipeline.services;
     if app.tls.is_none() {
         let error =
@@ -136,14 +136,14 @@ async fn read(app: &App, request: Request) -> Result<Brought, ToolError> {
         .map_err(|_| ToolError::invalid("a claim is a JSON object with a code or a token").with("name", "code"))
 }
 
-async fn audit(app: &App, peer: Peer, brought: &'static str, error: Option<&ToolError>) {
+async fn audit(app: &App, peer: PeerAddress, brought: &'static str, error: Option<&ToolError>) {
     let args = object!({ "address": peer.address.to_string(), "brought": brought });
     let at = AtTheDoor { tool: CLAIM, changed: brought == "token" && error.is_none() };
     record(&app.server, at, args, error.map(|error| (error.code, error.message.as_str()))).await;
 }
 
 /// Counted with other refusals, so that a flood costs only a few records a minute.
-async fn noted(app: &Arc<App>, peer: Peer, reason: &'static str, error: ToolError) -> ToolError {
+async fn noted(app: &Arc<App>, peer: PeerAddress, reason: &'static str, error: ToolError) -> ToolError {
     let told = app.refusals.note(peer.address, reason, false, Instant::now());
     if told.record {
         audit(app, peer, reason, Some(&error)).await;

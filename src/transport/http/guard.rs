@@ -7,12 +7,12 @@ use base::error::ToolError;
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]", "::1"];
 
 /// The accepted hosts and origins.
-pub struct Guard {
+pub struct OriginGuard {
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
-impl Guard {
+impl OriginGuard {
     /// `hosts` and `origins` are added to the loopback names. A host may have a port; an origin is `scheme://host[:port]`.
     pub fn new(hosts: &[String], origins: &[String]) -> Self {
         let lower = |list: &[String]| list.iter().map(|entry| entry.to_ascii_lowercase()).collect();
@@ -78,7 +78,7 @@ mod tests {
     use axum::http::HeaderName;
 
     fn check(pairs: &[(HeaderName, &str)]) -> bool {
-        let guard = Guard::new(&["pi.example:8443".into(), "pi.local".into()], &["https://desk.example".into()]);
+        let guard = OriginGuard::new(&["pi.example:8443".into(), "pi.local".into()], &["https://desk.example".into()]);
         let headers = pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
         guard.check(&Uri::from_static("/mcp"), &headers, |host| host == "pi.lan").is_ok()
     }

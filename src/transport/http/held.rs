@@ -2,7 +2,7 @@
 
 use axum::body::{Body, HttpBody};
 use bytes::Bytes;
-use contract::access::seats::InUse;
+use contract::access::seats::ConnectionUse;
 use hyper::body::{Frame, SizeHint};
 use std::{
     pin::Pin,
@@ -10,18 +10,18 @@ use std::{
 };
 
 /// A body, and a value that is dropped at its end.
-pub struct Held {
+pub struct HeldBody {
     body: Body,
-    _in_use: InUse,
+    _in_use: ConnectionUse,
 }
 
-impl Held {
-    pub fn new(body: Body, in_use: InUse) -> Self {
+impl HeldBody {
+    pub fn new(body: Body, in_use: ConnectionUse) -> Self {
         Self { body, _in_use: in_use }
     }
 }
 
-impl HttpBody for Held {
+impl HttpBody for HeldBody {
     type Data = Bytes;
     type Error = axum::Error;
 

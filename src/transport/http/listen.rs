@@ -1,7 +1,7 @@
 //! The TCP listener: TLS required beyond loopback, a limited number of connections, `TCP_NODELAY`.
 
-use super::{App, held::Held, peer::Peer, stream::Stream};
-use crate::{authentication::refusals::Network, rpc::connection::PARTING};
+use super::{App, held::HeldBody, peer::PeerAddress, stream::HttpStream};
+use crate::{authentication::refusals::SourceNetwork, rpc::connection::PARTING};
 use axum::body::Body;
 use contract::{
     access::seats::{Seat, Seats},
@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Settings of the HTTP listener.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct HttpOptions {
     pub listen: SocketAddr,
     pub allowed_hosts: Vec<String>,
     pub allowed_origins: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Options {
     pub tls: bool,
 }
 
-impl Options {
+impl HttpOptions {
     pub fn of(settings: &Settings) -> Self {
         let http = &settings.http;
         Self {
@@ -59,15 +59,15 @@ const ASKED_EVERY: Duration = Duration::from_secs(15);
 const ASKED: u32 = 4;
 
 /// A bound listener.
-pub struct Listener {
+pub struct HttpListener {
     listener: TcpListener,
     max_connections: usize,
 }
 
-impl Listener {
+impl HttpListener {
     /// # Errors
     /// `PermissionDenied` for an address beyond loopback without TLS, and any error of binding.
-    pub async fn bind(options: &Options) -> io::Result<Self> {
+    pub async fn bind(options: &HttpOptions) -> io::Result<Self> {
         // The configuration's own check explains more; this one holds for any caller.
         if !is_loopback(options.listen.ip()) && !options.tls {
             let why = format!("{} is not a loopback address; beyond loopback this server needs TLS", options.listen);
@@ -132,7 +132,7 @@ impl Listener {
                     biased;
                     () = seat.evicted() => None,
                     () = app.server.stop.cancelled() => None,
-                    greeted = Stream::greet(stream, Some(Arc::clone(&seat)), app.tls.as_deref()) => greeted,
+                    greeted = HttpStream::greet(stream, Some(Arc::clone(&seat)), app.tls.as_deref()) => greeted,
                 };
                 if let Some(stream) = greeted {
                     converse(app, stream, peer, seat).await;
@@ -144,28 +144,28 @@ impl Listener {
 
 /// The party of a new connection, and how many connections it may have: a quarter for a network beyond this machine.
 /// Loopback has no limit here, because local callers share by their credentials.
-fn share(peer: Peer, whole: usize) -> (String, usize) {
+fn share(peer: PeerAddress, whole: usize) -> (String, usize) {
     if is_loopback(peer.address) {
         return ("this machine".into(), usize::MAX);
     }
-    (Network::of(peer.address).to_string(), (whole / 4).max(1))
+    (SourceNetwork::of(peer.address).to_string(), (whole / 4).max(1))
 }
 
-fn prepare(stream: TcpStream) -> io::Result<(TcpStream, Peer)> {
+fn prepare(stream: TcpStream) -> io::Result<(TcpStream, PeerAddress)> {
     // Otherwise small answers wait for the peer's acknowledgement: 45 ms each were measured.
     stream.set_nodelay(true)?;
-    let peer = Peer::new(stream.peer_addr()?, stream.local_addr()?);
+    let peer = PeerAddress::new(stream.peer_addr()?, stream.local_addr()?);
     Ok((stream, peer))
 }
 
 /// Serves one connection until it ends or the server stops.
-async fn converse(app: Arc<App>, stream: Stream, peer: Peer, seat: Arc<Seat>) {
+async fn converse(app: Arc<App>, stream: HttpStream, peer: PeerAddress, seat: Arc<Seat>) {
     let (server, place) = (Arc::clone(&app.server), Arc::clone(&seat));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let in_use = place.in_use();
         let answer = Arc::clone(&app).answer(request.map(Body::new), peer, Arc::clone(&place));
         // Held until the whole answer was sent, which may be an event stream.
-        async move { Ok::<_, Infallible>(answer.await.map(|body| Held::new(body, in_use))) }
+        async move { Ok::<_, Infallible>(answer.await.map(|body| HeldBody::new(body, in_use))) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -6,8 +6,8 @@
 use super::App;
 use crate::{
     metrics::{
-        Refused,
-        text::{CONTENT_TYPE, Kind, Text},
+        RefusalReason,
+        text::{CONTENT_TYPE, MetricType, MetricsText},
     },
     registry::listing::TOOLING_VERSION,
     services::Services,
@@ -23,7 +23,7 @@ use hw::temperature;
 /// The page.
 pub async fn page(app: &App) -> Response<Body> {
     let services = &app.server.pipeline.services;
-    let mut text = Text::default();
+    let mut text = MetricsText::default();
     calls(app, &mut text);
     http(app, &mut text);
     audit(services, &mut text);
@@ -32,15 +32,15 @@ pub async fn page(app: &App) -> Response<Body> {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE))], text.done()).into_response()
 }
 
-fn calls(app: &App, text: &mut Text) {
+fn calls(app: &App, text: &mut MetricsText) {
     let counted: Vec<_> = app.server.metrics.called_tools().collect();
-    text.family("raspi_mcp_calls_total", Kind::Counter, "Tool calls that ended, by tool and outcome.");
+    text.family("raspi_mcp_calls_total", MetricType::Counter, "Tool calls that ended, by tool and outcome.");
     for tool in &counted {
         for (outcome, count) in tool.outcomes() {
             text.sample("raspi_mcp_calls_total", &[("tool", tool.name), ("outcome", outcome)], count);
         }
     }
-    text.family("raspi_mcp_call_duration_seconds", Kind::Histogram, "How long tool calls took, waits included.");
+    text.family("raspi_mcp_call_duration_seconds", MetricType::Histogram, "How long tool calls took, waits included.");
     for tool in &counted {
         for (bound_us, count) in tool.within() {
             let bound = (bound_us as f64 / 1e6).to_string();
@@ -52,44 +52,59 @@ fn calls(app: &App, text: &mut Text) {
         text.sample("raspi_mcp_call_duration_seconds_count", &[("tool", tool.name)], calls);
     }
     let load = app.server.pipeline.load();
-    text.single("raspi_mcp_calls_running", Kind::Gauge, "Tool calls that run now.", load.running);
-    text.single("raspi_mcp_calls_waiting", Kind::Gauge, "Tool calls that wait for a place to run in.", load.waiting);
-    text.single("raspi_mcp_streams_running", Kind::Gauge, "Approvals, long waits and streams.", load.streams);
+    text.single("raspi_mcp_calls_running", MetricType::Gauge, "Tool calls that run now.", load.running);
+    text.single(
+        "raspi_mcp_calls_waiting",
+        MetricType::Gauge,
+        "Tool calls that wait for a place to run in.",
+        load.waiting,
+    );
+    text.single("raspi_mcp_streams_running", MetricType::Gauge, "Approvals, long waits and streams.", load.streams);
 }
 
-fn http(app: &App, text: &mut Text) {
+fn http(app: &App, text: &mut MetricsText) {
     let sessions = app.mcp.sessions.count();
-    text.single("raspi_mcp_http_sessions", Kind::Gauge, "Open MCP sessions over HTTP.", sessions);
+    text.single("raspi_mcp_http_sessions", MetricType::Gauge, "Open MCP sessions over HTTP.", sessions);
     let subscriptions = app.server.subscriptions.count();
-    text.single("raspi_mcp_subscriptions", Kind::Gauge, "Subscriptions to resources and to the log.", subscriptions);
+    text.single(
+        "raspi_mcp_subscriptions",
+        MetricType::Gauge,
+        "Subscriptions to resources and to the log.",
+        subscriptions,
+    );
     let help = "HTTP requests turned away before there was a call, by reason.";
-    text.family("raspi_mcp_http_refused_total", Kind::Counter, help);
-    for reason in Refused::ALL {
+    text.family("raspi_mcp_http_refused_total", MetricType::Counter, help);
+    for reason in RefusalReason::ALL {
         let count = app.server.metrics.refusals(reason);
         text.sample("raspi_mcp_http_refused_total", &[("reason", reason.name())], count);
     }
 }
 
-fn audit(services: &Services, text: &mut Text) {
+fn audit(services: &Services, text: &mut MetricsText) {
     let backlog = services.audit.backlog();
     let ok = u8::from(services.audit.check().is_ok());
-    text.single("raspi_mcp_audit_ok", Kind::Gauge, "1 while calls can be recorded; without that no write is done.", ok);
-    text.single("raspi_mcp_audit_waiting", Kind::Gauge, "Reads that wait to be recorded.", backlog.records);
-    text.single("raspi_mcp_audit_lost", Kind::Gauge, "Reads not recorded since the last success.", backlog.lost);
+    text.single(
+        "raspi_mcp_audit_ok",
+        MetricType::Gauge,
+        "1 while calls can be recorded; without that no write is done.",
+        ok,
+    );
+    text.single("raspi_mcp_audit_waiting", MetricType::Gauge, "Reads that wait to be recorded.", backlog.records);
+    text.single("raspi_mcp_audit_lost", MetricType::Gauge, "Reads not recorded since the last success.", backlog.lost);
 }
 
-fn process(services: &Services, text: &mut Text) {
+fn process(services: &Services, text: &mut MetricsText) {
     let labels = [("version", TOOLING_VERSION), ("commit", option_env!("RASPI_MCP_BUILD").unwrap_or(""))];
-    text.family("raspi_mcp_build_info", Kind::Gauge, "Always 1; the labels say which build this is.");
+    text.family("raspi_mcp_build_info", MetricType::Gauge, "Always 1; the labels say which build this is.");
     text.sample("raspi_mcp_build_info", &labels, 1);
     let started = services.started.unix_timestamp_nanos() as f64 / 1e9;
-    text.single("process_start_time_seconds", Kind::Gauge, "When the server started, in Unix time.", started);
+    text.single("process_start_time_seconds", MetricType::Gauge, "When the server started, in Unix time.", started);
     let used = own::cpu_time().as_secs_f64();
-    text.single("process_cpu_seconds_total", Kind::Counter, "Processor time used.", used);
+    text.single("process_cpu_seconds_total", MetricType::Counter, "Processor time used.", used);
     if let Ok(own) = own::read(&services.machine.root) {
-        text.single("process_resident_memory_bytes", Kind::Gauge, "Resident memory.", own.resident);
-        text.single("process_open_fds", Kind::Gauge, "Open file descriptors, up to 1024.", own.descriptors);
-        text.single("process_threads", Kind::Gauge, "Threads.", own.threads);
+        text.single("process_resident_memory_bytes", MetricType::Gauge, "Resident memory.", own.resident);
+        text.single("process_open_fds", MetricType::Gauge, "Open file descriptors, up to 1024.", own.descriptors);
+        text.single("process_threads", MetricType::Gauge, "Threads.", own.threads);
     }
 }
 
@@ -97,7 +112,7 @@ fn process(services: &Services, text: &mut Text) {
 type Figure = fn(&Space) -> u64;
 
 /// Names and labels as in node_exporter, with our prefix.
-fn disks(services: &Services, text: &mut Text) {
+fn disks(services: &Services, text: &mut MetricsText) {
     let Ok(found) = file_systems::read(&services.machine.root) else { return };
     let families: [(&str, &str, Figure); 3] = [
         ("raspi_mcp_filesystem_size_bytes", "Size of a file system on a device of this machine.", |space| space.total),
@@ -105,7 +120,7 @@ fn disks(services: &Services, text: &mut Text) {
         ("raspi_mcp_filesystem_avail_bytes", "Free in it for others than root.", |space| space.free),
     ];
     for (family, help, value) in families {
-        text.family(family, Kind::Gauge, help);
+        text.family(family, MetricType::Gauge, help);
         for (about, space) in &found.file_systems {
             let Some(Ok(space)) = space else { continue };
             let labels = [
@@ -118,16 +133,16 @@ fn disks(services: &Services, text: &mut Text) {
     }
 }
 
-async fn machine(services: &Services, text: &mut Text) {
+async fn machine(services: &Services, text: &mut MetricsText) {
     let machine = &services.machine;
     let simulated = u8::from(machine.board.is_simulated());
-    text.single("raspi_mcp_board_simulated", Kind::Gauge, "1 when the board's numbers are made up.", simulated);
+    text.single("raspi_mcp_board_simulated", MetricType::Gauge, "1 when the board's numbers are made up.", simulated);
     if let Ok(Some(reading)) = temperature::read(&machine.root, &machine.board, &machine.firmware).await {
-        text.single("raspi_mcp_cpu_temperature_celsius", Kind::Gauge, "Of the processor.", reading.celsius);
+        text.single("raspi_mcp_cpu_temperature_celsius", MetricType::Gauge, "Of the processor.", reading.celsius);
     }
     disks(services, text);
     let Ok(Some(word)) = machine.firmware.throttled().await else { return };
-    text.family("raspi_mcp_throttled", Kind::Gauge, "1 while the firmware holds the board back, by reason.");
+    text.family("raspi_mcp_throttled", MetricType::Gauge, "1 while the firmware holds the board back, by reason.");
     for (reason, now) in [
         ("under_voltage", word.under_voltage()),
         ("freq_capped", word.freq_capped()),

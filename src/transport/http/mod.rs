@@ -16,23 +16,23 @@ mod refused;
 mod stream;
 
 pub use authenticator::Authenticator;
-pub use listen::{Listener, Options};
+pub use listen::{HttpListener, HttpOptions};
 pub use metadata::Metadata;
-pub use peer::Peer;
+pub use peer::PeerAddress;
 
 use crate::{
     authentication::refusals::Refusals,
-    metrics::Refused,
+    metrics::RefusalReason,
     rpc::{
         connection::PARTING,
         mcp::http::{Endpoint, McpHttp},
         router::Server,
-        running::Running,
+        running::OpenRequests,
     },
-    tls::shown::Shown,
+    tls::shown::ServedCertificate,
     transport::websocket,
 };
-use authenticator::{Known, Unknown};
+use authenticator::{AuthenticatedCaller, AuthenticationError};
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, WebSocketUpgrade},
@@ -42,7 +42,7 @@ use axum::{
 use base::error::ToolError;
 use contract::{
     access::{
-        caller::{Caller, Door},
+        caller::{Caller, Transport},
         presence::Presence,
         seats::Seat,
         shares::is_admin,
@@ -58,24 +58,24 @@ use tokio::time::timeout;
 pub struct App {
     pub server: Arc<Server>,
     pub mcp: McpHttp,
-    guard: guard::Guard,
+    guard: guard::OriginGuard,
     authenticator: Authenticator,
     refusals: Refusals,
     metadata: Option<Metadata>,
     /// The TLS certificate, and the names it is valid for.
-    tls: Option<Arc<Shown>>,
+    tls: Option<Arc<ServedCertificate>>,
     body_timeout: Duration,
     /// Whether `/metrics` is served.
     metrics: bool,
     /// Running calls by caller and request id, so that a cancellation in another request finds them.
-    running: Running,
+    running: OpenRequests,
 }
 
 /// Authentication and TLS.
 pub struct Entrance {
     pub authenticator: Authenticator,
     pub metadata: Option<Metadata>,
-    pub tls: Option<Arc<Shown>>,
+    pub tls: Option<Arc<ServedCertificate>>,
 }
 
 impl Entrance {
@@ -85,7 +85,7 @@ impl Entrance {
         Ok(Self {
             authenticator: Authenticator::of(settings)?,
             metadata: Metadata::of(&settings.jwt),
-            tls: settings.tls.enabled.then(|| Shown::load(&settings.tls)).transpose()?.map(Arc::new),
+            tls: settings.tls.enabled.then(|| ServedCertificate::load(&settings.tls)).transpose()?.map(Arc::new),
         })
     }
 }
@@ -95,19 +95,19 @@ impl Entrance {
 struct Remaining(Duration);
 
 impl App {
-    pub fn new(server: Arc<Server>, options: &Options, entrance: Entrance) -> Arc<Self> {
+    pub fn new(server: Arc<Server>, options: &HttpOptions, entrance: Entrance) -> Arc<Self> {
         let mcp = McpHttp::new(&server, options.session_limit, options.session_idle);
         let Entrance { authenticator, metadata, tls } = entrance;
         let app = Arc::new(Self {
             mcp,
-            guard: guard::Guard::new(&options.allowed_hosts, &options.allowed_origins),
+            guard: guard::OriginGuard::new(&options.allowed_hosts, &options.allowed_origins),
             authenticator,
             refusals: Refusals::default(),
             metadata,
             tls,
             body_timeout: options.body_timeout,
             metrics: options.metrics,
-            running: Running::default(),
+            running: OpenRequests::default(),
             server,
         });
         let own = Arc::downgrade(&app);
@@ -140,14 +140,19 @@ impl App {
 
     /// Answers one request. Matched by hand: there are few paths, and a router's boxed futures cost more than the
     /// answer.
-    pub(super) async fn answer(self: Arc<Self>, request: Request, peer: Peer, seat: Arc<Seat>) -> Response<Body> {
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        request: Request,
+        peer: PeerAddress,
+        seat: Arc<Seat>,
+    ) -> Response<Body> {
         let probe = is_probe(&request);
         if request.uri().path() == "/healthz" {
             return if probe { self.health() } else { not_allowed("GET, HEAD") };
         }
         // Check Host and Origin first, then authenticate.
         if let Err(refusal) = self.guard.check(request.uri(), request.headers(), |host| self.goes_by(host, peer)) {
-            self.server.metrics.refused(Refused::Origin);
+            self.server.metrics.refused(RefusalReason::Origin);
             return post::refuse(StatusCode::FORBIDDEN, &refusal);
         }
         if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
@@ -158,13 +163,13 @@ impl App {
             return claim::answer(&self, request, peer).await;
         }
         if let Err(unclaimed) = ownership.check() {
-            self.server.metrics.refused(Refused::Unauthenticated);
+            self.server.metrics.refused(RefusalReason::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
         let tokens = &self.server.pipeline.services.tokens;
         tokens.refresh();
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
-            Err(Unknown::Missing)
+            Err(AuthenticationError::Missing)
         } else {
             self.authenticator.identify(
                 request.headers(),
@@ -175,7 +180,7 @@ impl App {
         match known {
             Ok(known) => self.admitted(request, known, seat).await,
             Err(unknown) => {
-                self.server.metrics.refused(Refused::Unauthenticated);
+                self.server.metrics.refused(RefusalReason::Unauthenticated);
                 refused::answer(&self, unknown, peer).await
             }
         }
@@ -183,7 +188,7 @@ impl App {
 
     /// Whether a Host that is not configured means this server: the address that the request came to, a name in the
     /// certificate (which no other server can present), or the machine's own name.
-    fn goes_by(&self, host: &str, peer: Peer) -> bool {
+    fn goes_by(&self, host: &str, peer: PeerAddress) -> bool {
         self.tls.as_ref().is_some_and(|tls| peer.came_to(host) || tls.now().is_for(host) || self.is_called(host))
     }
 
@@ -195,9 +200,14 @@ impl App {
     }
 
     /// Serves an authenticated request. Handlers find an `Arc<Caller>` in its extensions.
-    async fn admitted(self: Arc<Self>, mut request: Request, known: Known, seat: Arc<Seat>) -> Response<Body> {
+    async fn admitted(
+        self: Arc<Self>,
+        mut request: Request,
+        known: AuthenticatedCaller,
+        seat: Arc<Seat>,
+    ) -> Response<Body> {
         if let Err(full) = seat.is(&known.caller.party(), is_admin(&known.caller), known.caller.pass.as_ref()) {
-            self.server.metrics.refused(Refused::Connections);
+            self.server.metrics.refused(RefusalReason::Connections);
             return post::closing(post::refuse(StatusCode::TOO_MANY_REQUESTS, &full.error("connections in use")));
         }
         if request.uri().path() == "/ws" {
@@ -260,7 +270,7 @@ async fn ws(app: &App, request: Request) -> Response<Body> {
     let Some(seat) = parts.extensions.get::<Arc<Seat>>().cloned() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let caller = Caller { door: Door::Ws, presence: Some(Presence::seated(&seat)), ..(**caller).clone() };
+    let caller = Caller { transport: Transport::Ws, presence: Some(Presence::seated(&seat)), ..(**caller).clone() };
     let remaining = parts.extensions.get::<Remaining>().map(|remaining| remaining.0);
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, seat, remaining, upgrade),

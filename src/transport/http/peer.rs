@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 /// The address that a request came from, and the local address that it came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct PeerAddress {
     pub address: IpAddr,
     pub local: IpAddr,
 }
 
-impl Peer {
+impl PeerAddress {
     pub fn new(remote: SocketAddr, local: SocketAddr) -> Self {
         Self { address: remote.ip().to_canonical(), local: local.ip().to_canonical() }
     }

@@ -5,7 +5,7 @@
 
 use super::{App, post};
 use crate::{
-    registry::pipeline::{Call, Finished},
+    registry::pipeline::{Call, CallOutcome},
     tools::camera::GET_PHOTO,
 };
 use axum::{
@@ -56,7 +56,7 @@ pub(super) async fn answer(app: &App, request: Request) -> Response<Body> {
         progress: Default::default(),
         peer: None,
     };
-    let Finished { result, .. } = app.server.pipeline.run(call).await;
+    let CallOutcome { result, .. } = app.server.pipeline.run(call).await;
     match result.map(|output| output.blob) {
         Ok(Some(blob)) => {
             let headers = [

@@ -5,16 +5,16 @@ use super::{
     body::{self, Unread},
 };
 use crate::{
-    metrics::Refused,
+    metrics::RefusalReason,
     rpc::{
         batch,
         connection::too_long_reply,
-        envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
+        envelope::{self, FrameContent, INVALID_REQUEST, Id, Message, RpcError},
         mcp::http::{Endpoint, SESSION_ID},
         modern,
         params::{BATCHING, InitializeParams, cancelled_id},
         reply,
-        router::{RequestContext, Route, Server},
+        router::{RequestContext, RequestRoute, Server},
         session::Session,
         soon,
         ticket::Ticket,
@@ -51,7 +51,7 @@ pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<
     };
     let counts = &app.server.metrics;
     if !is_json(&parts) {
-        counts.refused(Refused::Body);
+        counts.refused(RefusalReason::Body);
         return refuse(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             &ToolError::invalid("Content-Type must be application/json"),
@@ -60,7 +60,7 @@ pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<
     let limit = app.server.options.request_bytes;
     let body = body::read(body, limit, app.body_timeout).await;
     if body.is_err() {
-        counts.refused(Refused::Body);
+        counts.refused(RefusalReason::Body);
     }
     let bytes = match body {
         Ok(bytes) => bytes,
@@ -77,8 +77,8 @@ pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<
     };
     let post = Post { app, endpoint, parts, caller, session };
     match envelope::parse(&bytes, app.server.options.max_depth) {
-        Ok(Content::Single(message)) => post.single(message, bytes.clone()).await,
-        Ok(Content::Batch(items)) => post.batch(&items).await,
+        Ok(FrameContent::Single(message)) => post.single(message, bytes.clone()).await,
+        Ok(FrameContent::Batch(items)) => post.batch(&items).await,
         Err(fault) => json(StatusCode::BAD_REQUEST, fault.reply()),
     }
 }
@@ -105,7 +105,7 @@ pub async fn pass(app: &App, request: Request) -> Response<Body> {
 fn visit(app: &App, parts: &Parts, caller: &Caller) -> Result<Option<Session>, Box<Response<Body>>> {
     let Some(id) = parts.headers.get(SESSION_ID) else { return Ok(None) };
     id.to_str().ok().and_then(|id| app.mcp.sessions.visit(id, &caller.principal)).map(Some).ok_or_else(|| {
-        app.server.metrics.refused(Refused::Session);
+        app.server.metrics.refused(RefusalReason::Session);
         let error = ToolError::not_found("there is no such session (it ended, or never was yours)")
             .hint("send initialize to open one");
         Box::new(refuse(StatusCode::NOT_FOUND, &error))
@@ -139,16 +139,16 @@ impl Post<'_> {
             modern::Era::Unclear => return self.hand_to_mcp(bytes).await,
         };
         match self.route(id, method, params) {
-            Route::Answer(answer) => {
+            RequestRoute::Answer(answer) => {
                 let unknown = modern && !method.starts_with("tools/");
                 json(if unknown { StatusCode::NOT_FOUND } else { StatusCode::OK }, answer)
             }
-            Route::Call(ticket) => json(StatusCode::OK, self.call(*ticket).await),
-            Route::Mcp if opens_session => self.initialize(id, params, bytes).await,
-            Route::Mcp if !modern && !self.is_served_without_session() => {
+            RequestRoute::Call(ticket) => json(StatusCode::OK, self.call(*ticket).await),
+            RequestRoute::Mcp if opens_session => self.initialize(id, params, bytes).await,
+            RequestRoute::Mcp if !modern && !self.is_served_without_session() => {
                 json(StatusCode::BAD_REQUEST, needs_session(id, method).reply())
             }
-            Route::Mcp => self.request_to_mcp(id, bytes).await,
+            RequestRoute::Mcp => self.request_to_mcp(id, bytes).await,
         }
     }
 
@@ -170,7 +170,7 @@ impl Post<'_> {
         })
     }
 
-    fn route(&self, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
+    fn route(&self, id: &Id, method: &str, params: Option<&RawValue>) -> RequestRoute {
         let client = self.session.as_ref().and_then(|session| session.client.as_deref());
         // Without a session the client cannot be asked or notified, so a progress token has no effect.
         let converses = self.converses(params);
@@ -186,7 +186,7 @@ impl Post<'_> {
 
     async fn initialize(self, id: &Id, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
         if let Err(full) = self.app.mcp.sessions.make_room(&self.caller).await {
-            self.app.server.metrics.refused(Refused::Sessions);
+            self.app.server.metrics.refused(RefusalReason::Sessions);
             let error = full
                 .error("open sessions")
                 .hint("end one (DELETE with its Mcp-Session-Id), or raise http.session_limit");
@@ -219,7 +219,7 @@ impl Post<'_> {
             async move { answerer.answer(&server.pipeline.run(call).await) }
         };
         soon::begin(server.tasks.track_future(answer)).finish().await.unwrap_or_else(|error| {
-            Fault::new(None, envelope::INTERNAL_ERROR, format!("Internal error: {error}")).reply()
+            RpcError::new(None, envelope::INTERNAL_ERROR, format!("Internal error: {error}")).reply()
         })
     }
 
@@ -242,7 +242,7 @@ impl Post<'_> {
         let header = self.parts.headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
         if header != Some(BATCHING) && !self.session.as_ref().is_some_and(Session::batches) {
             let why = "Invalid Request: batches exist in protocol revision 2025-03-26 only; send one message at a time";
-            return json(StatusCode::BAD_REQUEST, Fault::new(None, INVALID_REQUEST, why).reply());
+            return json(StatusCode::BAD_REQUEST, RpcError::new(None, INVALID_REQUEST, why).reply());
         }
         let mut answers = batch::Answers::new(self.app.server.pipeline.bounds.response_bytes);
         for item in items {
@@ -263,7 +263,7 @@ impl Post<'_> {
 
     async fn batched(&self, id: &Id, method: &str, params: Option<&RawValue>, item: &RawValue) -> Vec<u8> {
         if method == "initialize" {
-            return Fault::new(
+            return RpcError::new(
                 Some(id.clone()),
                 INVALID_REQUEST,
                 "Invalid Request: initialize cannot be part of a batch",
@@ -271,28 +271,28 @@ impl Post<'_> {
             .reply();
         }
         match self.route(id, method, params) {
-            Route::Answer(answer) => answer,
-            Route::Call(ticket) => self.call(*ticket).await,
-            Route::Mcp if !self.is_served_without_session() => needs_session(id, method).reply(),
-            Route::Mcp => {
+            RequestRoute::Answer(answer) => answer,
+            RequestRoute::Call(ticket) => self.call(*ticket).await,
+            RequestRoute::Mcp if !self.is_served_without_session() => needs_session(id, method).reply(),
+            RequestRoute::Mcp => {
                 let body = Bytes::copy_from_slice(item.get().as_bytes());
                 if let Err(fault) = crate::rpc::mcp::bridge::check(&body) {
                     return fault.reply();
                 }
                 let response = self.app.mcp.handle(self.endpoint, self.parts.clone(), body, &self.caller).await;
                 modern::answer_in(response, self.app.server.pipeline.bounds.response_bytes).await.unwrap_or_else(|| {
-                    Fault::new(Some(id.clone()), envelope::INTERNAL_ERROR, "Internal error: no answer came").reply()
+                    RpcError::new(Some(id.clone()), envelope::INTERNAL_ERROR, "Internal error: no answer came").reply()
                 })
             }
         }
     }
 }
 
-fn needs_session(id: &Id, method: &str) -> Fault {
+fn needs_session(id: &Id, method: &str) -> RpcError {
     let method: String = method.chars().take(128).collect();
     let why =
         format!("Invalid Request: {method} needs a session here; send initialize, then its Mcp-Session-Id header");
-    Fault::new(Some(id.clone()), INVALID_REQUEST, why)
+    RpcError::new(Some(id.clone()), INVALID_REQUEST, why)
 }
 
 pub(super) fn is_json(parts: &Parts) -> bool {

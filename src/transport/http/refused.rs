@@ -1,8 +1,8 @@
 //! The answer to unauthenticated callers, and its audit record.
 
-use super::{App, authenticator::Unknown, peer::Peer, post};
+use super::{App, authenticator::AuthenticationError, peer::PeerAddress, post};
 use crate::{
-    authentication::refusals::{Network, Tally, WINDOW},
+    authentication::refusals::{RefusalCount, SourceNetwork, WINDOW},
     rpc::router::Server,
 };
 use axum::{
@@ -13,7 +13,7 @@ use base::{
     canonical, clock,
     error::{ErrorCode, ToolError},
 };
-use contract::audit::Record;
+use contract::audit::AuditRecord;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 use time::OffsetDateTime;
@@ -29,10 +29,11 @@ const REFUSED: AtTheDoor = AtTheDoor { tool: "access.authenticate", changed: fal
 
 /// Answers after the audit record is stored: 401 with a challenge, 403 for a known caller without a role, 429 for too
 /// many.
-pub(super) async fn answer(app: &Arc<App>, unknown: Unknown, peer: Peer) -> Response<Body> {
-    let told = app.refusals.note(peer.address, unknown.reason(), unknown != Unknown::Missing, Instant::now());
+pub(super) async fn answer(app: &Arc<App>, unknown: AuthenticationError, peer: PeerAddress) -> Response<Body> {
+    let told =
+        app.refusals.note(peer.address, unknown.reason(), unknown != AuthenticationError::Missing, Instant::now());
     if told.record {
-        let args = json!({ "address": Network::of(peer.address).to_string(), "reason": unknown.reason() });
+        let args = json!({ "address": SourceNetwork::of(peer.address).to_string(), "reason": unknown.reason() });
         record(&app.server, REFUSED, args, Some((unknown.error().code, unknown.sentence()))).await;
     }
     if told.opens {
@@ -57,9 +58,9 @@ pub(super) async fn answer(app: &Arc<App>, unknown: Unknown, peer: Peer) -> Resp
 }
 
 /// RFC 6750, 3: no error code if nothing was presented; RFC 9728, 5.1: where to learn who issues tokens.
-fn challenge(unknown: Unknown, metadata_url: Option<&str>) -> String {
+fn challenge(unknown: AuthenticationError, metadata_url: Option<&str>) -> String {
     let mut text = String::from("Bearer realm=\"raspi-mcp\"");
-    if unknown != Unknown::Missing {
+    if unknown != AuthenticationError::Missing {
         let error = match unknown.error().code {
             ErrorCode::PermissionDenied => "insufficient_scope",
             _ => "invalid_token",
@@ -82,7 +83,7 @@ pub(super) fn gather_later(app: &Arc<App>) {
 async fn gather(app: &App) {
     let server = &app.server;
     let _ = tokio::time::timeout(WINDOW, server.stop.cancelled()).await;
-    for Tally { network, refused, reasons } in app.refusals.gathered() {
+    for RefusalCount { network, refused, reasons } in app.refusals.gathered() {
         let address = network.map_or_else(|| "others".to_owned(), |network| network.to_string());
         let message = format!("{refused} more requests without an accepted token");
         let args = json!({ "address": address, "refused": refused, "reasons": reasons });
@@ -92,7 +93,7 @@ async fn gather(app: &App) {
 
 /// Records a request of an unauthenticated caller; `outcome` is `None` if it succeeded.
 pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome: Option<(ErrorCode, &str)>) {
-    let record = Record {
+    let record = AuditRecord {
         ts_ms: clock::millis(OffsetDateTime::now_utc()),
         intent: None,
         principal: "anonymous".into(),

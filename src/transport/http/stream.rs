@@ -1,6 +1,6 @@
 //! The bytes of a connection, with TLS or without.
 
-use crate::{tls::shown::Shown, transport::write_deadline::Paced};
+use crate::{tls::shown::ServedCertificate, transport::write_deadline::Paced};
 use contract::access::seats::Seat;
 use std::{
     io::{self, IoSlice},
@@ -25,15 +25,19 @@ const HANDSHAKE_RECORD: u8 = 22;
 const LISTENED_TO: u64 = 64 * 1024;
 
 /// One type for both, so that the HTTP code is compiled once.
-pub enum Stream {
+pub enum HttpStream {
     Plain(Paced<TcpStream>),
     /// Boxed: its buffers are large, and would enlarge plain connections too.
     Tls(Box<TlsStream<Paced<TcpStream>>>),
 }
 
-impl Stream {
+impl HttpStream {
     /// Prepares a connection for HTTP; `None` if that failed. The reason is logged.
-    pub async fn greet(mut stream: TcpStream, seat: Option<Arc<Seat>>, tls: Option<&Shown>) -> Option<Self> {
+    pub async fn greet(
+        mut stream: TcpStream,
+        seat: Option<Arc<Seat>>,
+        tls: Option<&ServedCertificate>,
+    ) -> Option<Self> {
         let Some(tls) = tls else { return Some(Self::Plain(Paced::new(stream, seat))) };
         let handshake = async {
             let mut first = [0];
@@ -77,7 +81,7 @@ async fn turn_away(stream: &mut TcpStream) -> io::Result<()> {
     tokio::io::copy(&mut rest, &mut tokio::io::sink()).await.map(drop)
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for HttpStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
@@ -86,7 +90,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for HttpStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
@@ -140,12 +144,12 @@ mod tests {
         let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
         let tls = Tls { enabled: true, certificate, key };
         certificate::init(&tls, vec!["localhost".into()], false).unwrap();
-        let shown = Shown::load(&tls).unwrap();
+        let shown = ServedCertificate::load(&tls).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         what(&mut client).await;
-        Stream::greet(stream, None, Some(&shown)).await.is_some()
+        HttpStream::greet(stream, None, Some(&shown)).await.is_some()
     }
 
     /// Time is paused: it jumps to the next timer as soon as nothing else can happen.

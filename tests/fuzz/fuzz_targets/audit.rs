@@ -8,8 +8,8 @@
 
 use agent::operations as op;
 use libfuzzer_sys::fuzz_target;
-use contract::{audit::{Beginning, Extension, Head, KnownHeads}, config::{Places, Settings}};
-use raspi_mcp::audit::{Filter, recent_file, verify};
+use contract::{audit::{Beginning, Extension, AuditHead, KnownHeads}, config::{Places, Settings}};
+use raspi_mcp::audit::{AuditFilter, recent_file, verify};
 use base::{base64url, os::Root};
 use agent::{Agent, AgentLink, AgentSettings, Platform, heads, machine::SimulatedMachine, system_clock};
 use rusqlite::{Connection, params};
@@ -42,11 +42,11 @@ fn rows(folder: &TempDir, input: &[u8]) {
             _ => db.execute("INSERT INTO audit VALUES (?, 0, ?, '', '', '', ?3, ?3)", params![at + 1, kind, text]),
         };
     }
-    let seen = Head { chain: "aaaaaaaaaaaaaaaa".into(), seq: 1, hash: "0".repeat(64) };
+    let seen = AuditHead { chain: "aaaaaaaaaaaaaaaa".into(), seq: 1, hash: "0".repeat(64) };
     let known = KnownHeads { heads: vec![seen], ..KnownHeads::default() };
     // It may be no SQLite query's business; what it says is never "whole".
     assert!(!verify(&db, Some(&known), None).is_ok_and(|report| report.ok));
-    let _ = recent_file(&path, &Filter::default(), 10);
+    let _ = recent_file(&path, &AuditFilter::default(), 10);
 }
 
 fn settings(folder: &TempDir) -> AgentSettings {

@@ -6,11 +6,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use update::{bundle::{Block, Digest, Envelope, Head, ImageKind, Index, MAX_HEAD, MAX_INDEX, MAX_MANIFEST, Manifest, check_boot, unpack}, trust::{Purpose, Role, RootFile, Roots, SecretKey, Signed}};
+use update::{bundle::{Block, BlockIndex, BundleHead, Digest, Envelope, ImageKind, MAX_HEAD, MAX_INDEX, MAX_MANIFEST, Manifest, check_boot, unpack}, trust::{KeyRole, Purpose, RootFile, RootOfTrust, SecretKey, Signed}};
 
 thread_local! {
     static KEYS: [SecretKey; 2] = [7, 8].map(key);
-    static ROOTS: Roots = roots();
+    static ROOTS: RootOfTrust = roots();
 }
 
 /// A test key, known to everybody.
@@ -20,9 +20,9 @@ fn key(number: u8) -> SecretKey {
     SecretKey::from_pkcs8(&der).expect("a key")
 }
 
-fn roots() -> Roots {
+fn roots() -> RootOfTrust {
     let [release, channel] = [7, 8].map(key);
-    let role = |key: &SecretKey| Role { keys: vec![key.public().id()], threshold: 1 };
+    let role = |key: &SecretKey| KeyRole { keys: vec![key.public().id()], threshold: 1 };
     let file = RootFile {
         format: 1,
         product: "test-appliance".into(),
@@ -36,14 +36,14 @@ fn roots() -> Roots {
     };
     let text = serde_json::to_vec(&file).expect("JSON");
     let signatures = vec![release.sign(Purpose::Root, &text)];
-    Roots::parse(&Signed { purpose: Purpose::Root, signatures, text }.encode()).expect("a root of trust")
+    RootOfTrust::parse(&Signed { purpose: Purpose::Root, signatures, text }.encode()).expect("a root of trust")
 }
 
 /// The bytes as they are: nobody signed them.
 fn head(bytes: &[u8]) {
     match Envelope::read(bytes) {
-        Ok(Head::More(wanted)) => assert!(wanted > bytes.len() && wanted <= MAX_HEAD),
-        Ok(Head::Whole(envelope)) => {
+        Ok(BundleHead::More(wanted)) => assert!(wanted > bytes.len() && wanted <= MAX_HEAD),
+        Ok(BundleHead::Whole(envelope)) => {
             assert!(envelope.total >= envelope.blocks_at && envelope.index_size() <= MAX_INDEX as u64);
             let written = envelope.encode().expect("what was read can be written");
             assert_eq!(written, bytes[..written.len()], "one spelling");
@@ -124,7 +124,7 @@ fuzz_target!(|input: &[u8]| {
         3 => boot(rest),
         _ => {
             // What is its own witness may be a first root; nothing follows ours but what its key has signed.
-            if let Ok(first) = Roots::parse(rest) {
+            if let Ok(first) = RootOfTrust::parse(rest) {
                 first.file().check().expect("what was taken was checked");
             }
             ROOTS.with(|roots| {

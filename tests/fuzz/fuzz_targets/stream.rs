@@ -10,8 +10,8 @@
 mod oracle;
 
 use libfuzzer_sys::fuzz_target;
-use contract::{access::caller::{Caller, Door}, config::{AgentChoice, BoardChoice, Places, Settings}, meta::Role};
-use raspi_mcp::{daemon::{self, Running, Serve}, log::Ring, registry::Registry, rpc::mcp::provider::ToolsOnly, transport::lines};
+use contract::{access::caller::{Caller, Transport}, config::{AgentChoice, BoardChoice, Places, Settings}, meta::Role};
+use raspi_mcp::{daemon::{self, RunningServer, Serve}, log::Ring, registry::Registry, rpc::mcp::provider::ToolsOnly, transport::lines};
 use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::{
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Target {
     runtime: Runtime,
-    running: Running,
+    running: RunningServer,
     _root: TempDir,
 }
 
@@ -52,10 +52,10 @@ fn target() -> Target {
     Target { runtime, running, _root: root }
 }
 
-async fn converse(running: &Running, stream: &[u8], piece: usize) -> String {
+async fn converse(running: &RunningServer, stream: &[u8], piece: usize) -> String {
     let (ours, theirs) = tokio::io::duplex(512);
     let (reader, writer) = tokio::io::split(theirs);
-    let caller = Caller::new("fuzz", Role::ReadOnly, Door::Stdio);
+    let caller = Caller::new("fuzz", Role::ReadOnly, Transport::Stdio);
     let serving = lines::serve(Arc::clone(&running.server), caller, reader, writer);
     let (mut reader, mut writer) = tokio::io::split(ours);
     let writing = async {

@@ -2,11 +2,11 @@
 
 use base::error::ErrorCode;
 use contract::{
-    audit::{Approval, Head, KnownHeads, Record, changed::Changed},
+    audit::{Approval, AuditHead, AuditRecord, KnownHeads, changed::Changed},
     meta::Role,
 };
 use raspi_mcp::{
-    audit::{Audit, Filter, Report, verify, verify_file},
+    audit::{Audit, AuditFilter, AuditReport, verify, verify_file},
     store::Store,
 };
 use rusqlite::Connection;
@@ -42,24 +42,24 @@ impl Book {
         Connection::open(&self.path).unwrap().execute_batch(sql).unwrap();
     }
 
-    fn verdict(&self, heads: &[Head]) -> Report {
+    fn verdict(&self, heads: &[AuditHead]) -> AuditReport {
         let known = KnownHeads { heads: heads.to_vec(), ..KnownHeads::default() };
         verify_file(&self.path, Some(&known)).unwrap()
     }
 
-    fn head(&self) -> Head {
+    fn head(&self) -> AuditHead {
         let db = Connection::open(&self.path).unwrap();
         db.query_row(
             "SELECT chain, seq, lower(hex(hash)) FROM audit, audit_state ORDER BY seq DESC LIMIT 1",
             [],
-            |row| Ok(Head { chain: row.get(0)?, seq: row.get(1)?, hash: row.get(2)? }),
+            |row| Ok(AuditHead { chain: row.get(0)?, seq: row.get(1)?, hash: row.get(2)? }),
         )
         .unwrap()
     }
 }
 
-pub fn call(tool: &str, n: usize) -> Record<'_> {
-    Record {
+pub fn call(tool: &str, n: usize) -> AuditRecord<'_> {
+    AuditRecord {
         ts_ms: 1_700_000_000_000 + n as i64 * 1000,
         intent: None,
         principal: if n.is_multiple_of(2) { "token:fleet".into() } else { "stdio".into() },
@@ -81,7 +81,7 @@ pub fn call(tool: &str, n: usize) -> Record<'_> {
     }
 }
 
-fn broken(report: &Report, at: Option<i64>, words: &str) {
+fn broken(report: &AuditReport, at: Option<i64>, words: &str) {
     assert!(!report.ok, "{report:?}");
     assert_eq!(report.break_at, at, "{report:?}");
     assert!(report.reason.as_deref().unwrap_or_default().contains(words), "{report:?}");
@@ -94,7 +94,7 @@ async fn what_is_written_is_there_and_the_chain_is_whole() {
     assert!(report.ok, "{report:?}");
     assert_eq!((report.records, report.first_seq, report.last_seq, report.heads_checked), (11, 1, 11, 1));
 
-    let (newest, total) = book.audit.recent(Filter::default(), 3, 0).await.unwrap();
+    let (newest, total) = book.audit.recent(AuditFilter::default(), 3, 0).await.unwrap();
     assert_eq!(total, 10);
     assert_eq!(newest.len(), 3);
     assert_eq!(newest[0]["args"]["pin"], 9);
@@ -107,14 +107,14 @@ async fn what_is_written_is_there_and_the_chain_is_whole() {
 #[tokio::test]
 async fn records_are_found_by_tool_caller_outcome_and_time() {
     let book = Book::writes(10).await;
-    let count = async |filter: Filter| book.audit.recent(filter, 100, 0).await.unwrap().1;
-    assert_eq!(count(Filter { tool: Some("gpio.write_pin".into()), ..Filter::default() }).await, 10);
-    assert_eq!(count(Filter { tool: Some("gpio.read_pin".into()), ..Filter::default() }).await, 0);
-    assert_eq!(count(Filter { principal: Some("stdio".into()), ..Filter::default() }).await, 5);
-    assert_eq!(count(Filter { outcome: Some("permission_denied".into()), ..Filter::default() }).await, 2);
+    let count = async |filter: AuditFilter| book.audit.recent(filter, 100, 0).await.unwrap().1;
+    assert_eq!(count(AuditFilter { tool: Some("gpio.write_pin".into()), ..AuditFilter::default() }).await, 10);
+    assert_eq!(count(AuditFilter { tool: Some("gpio.read_pin".into()), ..AuditFilter::default() }).await, 0);
+    assert_eq!(count(AuditFilter { principal: Some("stdio".into()), ..AuditFilter::default() }).await, 5);
+    assert_eq!(count(AuditFilter { outcome: Some("permission_denied".into()), ..AuditFilter::default() }).await, 2);
     let (since_ms, until_ms) = (Some(1_700_000_002_000), Some(1_700_000_004_000));
-    assert_eq!(count(Filter { since_ms, until_ms, ..Filter::default() }).await, 2);
-    let (page, total) = book.audit.recent(Filter::default(), 4, 8).await.unwrap();
+    assert_eq!(count(AuditFilter { since_ms, until_ms, ..AuditFilter::default() }).await, 2);
+    let (page, total) = book.audit.recent(AuditFilter::default(), 4, 8).await.unwrap();
     assert_eq!((page.len(), total), (2, 10));
 }
 
@@ -131,7 +131,7 @@ async fn reads_are_recorded_together_within_a_second() {
     assert_eq!(rows(), 0, "nothing is written before the second is over");
     tokio::time::sleep(std::time::Duration::from_millis(1001)).await;
     // Asking goes through the same thread after the batch.
-    let (_, total) = book.audit.recent(Filter::default(), 1, 0).await.unwrap();
+    let (_, total) = book.audit.recent(AuditFilter::default(), 1, 0).await.unwrap();
     // No row is longer than 8 KiB, and these say everything: no two are alike.
     assert_eq!((total, rows()), (50, 3));
     assert!(book.verdict(&[]).ok);
@@ -144,19 +144,22 @@ async fn reads_of_one_row_are_found_one_by_one_like_writes() {
         book.audit.read(call(if n < 7 { "gpio.read_pin" } else { "system.get_clock" }, n)).await;
     }
     book.audit.write(call("gpio.write_pin", 10)).await.unwrap();
-    let found = async |filter: Filter, limit, offset| {
+    let found = async |filter: AuditFilter, limit, offset| {
         let (page, total) = book.audit.recent(filter, limit, offset).await.unwrap();
         (page.iter().map(|record| record["args"]["pin"].as_i64().unwrap()).collect::<Vec<_>>(), total)
     };
-    assert_eq!(found(Filter::default(), 4, 0).await, (vec![10, 9, 8, 7], 11));
-    assert_eq!(found(Filter::default(), 4, 9).await, (vec![1, 0], 11));
-    assert_eq!(found(Filter { tool: Some("gpio.read_pin".into()), ..Filter::default() }, 2, 1).await, (vec![5, 4], 7));
-    assert_eq!(found(Filter { principal: Some("stdio".into()), ..Filter::default() }, 9, 0).await.1, 5);
-    let refused = Filter { outcome: Some("permission_denied".into()), ..Filter::default() };
+    assert_eq!(found(AuditFilter::default(), 4, 0).await, (vec![10, 9, 8, 7], 11));
+    assert_eq!(found(AuditFilter::default(), 4, 9).await, (vec![1, 0], 11));
+    assert_eq!(
+        found(AuditFilter { tool: Some("gpio.read_pin".into()), ..AuditFilter::default() }, 2, 1).await,
+        (vec![5, 4], 7)
+    );
+    assert_eq!(found(AuditFilter { principal: Some("stdio".into()), ..AuditFilter::default() }, 9, 0).await.1, 5);
+    let refused = AuditFilter { outcome: Some("permission_denied".into()), ..AuditFilter::default() };
     assert_eq!(found(refused, 9, 0).await, (vec![10, 5, 0], 3));
     let (since_ms, until_ms) = (Some(1_700_000_002_000), Some(1_700_000_004_000));
-    assert_eq!(found(Filter { since_ms, until_ms, ..Filter::default() }, 9, 0).await, (vec![3, 2], 2));
-    let (page, _) = book.audit.recent(Filter::default(), 11, 0).await.unwrap();
+    assert_eq!(found(AuditFilter { since_ms, until_ms, ..AuditFilter::default() }, 9, 0).await, (vec![3, 2], 2));
+    let (page, _) = book.audit.recent(AuditFilter::default(), 11, 0).await.unwrap();
     assert_eq!([&page[0]["seq"], &page[1]["seq"], &page[10]["seq"]], [3, 2, 2]);
     assert!(page.iter().all(|record| record["kind"] == "call" && record["args_sha256"] == "0".repeat(64)));
 }
@@ -164,7 +167,7 @@ async fn reads_of_one_row_are_found_one_by_one_like_writes() {
 #[tokio::test]
 async fn a_read_like_the_one_before_it_is_kept_short_and_shown_whole() {
     let book = Book::new(1 << 20);
-    let like = |tool, n: usize| Record {
+    let like = |tool, n: usize| AuditRecord {
         args: json!({"kind": "a \"kind\": in quotes"}),
         principal: "stdio".into(),
         owner: None,
@@ -178,7 +181,7 @@ async fn a_read_like_the_one_before_it_is_kept_short_and_shown_whole() {
     }
     book.audit.read(like("system.get_clock", 4)).await;
     book.audit.read(like("system.get_clock", 5)).await;
-    let (page, total) = book.audit.recent(Filter::default(), 10, 0).await.unwrap();
+    let (page, total) = book.audit.recent(AuditFilter::default(), 10, 0).await.unwrap();
     assert_eq!(total, 6);
     for (record, n) in page.iter().zip((0..6).rev()) {
         let tool = if n < 4 { "gpio.read_pin" } else { "system.get_clock" };
@@ -187,8 +190,11 @@ async fn a_read_like_the_one_before_it_is_kept_short_and_shown_whole() {
         assert_eq!(record.get("message"), (n == 0).then(|| json!("only here")).as_ref());
         assert_eq!(record["ts"], format!("2023-11-14T22:13:{}.000Z", 20 + n));
     }
-    let clocks =
-        Filter { tool: Some("system.get_clock".into()), until_ms: Some(1_700_000_005_000), ..Filter::default() };
+    let clocks = AuditFilter {
+        tool: Some("system.get_clock".into()),
+        until_ms: Some(1_700_000_005_000),
+        ..AuditFilter::default()
+    };
     assert_eq!(book.audit.recent(clocks, 10, 0).await.unwrap().1, 1);
     let db = Connection::open(&book.path).unwrap();
     let row: String = db.query_row("SELECT body FROM audit WHERE kind = 'reads'", [], |row| row.get(0)).unwrap();
@@ -212,7 +218,7 @@ async fn a_write_takes_the_reads_before_it_along_in_order() {
     let book = Book::new(1 << 20);
     book.audit.read(call("gpio.read_pin", 1)).await;
     book.audit.write(call("gpio.write_pin", 2)).await.unwrap();
-    let (records, _) = book.audit.recent(Filter::default(), 10, 0).await.unwrap();
+    let (records, _) = book.audit.recent(AuditFilter::default(), 10, 0).await.unwrap();
     assert_eq!([&records[0]["tool"], &records[1]["tool"]], ["gpio.write_pin", "gpio.read_pin"]);
 }
 
@@ -307,7 +313,7 @@ async fn trimming_keeps_to_the_bound_and_the_chain_goes_on() {
     assert!(report.ok, "{report:?}");
     assert!(report.first_seq > 100, "{report:?}");
     assert!(report.records < 60, "{report:?}");
-    let (_, total) = book.audit.recent(Filter::default(), 1, 0).await.unwrap();
+    let (_, total) = book.audit.recent(AuditFilter::default(), 1, 0).await.unwrap();
     assert!(total > 20, "{total}");
 
     book.tamper(&format!("DELETE FROM audit WHERE seq = {}", report.first_seq));

@@ -4,14 +4,14 @@ use super::call;
 use crate::served::{Door, Pi, Wire, process::command, soon};
 use base::error::{ErrorCode, ToolError};
 use contract::{
-    access::caller::Door as In,
-    audit::{Approval, Record, changed::Changed},
+    access::caller::Transport,
+    audit::{Approval, AuditRecord, changed::Changed},
     meta::Role,
 };
 use raspi_mcp::{
     audit::{
-        Audit, Filter,
-        ledger::{AuditEntry, Ledger},
+        Audit, AuditFilter,
+        ledger::{AuditEntry, AuditLedger},
         recent_file, verify_file,
     },
     registry::Registry,
@@ -110,8 +110,8 @@ async fn goes_by(milliseconds: u64) {
     resume();
 }
 
-fn pin(n: usize) -> Record<'static> {
-    Record { outcome: "ok", approval: None, ..call("gpio.write_pin", n) }
+fn pin(n: usize) -> AuditRecord<'static> {
+    AuditRecord { outcome: "ok", approval: None, ..call("gpio.write_pin", n) }
 }
 
 fn entry<'a>(
@@ -124,7 +124,7 @@ fn entry<'a>(
         principal: "stdio",
         owner: None,
         role: Role::Admin,
-        door: In::Stdio,
+        transport: Transport::Stdio,
         tool: "test.tool",
         write,
         volatile,
@@ -318,7 +318,7 @@ async fn an_answered_pin_outlasts_a_killed_server() {
     soon(child.kill()).await.unwrap();
 
     let path = root.path().join("state/store.db");
-    let (records, _) = recent_file(&path, &Filter::default(), 10).unwrap();
+    let (records, _) = recent_file(&path, &AuditFilter::default(), 10).unwrap();
     assert_eq!((&records[0]["tool"], &records[0]["args"]["pin"]), (&json!("gpio.write_pin"), &json!(17)));
     assert!(verify_file(&path, None).unwrap().ok);
 }

@@ -7,7 +7,7 @@ use contract::{
     config::{Places, Settings},
     meta::Role,
 };
-use raspi_mcp::authentication::jwt::{Fault, Keys, Signer, Validator};
+use raspi_mcp::authentication::jwt::{JwtError, Keys, Signer, Validator};
 use serde_json::{Value, json};
 use std::fs;
 use time::{Duration, OffsetDateTime};
@@ -93,48 +93,48 @@ fn whatever_is_wrong_with_one_is_found() {
     };
     let seconds = now.unix_timestamp();
     let part = |index: usize| issuer.good("admin").split('.').nth(index).unwrap().to_owned();
-    let cases: Vec<(&str, String, Fault)> = vec![
-        ("no token", "".into(), Fault::Malformed),
-        ("two parts", format!("{}.{}", part(0), part(1)), Fault::Malformed),
-        ("four parts", format!("{}.x", issuer.good("admin")), Fault::Malformed),
-        ("too long", "a".repeat(9000), Fault::Malformed),
-        ("padding", format!("{}=", issuer.good("admin")), Fault::Malformed),
-        ("not JSON", issuer.signed(&json!("EdDSA"), &json!({})), Fault::Malformed),
-        ("alg none", Issuer::unsigned(&Issuer::claims("admin")), Fault::Algorithm),
-        ("HS256 with the public key", issuer.confused(&Issuer::claims("admin")), Fault::Algorithm),
+    let cases: Vec<(&str, String, JwtError)> = vec![
+        ("no token", "".into(), JwtError::Malformed),
+        ("two parts", format!("{}.{}", part(0), part(1)), JwtError::Malformed),
+        ("four parts", format!("{}.x", issuer.good("admin")), JwtError::Malformed),
+        ("too long", "a".repeat(9000), JwtError::Malformed),
+        ("padding", format!("{}=", issuer.good("admin")), JwtError::Malformed),
+        ("not JSON", issuer.signed(&json!("EdDSA"), &json!({})), JwtError::Malformed),
+        ("alg none", Issuer::unsigned(&Issuer::claims("admin")), JwtError::Algorithm),
+        ("HS256 with the public key", issuer.confused(&Issuer::claims("admin")), JwtError::Algorithm),
         (
             "an extension",
             issuer.signed(&json!({"alg": "EdDSA", "crit": ["b64"], "b64": false}), &json!({})),
-            Fault::Algorithm,
+            JwtError::Algorithm,
         ),
-        ("another type", issuer.signed(&json!({"alg": "EdDSA", "typ": "logout+jwt"}), &json!({})), Fault::Algorithm),
-        ("a key of another kind", issuer.signed(&header("ES256", "ed"), &Issuer::claims("admin")), Fault::Key),
-        ("an unknown key", issuer.signed(&header("EdDSA", "old"), &Issuer::claims("admin")), Fault::Key),
-        ("another issuer's key", Issuer::new().good("admin"), Fault::Signature),
+        ("another type", issuer.signed(&json!({"alg": "EdDSA", "typ": "logout+jwt"}), &json!({})), JwtError::Algorithm),
+        ("a key of another kind", issuer.signed(&header("ES256", "ed"), &Issuer::claims("admin")), JwtError::Key),
+        ("an unknown key", issuer.signed(&header("EdDSA", "old"), &Issuer::claims("admin")), JwtError::Key),
+        ("another issuer's key", Issuer::new().good("admin"), JwtError::Signature),
         (
             "a changed role",
             format!("{}.{}.{}", part(0), encode(Issuer::claims("admin").to_string().as_bytes()), {
                 let low = issuer.good("read_only");
                 low.rsplit('.').next().unwrap().to_owned()
             }),
-            Fault::Signature,
+            JwtError::Signature,
         ),
-        ("no signature", format!("{}.{}.", part(0), part(1)), Fault::Signature),
-        ("another issuer", claims(&|claims| claims["iss"] = json!("https://evil.example")), Fault::Issuer),
-        ("another audience", claims(&|claims| claims["aud"] = json!("https://other.example/mcp")), Fault::Audience),
-        ("other audiences", claims(&|claims| claims["aud"] = json!(["a", "b"])), Fault::Audience),
-        ("no audience", claims(&|claims| claims["aud"] = Value::Null), Fault::Audience),
-        ("expired", claims(&|claims| claims["exp"] = json!(seconds - 61)), Fault::Expired),
-        ("long expired", claims(&|claims| claims["exp"] = json!(1.5)), Fault::Expired),
-        ("never expires", claims(&|claims| drop(claims.as_object_mut().unwrap().remove("exp"))), Fault::Claims),
-        ("expires never", claims(&|claims| claims["exp"] = json!("tomorrow")), Fault::Claims),
-        ("expires beyond all time", claims(&|claims| claims["exp"] = json!(i64::MAX)), Fault::Claims),
-        ("not yet", claims(&|claims| claims["nbf"] = json!(seconds + 120)), Fault::NotYet),
-        ("nobody", claims(&|claims| claims["sub"] = json!("")), Fault::Claims),
-        ("a name that is none", claims(&|claims| claims["sub"] = json!("a\u{1b}[2Jb")), Fault::Claims),
-        ("a long name", claims(&|claims| claims["sub"] = json!("a".repeat(129))), Fault::Claims),
-        ("no role", claims(&|claims| claims["role"] = json!("superuser")), Fault::Role),
-        ("a role that is no text", claims(&|claims| claims["role"] = json!({"admin": true})), Fault::Role),
+        ("no signature", format!("{}.{}.", part(0), part(1)), JwtError::Signature),
+        ("another issuer", claims(&|claims| claims["iss"] = json!("https://evil.example")), JwtError::Issuer),
+        ("another audience", claims(&|claims| claims["aud"] = json!("https://other.example/mcp")), JwtError::Audience),
+        ("other audiences", claims(&|claims| claims["aud"] = json!(["a", "b"])), JwtError::Audience),
+        ("no audience", claims(&|claims| claims["aud"] = Value::Null), JwtError::Audience),
+        ("expired", claims(&|claims| claims["exp"] = json!(seconds - 61)), JwtError::Expired),
+        ("long expired", claims(&|claims| claims["exp"] = json!(1.5)), JwtError::Expired),
+        ("never expires", claims(&|claims| drop(claims.as_object_mut().unwrap().remove("exp"))), JwtError::Claims),
+        ("expires never", claims(&|claims| claims["exp"] = json!("tomorrow")), JwtError::Claims),
+        ("expires beyond all time", claims(&|claims| claims["exp"] = json!(i64::MAX)), JwtError::Claims),
+        ("not yet", claims(&|claims| claims["nbf"] = json!(seconds + 120)), JwtError::NotYet),
+        ("nobody", claims(&|claims| claims["sub"] = json!("")), JwtError::Claims),
+        ("a name that is none", claims(&|claims| claims["sub"] = json!("a\u{1b}[2Jb")), JwtError::Claims),
+        ("a long name", claims(&|claims| claims["sub"] = json!("a".repeat(129))), JwtError::Claims),
+        ("no role", claims(&|claims| claims["role"] = json!("superuser")), JwtError::Role),
+        ("a role that is no text", claims(&|claims| claims["role"] = json!({"admin": true})), JwtError::Role),
     ];
     for (what, token, fault) in cases {
         assert_eq!(judge.judge(&token, now).expect_err(what), fault, "{what}");
@@ -153,8 +153,8 @@ fn clocks_may_differ_by_the_skew_and_must_have_been_set() {
     let now = OffsetDateTime::from_unix_timestamp(now.unix_timestamp()).unwrap();
     let at = |seconds| judge.judge(&token, now + Duration::seconds(seconds)).map(|bearer| bearer.role);
     assert_eq!([at(-30), at(0), at(129)], [Ok(Role::Admin); 3]);
-    assert_eq!([at(-31), at(130)], [Err(Fault::NotYet), Err(Fault::Expired)]);
-    assert_eq!(judge.judge(&token, EARLIEST - Duration::seconds(1)), Err(Fault::Clock), "1970 is no time to judge");
+    assert_eq!([at(-31), at(130)], [Err(JwtError::NotYet), Err(JwtError::Expired)]);
+    assert_eq!(judge.judge(&token, EARLIEST - Duration::seconds(1)), Err(JwtError::Clock), "1970 is no time to judge");
 }
 
 #[test]
@@ -165,11 +165,11 @@ fn roles_come_from_a_text_a_list_or_a_scope() {
         (json!("ops_rw"), Ok(Role::OpsRw)),
         (json!("openid read_only ops_rw"), Ok(Role::OpsRw)),
         (json!(["profile", "admin", "read_only"]), Ok(Role::Admin)),
-        (json!("openid administrator"), Err(Fault::Role)),
-        (json!("admin,read_only"), Err(Fault::Role)),
-        (json!("openid\tadmin\u{a0}ops_rw\nread_only"), Err(Fault::Role)),
-        (json!([1, null]), Err(Fault::Role)),
-        (json!(["not admin"]), Err(Fault::Role)),
+        (json!("openid administrator"), Err(JwtError::Role)),
+        (json!("admin,read_only"), Err(JwtError::Role)),
+        (json!("openid\tadmin\u{a0}ops_rw\nread_only"), Err(JwtError::Role)),
+        (json!([1, null]), Err(JwtError::Role)),
+        (json!(["not admin"]), Err(JwtError::Role)),
     ] {
         let mut claims = Issuer::claims("admin");
         claims["scope"] = scope.clone();
@@ -186,22 +186,22 @@ fn a_group_whose_name_holds_a_role_gives_none() {
         for (claim, role) in [
             (json!("admin"), Ok(Role::Admin)),
             (json!(["users", "ops_rw", "read_only"]), Ok(Role::OpsRw)),
-            (json!("not admin"), Err(Fault::Role)),
+            (json!("not admin"), Err(JwtError::Role)),
             (json!(["not admin", "ops_rw"]), Ok(Role::OpsRw)),
-            (json!(["read_only admin"]), Err(Fault::Role)),
-            (json!(["admin of nothing", "former admin"]), Err(Fault::Role)),
-            (json!(" admin "), Err(Fault::Role)),
-            (json!("admin\n"), Err(Fault::Role)),
-            (json!("Admin"), Err(Fault::Role)),
-            (json!("administrator"), Err(Fault::Role)),
-            (json!("\u{430}dmin"), Err(Fault::Role)),
-            (json!("admin\u{200b}"), Err(Fault::Role)),
-            (json!([["admin"]]), Err(Fault::Role)),
-            (json!([{"name": "admin"}]), Err(Fault::Role)),
-            (json!([2, true, null]), Err(Fault::Role)),
-            (json!(2), Err(Fault::Role)),
-            (json!([]), Err(Fault::Role)),
-            (json!(""), Err(Fault::Role)),
+            (json!(["read_only admin"]), Err(JwtError::Role)),
+            (json!(["admin of nothing", "former admin"]), Err(JwtError::Role)),
+            (json!(" admin "), Err(JwtError::Role)),
+            (json!("admin\n"), Err(JwtError::Role)),
+            (json!("Admin"), Err(JwtError::Role)),
+            (json!("administrator"), Err(JwtError::Role)),
+            (json!("\u{430}dmin"), Err(JwtError::Role)),
+            (json!("admin\u{200b}"), Err(JwtError::Role)),
+            (json!([["admin"]]), Err(JwtError::Role)),
+            (json!([{"name": "admin"}]), Err(JwtError::Role)),
+            (json!([2, true, null]), Err(JwtError::Role)),
+            (json!(2), Err(JwtError::Role)),
+            (json!([]), Err(JwtError::Role)),
+            (json!(""), Err(JwtError::Role)),
         ] {
             let mut claims = Issuer::claims("admin");
             claims[name] = claim.clone();
@@ -220,7 +220,7 @@ fn keys_are_rotated_by_replacing_the_file() {
     let beside = folder.path().join("new.json");
     fs::write(&beside, new.jwks().to_string()).unwrap();
     fs::rename(&beside, folder.path().join("jwks.json")).unwrap();
-    assert_eq!(judge.judge(&old.good("admin"), now), Err(Fault::Signature));
+    assert_eq!(judge.judge(&old.good("admin"), now), Err(JwtError::Signature));
     assert!(judge.judge(&new.good("admin"), now).is_ok());
     fs::write(&beside, "{").unwrap();
     fs::rename(&beside, folder.path().join("jwks.json")).unwrap();
@@ -272,7 +272,7 @@ fn many_callers_are_told_apart_whoever_came_before() {
             assert_eq!((bearer.subject, bearer.role == Role::Admin), (format!("caller {n}"), n % 2 == 0));
             assert_eq!(
                 judge.judge(token, now + Duration::hours(1)),
-                Err(Fault::Expired),
+                Err(JwtError::Expired),
                 "accepted once is not for ever"
             );
             let mut other = token.clone().into_bytes();

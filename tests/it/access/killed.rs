@@ -1,7 +1,7 @@
 //! A server that is killed while it writes: each write is recorded with its outcome, or as one whose outcome is not known.
 
 use crate::served::{Door, Wire, process::command, soon};
-use raspi_mcp::audit::{Filter, recent_file, unfinished, verify_file};
+use raspi_mcp::audit::{AuditFilter, recent_file, unfinished, verify_file};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -60,7 +60,7 @@ async fn each_write_before_a_kill_is_explained() {
     let path = root.path().join("state/store.db");
     let report = verify_file(&path, None).unwrap();
     assert!(report.ok, "{report:?}");
-    let (records, total) = recent_file(&path, &Filter::default(), u32::MAX).unwrap();
+    let (records, total) = recent_file(&path, &AuditFilter::default(), u32::MAX).unwrap();
     let mut explained: BTreeMap<String, String> = BTreeMap::new();
     for record in &records {
         if let Some(id) = record["correlation_id"].as_str() {

@@ -3,12 +3,12 @@
 use super::call;
 use crate::served::{Door, Pi, calls, process::Process, soon, token};
 use contract::{
-    access::caller::{Caller, Door as In},
-    audit::Record,
+    access::caller::{Caller, Transport},
+    audit::AuditRecord,
     meta::Role,
 };
 use raspi_mcp::{
-    audit::{Audit, Filter, unfinished, verify_file},
+    audit::{Audit, AuditFilter, unfinished, verify_file},
     store::{Durability, Store},
 };
 use rusqlite::Connection;
@@ -36,14 +36,14 @@ fn book(max_bytes: u64) -> (TempDir, std::path::PathBuf, Store, Audit) {
 async fn a_record_has_at_most_8_kib_whatever_field_is_long() {
     let (_dir, path, _, audit) = book(64 << 20);
     for text in ["x".repeat(100_000), "\u{1}\"\\".repeat(10_000), "\u{1f600}".repeat(10_000)] {
-        let short = || Record { args: json!({}), ..call("gpio.write_pin", 1) };
+        let short = || AuditRecord { args: json!({}), ..call("gpio.write_pin", 1) };
         let mut approved = short();
         if let Some(approval) = &mut approved.approval {
             (approval.ask_id, approval.by, approval.how) = (text.clone(), text.clone(), text.clone());
         }
         let deep = (0..1000).fold(json!(text), |inner, _| json!([inner]));
         let keys: Value = (0..64).map(|n| (format!("{n}{text}"), json!(1))).collect::<serde_json::Map<_, _>>().into();
-        let all = Record {
+        let all = AuditRecord {
             principal: text.clone().into(),
             owner: None,
             door: &text,
@@ -59,13 +59,13 @@ async fn a_record_has_at_most_8_kib_whatever_field_is_long() {
         };
         let records = [
             approved,
-            Record { args: json!({ "a": text }), ..short() },
-            Record { args: deep, ..short() },
-            Record { args: keys, ..short() },
-            Record { principal: text.clone().into(), ..short() },
-            Record { message: Some(text.clone()), ..short() },
-            Record { request_id: Some(text.clone().into()), ..short() },
-            Record { correlation_id: Some(&text), ..short() },
+            AuditRecord { args: json!({ "a": text }), ..short() },
+            AuditRecord { args: deep, ..short() },
+            AuditRecord { args: keys, ..short() },
+            AuditRecord { principal: text.clone().into(), ..short() },
+            AuditRecord { message: Some(text.clone()), ..short() },
+            AuditRecord { request_id: Some(text.clone().into()), ..short() },
+            AuditRecord { correlation_id: Some(&text), ..short() },
             all,
         ];
         for record in records {
@@ -155,7 +155,7 @@ async fn refusals_cost_their_caller_and_not_its_good_calls_nor_others() {
     }
     assert!(refused >= 60, "{refused}");
     // Long arguments cost more: they are not even looked at after a few.
-    let other = pi.stdio(Caller::new("token:other", Role::ReadOnly, In::Stdio));
+    let other = pi.stdio(Caller::new("token:other", Role::ReadOnly, Transport::Stdio));
     let mut other = other;
     other.call("test.echo", json!({})).await.ok();
     let long = "x".repeat(500_000);
@@ -214,7 +214,7 @@ async fn ninety_calls_of_780_kb_by_anybody_on_loopback_erase_nothing() {
     assert!(report.ok && report.first_seq == 1, "{report:?}");
     let (largest, all) = stored(&path);
     assert!(largest <= 8192 && all < 100_000, "{largest} {all}");
-    let filter = Filter { principal: Some("token:owner".into()), ..Filter::default() };
+    let filter = AuditFilter { principal: Some("token:owner".into()), ..AuditFilter::default() };
     let (records, total) = raspi_mcp::audit::recent_file(&path, &filter, 100).unwrap();
     assert_eq!((total, records.len()), (20, 20), "one entry a call");
 }
@@ -222,7 +222,7 @@ async fn ninety_calls_of_780_kb_by_anybody_on_loopback_erase_nothing() {
 #[tokio::test]
 async fn nobody_pushes_out_the_records_of_others() {
     let (_dir, path, store, audit) = book(256 * 1024);
-    let by = |principal: &'static str, n: usize| Record {
+    let by = |principal: &'static str, n: usize| AuditRecord {
         principal: principal.into(),
         owner: None,
         outcome: "ok",
@@ -280,20 +280,20 @@ async fn a_write_is_recorded_before_it_is_done_and_shown_once() {
 #[tokio::test]
 async fn an_intent_without_an_outcome_is_shown_as_not_known() {
     let (_dir, path, _, audit) = book(1 << 20);
-    let record = |n| Record { outcome: "unknown", approval: None, ..call("service.restart", n) };
+    let record = |n| AuditRecord { outcome: "unknown", approval: None, ..call("service.restart", n) };
     let first = audit.intend(record(1), Durability::Synced).await.unwrap();
     let second = audit.intend(record(2), Durability::Committed).await.unwrap();
-    audit.write(Record { intent: Some(second), outcome: "ok", ..record(3) }).await.unwrap();
-    let (shown, total) = audit.recent(Filter::default(), 10, 0).await.unwrap();
+    audit.write(AuditRecord { intent: Some(second), outcome: "ok", ..record(3) }).await.unwrap();
+    let (shown, total) = audit.recent(AuditFilter::default(), 10, 0).await.unwrap();
     assert_eq!((total, &shown[0]["outcome"], &shown[1]["outcome"]), (2, &json!("ok"), &json!("unknown")));
     assert!(shown[1]["message"].as_str().unwrap().contains("not known"), "{shown:#?}");
     let count = async |outcome: &str| {
-        let filter = Filter { outcome: Some(outcome.into()), ..Filter::default() };
+        let filter = AuditFilter { outcome: Some(outcome.into()), ..AuditFilter::default() };
         audit.recent(filter, 10, 0).await.unwrap().1
     };
     assert_eq!((count("ok").await, count("unknown").await), (1, 1));
     // Of a window that ends before the outcome, too.
-    let until = Filter { until_ms: Some(1_700_000_002_500), ..Filter::default() };
+    let until = AuditFilter { until_ms: Some(1_700_000_002_500), ..AuditFilter::default() };
     assert_eq!(audit.recent(until, 10, 0).await.unwrap().1, 1);
     let (named, all) = unfinished(&path).unwrap();
     assert_eq!((named.len(), all, named[0].seq, named[0].tool.as_str()), (1, 1, first, "service.restart"));
@@ -385,11 +385,14 @@ async fn a_store_whose_file_is_gone_refuses_the_first_write() {
 async fn a_page_stops_where_an_answer_ends_and_says_where_to_go_on() {
     let (_dir, _, _, audit) = book(64 << 20);
     for n in 0..100 {
-        audit.write(Record { args: json!({ "text": "z".repeat(5000) }), ..call("gpio.write_pin", n) }).await.unwrap();
+        audit
+            .write(AuditRecord { args: json!({ "text": "z".repeat(5000) }), ..call("gpio.write_pin", n) })
+            .await
+            .unwrap();
     }
     let (mut offset, mut pages) = (0, 0);
     while offset < 100 {
-        let page = audit.page(Filter::default(), 1000, offset, 100_000).await.unwrap();
+        let page = audit.page(AuditFilter::default(), 1000, offset, 100_000).await.unwrap();
         let held: usize = page.records.iter().map(String::len).sum();
         assert!(held <= 100_000 && page.total == 100, "{held}");
         assert_eq!(page.cut, offset + (page.records.len() as u64) < 100);
@@ -400,5 +403,5 @@ async fn a_page_stops_where_an_answer_ends_and_says_where_to_go_on() {
     }
     assert!(pages > 4, "{pages}");
     // One that is larger than a page is a page.
-    assert_eq!(audit.page(Filter::default(), 10, 0, 10).await.unwrap().records.len(), 1);
+    assert_eq!(audit.page(AuditFilter::default(), 10, 0, 10).await.unwrap().records.len(), 1);
 }

@@ -3,7 +3,7 @@
 use crate::config::Machine;
 use base::error::ErrorCode;
 use contract::{
-    access::token::{EARLIEST, Fault, PREFIX, Token, judge, run_new},
+    access::token::{EARLIEST, PREFIX, Token, TokenError, judge, run_new},
     meta::Role,
 };
 use std::collections::BTreeSet;
@@ -29,12 +29,12 @@ fn what_was_printed_is_accepted_until_it_expires() {
     assert_eq!((found.name.as_str(), found.role), ("laptop", Role::OpsRw));
     let refused = |presented: &str, now| judge(&tokens, presented, now).expect_err("refused");
     assert!(judge(&tokens, &token, expires - Duration::seconds(1)).is_ok());
-    assert_eq!(refused(&token, expires), Fault::Expired);
-    assert_eq!(refused(&token, EARLIEST - Duration::seconds(1)), Fault::Clock);
-    assert_eq!(refused(&token[..token.len() - 1], NOW), Fault::Unknown);
-    assert_eq!(refused("", NOW), Fault::Unknown);
-    assert_eq!(refused(&"x".repeat(100_000), NOW), Fault::Unknown);
-    assert_eq!(judge(&[], &token, NOW), Err(Fault::Unknown));
+    assert_eq!(refused(&token, expires), TokenError::Expired);
+    assert_eq!(refused(&token, EARLIEST - Duration::seconds(1)), TokenError::Clock);
+    assert_eq!(refused(&token[..token.len() - 1], NOW), TokenError::Unknown);
+    assert_eq!(refused("", NOW), TokenError::Unknown);
+    assert_eq!(refused(&"x".repeat(100_000), NOW), TokenError::Unknown);
+    assert_eq!(judge(&[], &token, NOW), Err(TokenError::Unknown));
 }
 
 #[test]

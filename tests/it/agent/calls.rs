@@ -6,7 +6,7 @@ use ::hw::{
     machine::Machine,
 };
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     config::{Places, Settings},
     meta::{Mode, Role},
 };
@@ -16,8 +16,8 @@ use raspi_mcp::{
     log::Ring,
     registry::{
         Registry,
-        bounds::Bounds,
-        listing::Limits,
+        bounds::ServerLimits,
+        listing::CallLimits,
         pipeline::{Call, Pipeline},
     },
     services::Services,
@@ -48,8 +48,8 @@ impl Server {
         let root = Root::at(pi.dir.path());
         let store = Store::open(&pi.dir.path().join("store.db")).unwrap();
         let (agent, audit) = (link(&pi), Audit::new(store.clone(), 1 << 20, Some(link(&pi))));
-        let bounds = Bounds {
-            limits: Limits { reads_per_minute: 1000, writes_per_minute: 1000, request_timeout_seconds: 30 },
+        let bounds = ServerLimits {
+            limits: CallLimits { reads_per_minute: 1000, writes_per_minute: 1000, request_timeout_seconds: 30 },
             concurrent: 10,
             waiting: 10,
             streams: 10,
@@ -67,7 +67,7 @@ impl Server {
         let registry = &self.pipeline.registry;
         let call = Call {
             entry: registry.entries().find(|entry| entry.name() == tool).unwrap(),
-            caller: Arc::new(Caller::new(caller.0, caller.1, Door::Stdio)),
+            caller: Arc::new(Caller::new(caller.0, caller.1, Transport::Stdio)),
             args,
             request_id: "n:1".into(),
             correlation_id: None,

@@ -1,18 +1,18 @@
 //! The network's connections, copied into the agent state as soon as one of them changes.
 
 use super::*;
-use ::agent::Card;
-use ::update::slots::Store;
-use appliance::connections::{Connections, FOLDER};
+use ::agent::BootableCard;
+use ::update::slots::StateStore;
+use appliance::connections::{FOLDER, SavedConnections};
 use std::fs;
 
 const ONE: &str = "[connection]\nid=one\n[wifi-security]\npsk=hunter2hunter2\n";
 
 /// What is in the copy, once it is that many.
-async fn kept(card: &Card, many: usize) -> String {
+async fn kept(card: &BootableCard, many: usize) -> String {
     let look = async {
         loop {
-            let state = Store::open(&*card.disk).unwrap().state;
+            let state = StateStore::open(&*card.disk).unwrap().state;
             let text = String::from_utf8(state.kept.get("connections").cloned().unwrap_or_default()).unwrap();
             if text.matches(".nmconnection").count() == many && (many > 0 || !text.is_empty()) {
                 return text;
@@ -28,7 +28,7 @@ async fn a_connection_is_copied_when_it_comes_changes_and_goes() {
     let mut pi = Pi::new();
     let folder = pi.dir.path().join(FOLDER);
     fs::create_dir_all(&folder).unwrap();
-    let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
+    let card = BootableCard::simulated(&pi.dir.path().join("card")).unwrap();
     pi.update = CardPort { card: Ok(card.clone()), ..CardPort::none() };
     pi.start();
     let agent = pi.agent();
@@ -62,9 +62,9 @@ async fn a_connection_is_copied_when_it_comes_changes_and_goes() {
 async fn without_network_manager_there_is_nothing_to_keep() {
     let mut pi = Pi::new();
     pi.agent().keep_connections().await;
-    let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
+    let card = BootableCard::simulated(&pi.dir.path().join("card")).unwrap();
     pi.update = CardPort { card: Ok(card.clone()), ..CardPort::none() };
     pi.start();
     pi.agent().keep_connections().await;
-    assert!(Connections::kept(&Store::open(&*card.disk).unwrap().state).is_empty());
+    assert!(SavedConnections::kept(&StateStore::open(&*card.disk).unwrap().state).is_empty());
 }

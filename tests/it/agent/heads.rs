@@ -2,7 +2,7 @@
 
 use super::*;
 use base::{base64url, canonical::hex, error::ErrorCode};
-use contract::audit::{Beginning, Extension, Head, KnownHeads, Position};
+use contract::audit::{AuditHead, Beginning, Extension, KnownHeads, VerifiedPosition};
 use raspi_mcp::{
     audit::{Audit, verify_file},
     store::Store,
@@ -32,8 +32,8 @@ impl Chain {
         }
     }
 
-    fn head(&self) -> Head {
-        Head { chain: self.name.clone(), seq: self.bodies.len() as i64, hash: hex(&self.hash) }
+    fn head(&self) -> AuditHead {
+        AuditHead { chain: self.name.clone(), seq: self.bodies.len() as i64, hash: hex(&self.hash) }
     }
 
     fn beginning(&self) -> Beginning {
@@ -46,7 +46,7 @@ impl Chain {
     }
 
     /// Everything after `at`, in one message.
-    fn after(&self, at: &Position) -> Extension {
+    fn after(&self, at: &VerifiedPosition) -> Extension {
         let rest = &self.bodies[at.seq as usize..];
         Extension {
             chain: self.name.clone(),
@@ -59,7 +59,7 @@ impl Chain {
     }
 
     /// Has the agent follow to the end.
-    pub async fn tell(&self, server: &AgentLink) -> Result<Position, ToolError> {
+    pub async fn tell(&self, server: &AgentLink) -> Result<VerifiedPosition, ToolError> {
         let mut at = server.call::<op::audit::FindPosition>(self.beginning()).await?;
         if at.seq < self.bodies.len() as i64 {
             at = server.call::<op::audit::ExtendAudit>(self.after(&at)).await?;
@@ -68,9 +68,9 @@ impl Chain {
     }
 }
 
-async fn newest(server: &AgentLink) -> Vec<Head> {
+async fn newest(server: &AgentLink) -> Vec<AuditHead> {
     let known = server.get::<op::audit::ListHeads>().await.unwrap();
-    let mut newest: Vec<Head> = Vec::new();
+    let mut newest: Vec<AuditHead> = Vec::new();
     for head in known.heads {
         newest.retain(|other| other.chain != head.chain);
         newest.push(head);
@@ -91,10 +91,10 @@ async fn a_position_is_taken_only_when_it_follows_from_the_one_before() {
     assert_eq!((at.seq, at.hash.clone()), (5, hex(&chain.hash)), "the agent computes the hash itself");
     // Records again, records of before, records after some that were left out.
     for after in [0, 4, 6] {
-        let jump = Extension { after, ..chain.after(&Position { seq: 4, ..at.clone() }) };
+        let jump = Extension { after, ..chain.after(&VerifiedPosition { seq: 4, ..at.clone() }) };
         assert_eq!(server.call::<op::audit::ExtendAudit>(jump).await.unwrap_err().code, ErrorCode::Conflict);
     }
-    let other = Chain::of('b', 5).after(&Position { seq: 4, ..at.clone() });
+    let other = Chain::of('b', 5).after(&VerifiedPosition { seq: 4, ..at.clone() });
     assert_eq!(server.call::<op::audit::ExtendAudit>(other).await.unwrap_err().code, ErrorCode::NotFound);
     chain.grow(1, "");
     assert_eq!(chain.tell(&server).await.unwrap().hash, hex(&chain.hash));
@@ -284,21 +284,21 @@ async fn half_a_line_is_a_power_cut_and_costs_no_other() {
 
 #[tokio::test]
 async fn what_the_version_before_kept_is_a_beginning_that_the_chain_must_lead_to() {
-    let agent = |heads: &[Head]| {
+    let agent = |heads: &[AuditHead]| {
         let mut pi = Pi::new();
         pi.agent = None;
         let key = ring::hmac::Key::new(
             ring::hmac::HMAC_SHA256,
             &fs::read(pi.dir.path().join("agent/audit-heads.key")).unwrap(),
         );
-        let line = |head: &Head| {
+        let line = |head: &AuditHead| {
             let said = format!("{}\n{}\n{}\n{NOON}", head.chain, head.seq, head.hash);
             let mac = hex(ring::hmac::sign(&key, said.as_bytes()).as_ref());
             json!({"chain": head.chain, "seq": head.seq, "hash": head.hash, "ts_ms": NOON, "mac": mac}).to_string()
         };
         // In two files, as it turned them over.
         let (older, newer) = heads.split_at(1);
-        let text = |heads: &[Head]| heads.iter().map(|head| line(head) + "\n").collect::<String>();
+        let text = |heads: &[AuditHead]| heads.iter().map(|head| line(head) + "\n").collect::<String>();
         fs::write(file(&pi).with_extension("ndjson.1"), text(older)).unwrap();
         fs::write(file(&pi), text(newer)).unwrap();
         pi.start();
@@ -353,13 +353,13 @@ pub fn audit_of(pi: &Pi, max_bytes: u64) -> (Audit, std::path::PathBuf) {
 
 /// Another agent in its place, when the last task that speaks with this one has ended.
 /// Waits until the agent has followed the store at `path` to its end.
-pub async fn followed(pi: &Pi, path: &Path) -> Head {
+pub async fn followed(pi: &Pi, path: &Path) -> AuditHead {
     let end = || {
         let db = rusqlite::Connection::open(path).unwrap();
         db.query_row(
             "SELECT chain, seq, lower(hex(hash)) FROM audit, audit_state ORDER BY seq DESC LIMIT 1",
             [],
-            |row| Ok(Head { chain: row.get(0)?, seq: row.get(1)?, hash: row.get(2)? }),
+            |row| Ok(AuditHead { chain: row.get(0)?, seq: row.get(1)?, hash: row.get(2)? }),
         )
         .ok()
     };
@@ -505,7 +505,7 @@ async fn a_gap_stays_one_until_a_person_signs_for_it_and_that_is_on_record() {
     assert!(audit.doubt().unwrap().contains(&gone.chain));
 
     let accept = |seq| op::audit::GapRequest { chain: gone.chain.clone(), seq };
-    let server = Peer { uid: 999, name: "raspi-mcp".into(), standing: Standing::Server };
+    let server = Peer { uid: 999, name: "raspi-mcp".into(), standing: PeerKind::Server };
     assert_eq!(
         pi.agent().perform::<op::audit::AcceptGap>(&server, accept(6)).await.unwrap_err().code,
         ErrorCode::PermissionDenied

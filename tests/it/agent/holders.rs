@@ -1,7 +1,7 @@
 //! Who has a camera open: told to the server alone, about cameras alone.
 
 use super::*;
-use ::agent::{machine::Machine, operations::holders::HoldersRequest};
+use ::agent::{machine::MachineControl, operations::holders::HoldersRequest};
 use futures::future::BoxFuture;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use std::{fs, os::unix::fs::symlink};
@@ -9,7 +9,7 @@ use std::{fs, os::unix::fs::symlink};
 /// A real machine, of which nothing is asked but its processes.
 struct Real(SimulatedMachine);
 
-impl Machine for Real {
+impl MachineControl for Real {
     fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError> {
         self.0.schedule_power(action)
     }

@@ -3,10 +3,10 @@
 use super::*;
 use crate::private_bus::PrivateBus;
 use ::agent::{
-    machine::{Machine, RealMachine},
+    machine::{MachineControl, RealMachine},
     operations::hostname::HostnameRequest,
 };
-use base::{error::ErrorCode, os::bus::Object};
+use base::{error::ErrorCode, os::bus::DBusObject};
 use contract::meta::Mode;
 use futures::StreamExt;
 use std::sync::Mutex;
@@ -216,7 +216,7 @@ async fn a_name_that_is_not_kept_is_an_error_until_it_is() {
 async fn what_hostnamed_takes_for_written_is_looked_at() {
     let pi = Named::garage(Some(READ_ONLY)).await;
     let (service, path) = ("org.freedesktop.hostname1", "/org/freedesktop/hostname1");
-    let somebody = Object { service, path, interface: service };
+    let somebody = DBusObject { service, path, interface: service };
     pi.machine.bus.call(somebody, "SetStaticHostname", &("attic", false)).await.unwrap_err();
     pi.machine.bus.call(somebody, "SetStaticHostname", &("attic", false)).await.expect("now it says that it is so");
     assert_eq!(pi.reads(KEPT), "garage-of-ann\n");

@@ -7,14 +7,14 @@ use super::{
 };
 use ::agent::{
     Client, bind, serve,
-    units::{Action, Install, JobEnd, JobMode, Unit},
+    units::{Action, EnableEffects, JobEnd, JobMode, Unit},
 };
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Mode,
 };
 use futures::future::BoxFuture;
-use raspi_mcp::registry::pipeline::{Call, Finished};
+use raspi_mcp::registry::pipeline::{Call, CallOutcome};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -28,7 +28,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// A call under way, and what withdraws it.
-struct Begun(JoinHandle<Finished>, CancellationToken);
+struct Begun(JoinHandle<CallOutcome>, CancellationToken);
 
 impl Begun {
     async fn ended(self) -> (Result<Value, ToolError>, Value) {
@@ -48,7 +48,7 @@ impl Server {
         let cancel = CancellationToken::new();
         let call = Call {
             entry: self.pipeline.registry.entries().find(|entry| entry.name() == tool).unwrap(),
-            caller: Arc::new(Caller::new(ADMIN.0, ADMIN.1, Door::Stdio)),
+            caller: Arc::new(Caller::new(ADMIN.0, ADMIN.1, Transport::Stdio)),
             args,
             request_id: "n:7".into(),
             correlation_id: None,
@@ -152,7 +152,7 @@ impl Units for Slow {
             self.units.act(unit, action, mode, wait).await
         })
     }
-    fn install(&self, unit: &Unit) -> Result<Install, ToolError> {
+    fn install(&self, unit: &Unit) -> Result<EnableEffects, ToolError> {
         self.units.install(unit)
     }
     fn set_enabled<'a>(&'a self, unit: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>> {

@@ -25,11 +25,11 @@ mod wire;
 use ::agent::operations as op;
 use ::agent::{
     Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Authorization, BootClock, CardPort, Clock,
-    Operation, Peer, Platform, PowerAction, Standing,
+    Operation, Peer, PeerKind, Platform, PowerAction,
     machine::SimulatedMachine,
     units::{SimulatedUnits, Units},
 };
-use ::hw::{gpio::SimulatedGpio, line::Port};
+use ::hw::{gpio::SimulatedGpio, line::GpioPort};
 use appliance::Folder;
 use base::{canonical, error::ToolError, os::Root};
 use contract::{
@@ -140,7 +140,7 @@ impl Pi {
         let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst) + set_ms.load(Ordering::SeqCst));
         let boot_clock: BootClock =
             Arc::new(move || Duration::from_millis(passed.load(Ordering::SeqCst).unsigned_abs()));
-        let gpio = self.settings.approval.button().map(|_| Ok(Arc::new(self.gpio.clone()) as Arc<dyn Port>));
+        let gpio = self.settings.approval.button().map(|_| Ok(Arc::new(self.gpio.clone()) as Arc<dyn GpioPort>));
         let update = self.update.clone();
         let platform = Platform {
             units: Arc::clone(&self.units),
@@ -187,7 +187,7 @@ impl Pi {
     }
 
     async fn person<O: Operation>(&self, request: O::Request) -> Result<O::Answer, ToolError> {
-        let person = Peer { uid: 1000, name: "pi".into(), standing: Standing::Approver };
+        let person = Peer { uid: 1000, name: "pi".into(), standing: PeerKind::Approver };
         self.agent().perform::<O>(&person, request).await
     }
 

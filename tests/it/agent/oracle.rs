@@ -2,7 +2,7 @@
 //!
 //! The property test and the fuzz target share it.
 
-use ::agent::protocol::{MAX_LINE, Request};
+use ::agent::protocol::{AgentRequest, MAX_LINE};
 use serde_json::Value;
 
 /// The ids of the answers that must come, and of those that may: waits end with their connection.
@@ -21,7 +21,7 @@ pub fn expected(stream: &[u8]) -> Expected {
             expected.must.push(None);
             continue;
         }
-        match serde_json::from_slice::<Request>(line) {
+        match serde_json::from_slice::<AgentRequest>(line) {
             Ok(request) if request.op.row().waits => expected.may.push(Some(request.id)),
             Ok(request) => expected.must.push(Some(request.id)),
             Err(_) => {

@@ -2,10 +2,10 @@
 
 use super::*;
 use ::agent::{
-    machine::{Machine, RealMachine},
+    machine::{MachineControl, RealMachine},
     power::PowerOutcome,
 };
-use base::{error::ErrorCode, os::bus::Bus};
+use base::{error::ErrorCode, os::bus::DBus};
 use contract::meta::Mode;
 
 /// A machine whose policy lets reboots through without asking.
@@ -228,7 +228,7 @@ fn machine_with_systemctl(code: u8) -> (TempDir, RealMachine) {
         .arg(bin.join("systemctl"))
         .status();
     assert!(write.unwrap().success());
-    let machine = RealMachine { root: Root::at(dir.path()), bus: Bus::at("unix:path=/nowhere") };
+    let machine = RealMachine { root: Root::at(dir.path()), bus: DBus::at("unix:path=/nowhere") };
     (dir, machine)
 }
 
@@ -248,7 +248,7 @@ fn a_real_machine_is_told_through_systemd() {
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(error.message.contains("Access denied"), "{error}");
 
-    let nothing = RealMachine { root: Root::at("/nonexistent"), bus: Bus::at("unix:path=/nowhere") };
+    let nothing = RealMachine { root: Root::at("/nonexistent"), bus: DBus::at("unix:path=/nowhere") };
     assert_eq!(nothing.schedule_power(PowerAction::Reboot).unwrap_err().code, ErrorCode::Unavailable);
 }
 
@@ -261,7 +261,7 @@ async fn a_real_reboot_is_settled_by_the_next_start() {
     let mut settings = Pi::settings_in(dir.path());
     settings.simulated = false;
     settings.policy.modes.insert("system.reboot".into(), Mode::Allow);
-    let machine: Arc<dyn Machine> = Arc::new(machine);
+    let machine: Arc<dyn MachineControl> = Arc::new(machine);
     let start = || {
         let platform = Platform::new(Arc::new(|| NOON), Arc::clone(&machine));
         AgentLink::InProcess(Agent::start(settings.clone(), platform).unwrap())
@@ -319,7 +319,7 @@ async fn a_shutdown_has_to_be_named_by_policy_and_is_then_like_a_reboot() {
 #[test]
 fn a_container_that_starts_anew_has_its_hosts_boot_id_and_is_another_start_all_the_same() {
     let dir = tempfile::tempdir().unwrap();
-    let machine = RealMachine { root: Root::at(dir.path()), bus: Bus::at("unix:path=/nowhere") };
+    let machine = RealMachine { root: Root::at(dir.path()), bus: DBus::at("unix:path=/nowhere") };
     let none = machine.boot_id();
     let file = |name: &str, text: &str| {
         let path = dir.path().join("proc").join(name);

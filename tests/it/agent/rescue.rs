@@ -2,7 +2,7 @@
 
 use super::{update::*, *};
 use crate::update::{NOW, PRODUCT, a_root, a_root_file, ids, signed};
-use ::agent::{Card, DEAD_MAN, UpdateTool, operations::update::RollBackRequest};
+use ::agent::{BootableCard, DEAD_MAN, UpdateTool, operations::update::RollBackRequest};
 use ::update::{Slot, status::SlotState, trust::Purpose};
 use base::error::ErrorCode;
 use contract::meta::Mode;
@@ -21,9 +21,11 @@ fn with_dead_man(hours: u32) -> Pi {
     });
     std::fs::write(pi.dir.path().join("trust.json"), a_root()).unwrap();
     pi.now_ms.store(NOW as i64 * 1000, Ordering::SeqCst);
-    let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
-    pi.update =
-        CardPort { card: Ok(Card { hardware: vec![crate::update::HARDWARE.into()], ..card }), ..CardPort::none() };
+    let card = BootableCard::simulated(&pi.dir.path().join("card")).unwrap();
+    pi.update = CardPort {
+        card: Ok(BootableCard { hardware: vec![crate::update::HARDWARE.into()], ..card }),
+        ..CardPort::none()
+    };
     pi.start();
     pi
 }

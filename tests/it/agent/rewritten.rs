@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use contract::audit::KnownHeads;
-use raspi_mcp::audit::{Report, verify};
+use raspi_mcp::audit::{AuditReport, verify};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ impl Original {
         Self { pi, path, known }
     }
 
-    fn verdict(&self, number: usize, row: &Value) -> Report {
+    fn verdict(&self, number: usize, row: &Value) -> AuditReport {
         let copy = self.pi.dir.path().join(format!("copy-{number}.db"));
         let whole = Connection::open(&self.path).unwrap();
         whole.execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
@@ -81,7 +81,7 @@ fn table() -> Value {
     serde_json::from_str(include_str!("../../fixtures/audit/rewritten.json")).unwrap()
 }
 
-async fn each(part: &str, check: impl Fn(&Value, Report)) {
+async fn each(part: &str, check: impl Fn(&Value, AuditReport)) {
     let table = table();
     for kind in ["whole", "reads", "trimmed"] {
         let original = Original::of(kind).await;

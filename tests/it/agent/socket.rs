@@ -184,16 +184,16 @@ fn standing_comes_from_users_and_groups() {
     settings.simulated = false;
     settings.server_uid = Some(990);
     let judge = |uid, gid| Peer::judge(&settings, uid, gid, None);
-    assert_eq!(judge(990, 990).unwrap().standing, Standing::Server);
-    assert_eq!(judge(0, 0).unwrap().standing, Standing::Approver);
+    assert_eq!(judge(990, 990).unwrap().standing, PeerKind::Server);
+    assert_eq!(judge(0, 0).unwrap().standing, PeerKind::Approver);
     let pi = judge(1000, 1000).unwrap();
-    assert_eq!((pi.name.as_str(), pi.standing), ("pi", Standing::Approver));
-    assert_eq!(judge(1001, 50).unwrap().standing, Standing::Approver, "by primary group");
+    assert_eq!((pi.name.as_str(), pi.standing), ("pi", PeerKind::Approver));
+    assert_eq!(judge(1001, 50).unwrap().standing, PeerKind::Approver, "by primary group");
     assert_eq!(judge(1002, 1002).unwrap_err().code, ErrorCode::PermissionDenied);
 
     settings.server_uid = Some(0);
     let server = Peer::judge(&settings, 0, 0, None).unwrap();
-    assert_eq!(server.standing, Standing::Server, "a server that runs as root answers nothing either");
+    assert_eq!(server.standing, PeerKind::Server, "a server that runs as root answers nothing either");
     assert!(server.may("answer", op::asks::AnswerAsk::CALLERS).is_err());
     assert!(pi.may("reboot", op::power::SchedulePower::CALLERS).is_err(), "an approver runs nothing");
 }
@@ -348,7 +348,7 @@ async fn a_flood_of_refused_peers_pushes_nothing_out_of_the_log_and_delays_no_ap
     assert_eq!(attempts.matches("peer refused").count(), 1, "{attempts}");
     // The number follows with the first attempt of the next minute.
     pi.now_ms.fetch_add(60_000, Ordering::SeqCst);
-    let stranger = Peer { uid: 4711, name: "mallory".into(), standing: Standing::Approver };
+    let stranger = Peer { uid: 4711, name: "mallory".into(), standing: PeerKind::Approver };
     pi.agent().perform::<op::throttled::ReadThrottled>(&stranger, Default::default()).await.unwrap_err();
     let more = format!("\"more\":{FLOOD},");
     assert!(pi.log_of("attempts").contains(&more), "{}", pi.log_of("attempts"));
@@ -357,7 +357,7 @@ async fn a_flood_of_refused_peers_pushes_nothing_out_of_the_log_and_delays_no_ap
 #[tokio::test]
 async fn a_flood_of_refused_operations_is_counted_by_user_and_kind_and_bounded_in_memory() {
     let pi = Pi::new();
-    let peer = |uid| Peer { uid, name: format!("uid {uid}"), standing: Standing::Approver };
+    let peer = |uid| Peer { uid, name: format!("uid {uid}"), standing: PeerKind::Approver };
     for round in 0..3 {
         for uid in 0..200 {
             let (agent, peer) = (pi.agent(), peer(1000 + uid));

@@ -6,7 +6,7 @@ use ::agent::{
     operations::service::{ControlRequest, Controlled, EnableRequest, Enabled},
     units::{Action, JobEnd, JobMode, RealUnits},
 };
-use base::{error::ErrorCode, os::systemd::list::Status};
+use base::{error::ErrorCode, os::systemd::list::ActiveState};
 use contract::meta::Mode;
 
 fn control(service_name: &str, action: Action) -> ControlRequest {
@@ -41,7 +41,7 @@ impl Pi {
         self.server().call::<op::service::EnableUnit>(enable(service_name, on)).await
     }
 
-    async fn status(&self, unit: &str) -> Status {
+    async fn status(&self, unit: &str) -> ActiveState {
         self.units.look(unit).await.unwrap().status
     }
 }
@@ -51,11 +51,11 @@ async fn a_service_is_restarted_stopped_and_started_and_says_what_it_was() {
     let pi = Pi::new();
     let done = pi.told("web", Action::Restart).await.unwrap();
     assert_eq!((done.name.as_str(), done.job.as_deref(), done.simulated), ("web.service", Some("done"), true));
-    assert_eq!((done.previous.status, done.now.status), (Status::Active, Status::Active));
+    assert_eq!((done.previous.status, done.now.status), (ActiveState::Active, ActiveState::Active));
     assert!(done.previous.pid.is_some() && done.now.pid.is_some() && done.previous.pid != done.now.pid);
     let done = pi.told("web.service", Action::Stop).await.unwrap();
-    assert_eq!((done.now.status, done.now.pid), (Status::Inactive, None));
-    assert_eq!(pi.told("web", Action::Start).await.unwrap().previous.status, Status::Inactive);
+    assert_eq!((done.now.status, done.now.pid), (ActiveState::Inactive, None));
+    assert_eq!(pi.told("web", Action::Start).await.unwrap().previous.status, ActiveState::Inactive);
     assert_eq!(pi.told("web", Action::Reload).await.unwrap().job.as_deref(), Some("done"));
     let log = pi.log();
     assert!(log.contains("control_unit begins") && log.contains("\"outcome\":\"ok\""), "{log}");
@@ -82,13 +82,13 @@ async fn nothing_is_stopped_that_others_need_unless_somebody_insists() {
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
     assert_eq!(refused.message, "Cannot stop service 'database.service' because 2 active units depend on it");
     assert_eq!(refused.details["dependent_services"], json!(["web.service", "worker.service"]));
-    assert_eq!(pi.status("database.service").await, Status::Active);
+    assert_eq!(pi.status("database.service").await, ActiveState::Active);
     let insisted = ControlRequest { break_dependents: true, ..control("database", Action::Stop) };
     assert_eq!(
         pi.server().call::<op::service::ControlUnit>(insisted).await.unwrap().affected,
         ["web.service", "worker.service"]
     );
-    assert_eq!(pi.status("web.service").await, Status::Inactive);
+    assert_eq!(pi.status("web.service").await, ActiveState::Inactive);
     // Nobody up depends on it any more.
     pi.told("database", Action::Stop).await.unwrap();
 }
@@ -128,7 +128,7 @@ async fn protected_units_are_left_alone_also_through_others() {
         assert_eq!(refused.details["protected_unit"], protected);
     }
     for unit in ["ssh.service", "raspi-mcp.service", "raspi-mcp-agent.service", "dbus.service", "host-keys.service"] {
-        assert_eq!(pi.status(unit).await, Status::Active, "{unit}");
+        assert_eq!(pi.status(unit).await, ActiveState::Active, "{unit}");
     }
 }
 
@@ -183,7 +183,7 @@ async fn enabling_is_for_the_next_boot_and_says_what_it_was() {
     let pi = Pi::new();
     let done = pi.enabled("broken", true).await.unwrap();
     assert_eq!((done.previous.as_deref(), done.now.as_deref()), (Some("disabled"), Some("enabled")));
-    assert_eq!(pi.status("broken.service").await, Status::Inactive);
+    assert_eq!(pi.status("broken.service").await, ActiveState::Inactive);
     let again = pi.enabled("broken.service", true).await.unwrap();
     assert_eq!(again.previous, again.now);
     let refused = pi.enabled("database", false).await.unwrap_err();

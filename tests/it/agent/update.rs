@@ -3,14 +3,14 @@
 use super::*;
 use crate::update::{BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened};
 use ::agent::{
-    Card, HealthReport, UpdateTool,
+    BootableCard, HealthReport, UpdateTool,
     operations::update::{InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest},
     units::{Action, JobMode},
 };
 use ::update::{
     Slot,
-    bundle::Plan,
-    install::{Armed, Finished, Install},
+    bundle::BundleContent,
+    install::{Armed, InstallOutcome, InstallStream},
     simulated,
     status::{Phase, RestartPlan, SlotState, UpdateStatus},
 };
@@ -39,8 +39,8 @@ fn with_slots(mode: Mode) -> Pi {
     std::fs::write(pi.dir.path().join("trust.json"), a_root()).unwrap();
     // The clock of these bundles.
     pi.now_ms.store(crate::update::NOW as i64 * 1000, Ordering::SeqCst);
-    let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
-    pi.update = CardPort { card: Ok(Card { hardware: vec![HARDWARE.into()], ..card }), ..CardPort::none() };
+    let card = BootableCard::simulated(&pi.dir.path().join("card")).unwrap();
+    pi.update = CardPort { card: Ok(BootableCard { hardware: vec![HARDWARE.into()], ..card }), ..CardPort::none() };
     pi.start();
     pi
 }
@@ -58,7 +58,7 @@ pub fn request(args: &Value, ask_id: Option<&str>) -> InstallRequest {
 pub async fn install(link: &AgentLink, request: InstallRequest, bundle: &[u8]) -> Result<(Armed, Vec<u32>), ToolError> {
     let envelope = envelope(bundle);
     let stream = link.install(request).await?;
-    let (mut install, judged) = Install::begin(stream, &bundle[..envelope.index_at as usize]).await?;
+    let (mut install, judged) = InstallStream::begin(stream, &bundle[..envelope.index_at as usize]).await?;
     assert!(judged.simulated);
     install.index(&bundle[envelope.index_at as usize..envelope.blocks_at as usize]).await?;
     let index = opened(bundle).1;
@@ -71,8 +71,8 @@ pub async fn install(link: &AgentLink, request: InstallRequest, bundle: &[u8]) -
             sent.push(n);
         }
         match install.finish().await? {
-            Finished::Armed(armed) => return Ok((armed, sent)),
-            Finished::More(more) => wanted = more,
+            InstallOutcome::Armed(armed) => return Ok((armed, sent)),
+            InstallOutcome::More(more) => wanted = more,
         }
     }
 }
@@ -264,7 +264,7 @@ async fn an_approval_is_for_the_version_it_showed_and_is_asked_for_once() {
     let envelope = envelope(&bundle);
     // Begun, and left by a server that went.
     let stream = link.install(request(&args, Some(&opened.id))).await.unwrap();
-    let begun = Install::begin(stream, &bundle[..envelope.index_at as usize]).await.unwrap();
+    let begun = InstallStream::begin(stream, &bundle[..envelope.index_at as usize]).await.unwrap();
     drop(begun);
     let (_, sent) = until_free(&link, || request(&args, Some(&opened.id)), &bundle).await;
     assert!(!sent.is_empty(), "the person is not asked again for the same bundle");
@@ -289,7 +289,7 @@ async fn the_second_is_told_who_is_busy() {
     let bundle = bundle("2.0.0", 2);
     let head = &bundle[..envelope(&bundle).index_at as usize];
     let stream = link.install(request(&json!({}), None)).await.unwrap();
-    let (first, _) = Install::begin(stream, head).await.unwrap();
+    let (first, _) = InstallStream::begin(stream, head).await.unwrap();
     let error = link.install(request(&json!({}), None)).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert_eq!((&error.details["who"], &error.details["version"]), (&json!("token:fleet"), &json!("2.0.0")));
@@ -303,7 +303,7 @@ async fn heads_that_are_not_for_this_machine_are_refused_and_nothing_is_written(
     let link = pi.server();
     let boot = simulated::boot_image(BOOT, "2.0.0").unwrap();
     let root = an_image(ROOT, 2);
-    let made = |change: &dyn Fn(&mut Plan), keys: &[u8]| {
+    let made = |change: &dyn Fn(&mut BundleContent), keys: &[u8]| {
         let mut plan = a_plan("2.0.0", 2);
         change(&mut plan);
         let bundle = a_bundle_of(&plan, &boot, &root, keys);
@@ -326,7 +326,7 @@ async fn heads_that_are_not_for_this_machine_are_refused_and_nothing_is_written(
         assert_eq!(error.code, code, "{error}");
         assert!(error.message.contains(words), "{words}: {error}");
         let stream = link.install(request(&json!({}), None)).await.unwrap();
-        assert_eq!(Install::begin(stream, &head).await.err().unwrap().code, code);
+        assert_eq!(InstallStream::begin(stream, &head).await.err().unwrap().code, code);
     }
     assert!(link.get::<op::update::GetUpdateStatus>().await.unwrap().last_attempt.is_none());
 }

@@ -5,7 +5,7 @@ use super::*;
 use ::agent::{
     converse,
     peer::Callers,
-    protocol::{Reply, Request},
+    protocol::{AgentReply, AgentRequest},
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -20,7 +20,7 @@ const MALFORMED: &str = include_str!("../../fixtures/agent/malformed.ndjson");
 #[test]
 fn every_request_is_read_and_written_as_it_was() {
     for line in REQUESTS.lines() {
-        let request: Request = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let request: AgentRequest = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(serde_json::to_string(&request).unwrap(), line);
     }
 }
@@ -28,11 +28,11 @@ fn every_request_is_read_and_written_as_it_was() {
 #[test]
 fn every_answer_is_read_and_written_as_it_was() {
     for line in ANSWERS.lines() {
-        let reply: Reply = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let reply: AgentReply = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(serde_json::to_string(&reply).unwrap(), line);
         // Once more through the answer's own type.
         if let Some(answer) = reply.ok {
-            let reply = Reply { id: reply.id, ok: Some(through_type(&answer)), error: None };
+            let reply = AgentReply { id: reply.id, ok: Some(through_type(&answer)), error: None };
             assert_eq!(serde_json::to_string(&reply).unwrap(), line);
         }
     }
@@ -87,8 +87,8 @@ fn through_type(answer: &op::Answer) -> op::Answer {
 #[test]
 fn the_table_says_of_each_operation_what_the_enum_said() {
     // Those of the enum; newer ones say it in their own file alone.
-    let recorded = |row: &&op::Row| REQUESTS.contains(&format!(r#""op":{{"{}":"#, row.tag));
-    let those = |is: &dyn Fn(&op::Row) -> bool| -> Vec<&str> {
+    let recorded = |row: &&op::OperationRow| REQUESTS.contains(&format!(r#""op":{{"{}":"#, row.tag));
+    let those = |is: &dyn Fn(&op::OperationRow) -> bool| -> Vec<&str> {
         op::OPERATIONS.iter().filter(recorded).filter(|row| is(row)).map(|row| row.tag).collect()
     };
     let anyone = "hello status ask_state list_asks heads update_status install reboot_into_update roll_back mark_good resume_update";

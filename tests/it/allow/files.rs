@@ -4,7 +4,7 @@ use super::{close, gates, grant, open};
 use crate::served::{Door, Pi, Wire};
 use base::error::ErrorCode;
 use contract::{
-    access::caller::{Caller, Door as Way},
+    access::caller::{Caller, Transport},
     config::{Grant, Sources},
     meta::Role,
 };
@@ -74,7 +74,7 @@ async fn a_folder_is_opened_for_one_tool_and_one_caller_and_closed_at_once() {
     api.call("files.read", json!({ "path": scene.shown("notes/../b.txt") })).await.failed("invalid_argument");
     std::os::unix::fs::symlink("../b.txt", scene.path("notes/out")).unwrap();
     api.call("files.read", json!({ "path": scene.shown("notes/out") })).await.failed("permission_denied");
-    let mut admin = scene.pi.stdio(Caller::new("token:desk", Role::Admin, Way::Http));
+    let mut admin = scene.pi.stdio(Caller::new("token:desk", Role::Admin, Transport::Http));
     admin.call("files.read", json!({ "path": file })).await.failed("permission_denied");
 
     open(scene.folder("files.list", &["loopback"], "notes"), &scene.sources).unwrap();

@@ -4,7 +4,7 @@ use super::{close, gates, grant, open};
 use crate::served::{Door, Pi, soon};
 use base::error::ErrorCode;
 use contract::{
-    access::caller::{Caller, Door as Way},
+    access::caller::{Caller, Transport},
     config::Grant,
     meta::Role,
 };
@@ -27,7 +27,7 @@ async fn a_bus_is_scanned_by_grant_and_listed_as_it_is() {
     assert!(skipped.contains("not_allowed") && skipped.contains("0x40-0x67"), "{skipped}");
     // It reads nothing, and another caller scans nothing.
     api.call("i2c.read", json!({ "bus": 1, "address": 8, "length": 1 })).await.failed("permission_denied");
-    let mut other = pi.stdio(Caller::new("token:desk", Role::Admin, Way::Http));
+    let mut other = pi.stdio(Caller::new("token:desk", Role::Admin, Transport::Http));
     other.call("i2c.scan_bus", one.clone()).await.failed("permission_denied");
 
     open(devices("i2c.read", "1:0x48"), &sources).unwrap();
@@ -50,7 +50,7 @@ async fn news_of_a_granted_pin_are_for_whom_it_was_granted() {
     open(pin("gpio.write_pin", "loopback"), &sources).unwrap();
     let (mut wires, uri) = (Vec::new(), json!({ "uri": "raspi://gpio/17" }));
     for name in ["token:one", "token:other"] {
-        let mut wire = pi.stdio(Caller::new(name, Role::ReadOnly, Way::Http));
+        let mut wire = pi.stdio(Caller::new(name, Role::ReadOnly, Transport::Http));
         wire.initialize("2025-11-25", "a client").await.result();
         wire.request("resources/subscribe", uri.clone()).await.result();
         wires.push(wire);

@@ -9,12 +9,12 @@ use crate::served::{Door, Pi, Wire, soon, token};
 use agent::operations as op;
 use base::error::ToolError;
 use contract::{
-    access::caller::{Caller, Door as Way},
+    access::caller::{Caller, Transport},
     config::{Grant, Sources, fragment_of},
     meta::{Meta, Role},
 };
 use raspi_mcp::{
-    allow::{self, Change, Done},
+    allow::{self, AppliedGrant, GrantChange},
     registry::Registry,
 };
 use serde_json::{Value, json};
@@ -29,17 +29,17 @@ fn grant(tool: &str, callers: &[&str]) -> Grant {
     Grant { tool: tool.into(), callers, by: "tester".into(), ..Grant::default() }
 }
 
-fn perform(grant: Grant, way: allow::Way, sources: &Sources) -> Result<Done, ToolError> {
+fn perform(grant: Grant, way: allow::GrantAction, sources: &Sources) -> Result<AppliedGrant, ToolError> {
     let meta = meta(&grant.tool);
-    allow::perform(&Change { grant, policy: None }, way, meta, sources)
+    allow::perform(&GrantChange { grant, policy: None }, way, meta, sources)
 }
 
-fn open(grant: Grant, sources: &Sources) -> Result<Done, ToolError> {
-    perform(grant, allow::Way::Open { ask: false }, sources)
+fn open(grant: Grant, sources: &Sources) -> Result<AppliedGrant, ToolError> {
+    perform(grant, allow::GrantAction::Open { ask: false }, sources)
 }
 
-fn close(grant: Grant, sources: &Sources) -> Result<Done, ToolError> {
-    perform(grant, allow::Way::Close, sources)
+fn close(grant: Grant, sources: &Sources) -> Result<AppliedGrant, ToolError> {
+    perform(grant, allow::GrantAction::Close, sources)
 }
 
 /// Of each gate that a refusal tells, whether it is closed.
@@ -86,7 +86,7 @@ async fn a_refusal_names_every_closed_gate_and_the_one_command_that_opens_them()
     assert!(refusal["hint"].as_str().unwrap().contains("--for loopback --ask"), "{refusal:#}");
 
     // Over stdio there are no tokens, and no hint speaks of one.
-    let mut stdio = pi.stdio(Caller::new("stdio", Role::ReadOnly, Way::Stdio));
+    let mut stdio = pi.stdio(Caller::new("stdio", Role::ReadOnly, Transport::Stdio));
     let answer = stdio.call("gpio.write_pin", high(17)).await;
     let refusal = answer.failed("permission_denied").clone();
     let hint = refusal["hint"].as_str().unwrap();
@@ -94,7 +94,7 @@ async fn a_refusal_names_every_closed_gate_and_the_one_command_that_opens_them()
     assert_eq!(refusal["details"]["gates"][0]["by"], "access.stdio_role");
 
     // Who has the role is not offered it.
-    let mut admin = pi.stdio(Caller::new("token:desk", Role::Admin, Way::Http));
+    let mut admin = pi.stdio(Caller::new("token:desk", Role::Admin, Transport::Http));
     let answer = admin.call("service.restart", json!({ "service_name": "web; reboot" })).await;
     let hint = answer.failed("permission_denied")["hint"].as_str().unwrap().to_owned();
     assert!(hint.contains("`raspi-mcp allow service.restart`") && !hint.contains("reboot"), "{hint}");
@@ -104,7 +104,7 @@ async fn a_refusal_names_every_closed_gate_and_the_one_command_that_opens_them()
 #[tokio::test]
 async fn what_is_opened_counts_on_the_same_connection_and_ends_with_revoke() {
     let (pi, sources) = Pi::of_site(&[]).await;
-    let mut stdio = pi.stdio(Caller::new("stdio", Role::ReadOnly, Way::Stdio));
+    let mut stdio = pi.stdio(Caller::new("stdio", Role::ReadOnly, Transport::Stdio));
     stdio.initialize("2025-11-25", "a client").await.result();
     // The server knows of the conversation once it has answered in it after "initialized".
     stdio.request("ping", json!({})).await.result();
@@ -214,7 +214,7 @@ async fn a_grant_for_one_token_is_for_no_other() {
     let (pi, sources) = Pi::of_site(&[]).await;
     open(grant("service.restart", &["token:one"]), &sources).unwrap();
     let web = json!({ "service_name": "web" });
-    let caller = |name: &str, role| Caller::new(format!("token:{name}"), role, Way::Http);
+    let caller = |name: &str, role| Caller::new(format!("token:{name}"), role, Transport::Http);
     pi.stdio(caller(&one.name, one.role)).call("service.restart", web.clone()).await.ok();
     let mut stranger = pi.stdio(caller(&other.name, other.role));
     let answer = stranger.call("service.restart", web.clone()).await;

@@ -7,7 +7,7 @@ use contract::{
     meta::Mode,
 };
 use raspi_mcp::{
-    allow::{Way, all},
+    allow::{GrantAction, all},
     registry::Registry,
 };
 use std::{fs, os::unix::fs::MetadataExt};
@@ -49,7 +49,7 @@ fn a_policy_is_set_only_where_the_default_denies_or_a_person_is_to_be_asked() {
     let mode = |tool: &str| config::load(&sources).unwrap().policy.get(tool).copied();
     open(grant("system.reboot", &["stdio"]), &sources).unwrap();
     assert_eq!(mode("system.reboot"), None, "a person is asked still");
-    perform(grant("gpio.write_pin", &[]), Way::Open { ask: true }, &sources).unwrap();
+    perform(grant("gpio.write_pin", &[]), GrantAction::Open { ask: true }, &sources).unwrap();
     assert_eq!(mode("gpio.write_pin"), Some(Mode::Ask));
     assert_eq!(open(grant("system.shutdown", &[]), &sources).unwrap().mode, Mode::Allow);
     close(grant("gpio.write_pin", &[]), &sources).unwrap();

@@ -10,7 +10,7 @@ use crate::{
 };
 use agent::operations as op;
 use agent::{
-    Agent, AgentLink, AgentSettings, Card, CardPort, Platform,
+    Agent, AgentLink, AgentSettings, BootableCard, CardPort, Platform,
     machine::SimulatedMachine,
     operations::claim::{ClaimRequest, OWNER, ShownToken},
     system_clock,
@@ -18,7 +18,7 @@ use agent::{
 use appliance::Identity;
 use contract::meta::Role;
 use std::{sync::Arc, time::Duration};
-use update::{disk::Area, slots::Store};
+use update::{disk::Area, slots::StateStore};
 
 const BOTH: [[u64; 2]; 2] = [[1, 2], [2, 1]];
 const MANY: usize = 16;
@@ -50,7 +50,7 @@ fn machines() -> Vec<(&'static str, Machine)> {
     claimed.starts();
     let mut identity = claimed.identity();
     identity.belongs_to(owner());
-    let mut store = Store::open(&claimed.card).unwrap().store;
+    let mut store = StateStore::open(&claimed.card).unwrap().store;
     store.save(&claimed.card, &identity.in_state(&claimed.state())).unwrap();
     all.push(("claimed in one copy by an older version", claimed));
     all
@@ -162,8 +162,9 @@ fn a_reset_takes_the_identity_from_both_copies_before_its_file_is_erased() {
 /// The agent beside a machine that `prepare` has started; its card is the machine's.
 fn agent(machine: &Machine) -> AgentLink {
     let home = machine.home.path();
-    let simulated = Card::simulated(&home.join("card")).unwrap();
-    let update = CardPort { card: Ok(Card { disk: Arc::new(machine.card.clone()), ..simulated }), ..CardPort::none() };
+    let simulated = BootableCard::simulated(&home.join("card")).unwrap();
+    let update =
+        CardPort { card: Ok(BootableCard { disk: Arc::new(machine.card.clone()), ..simulated }), ..CardPort::none() };
     let settings = AgentSettings { identity: machine.folder(), ..Pi::settings_in(home) };
     let boot_clock = Arc::new(|| Duration::from_secs(30));
     let platform =

@@ -5,7 +5,7 @@ use super::{Content, Machine, card, has, token, torn};
 use crate::update::powercut::cut::{Cutter, Dice};
 use appliance::Identity;
 use contract::meta::Role;
-use update::slots::Store;
+use update::slots::StateStore;
 
 const FILE: &str = "raspi-mcp.toml";
 const MANY: usize = 60;
@@ -19,7 +19,7 @@ fn file(with_token: bool) -> String {
 
 /// Whether all of the file is recorded.
 fn recorded(content: &Content, claimed: bool) -> bool {
-    let state = Store::open(&Machine::of(content.clone()).card).unwrap().state;
+    let state = StateStore::open(&Machine::of(content.clone()).card).unwrap().state;
     let (identity, _) = Identity::of(&state);
     let all =
         identity.name.as_deref() == Some("porch") && identity.wifi.as_ref().is_some_and(|wifi| wifi.ssid == "home");
@@ -39,7 +39,7 @@ fn cut_everywhere(start: &Content, text: &str, claimed: bool, seed: u64, depth: 
             *states += 1;
             if !has(&content, text) {
                 // A cut while the record is written tears one copy itself: then the other one has it.
-                let whole = Store::open(&Machine::of(content.clone()).card).unwrap().faults.is_empty();
+                let whole = StateStore::open(&Machine::of(content.clone()).card).unwrap().faults.is_empty();
                 let lost = if whole { vec![torn(&content, 1), torn(&content, 2)] } else { vec![content.clone()] };
                 assert!(
                     lost.iter().all(|content| recorded(content, claimed)),

@@ -7,16 +7,16 @@
 //! ```
 
 use crate::served::{Door, Wire, secure::pinned, soon};
-use agent::Card;
+use agent::BootableCard;
 use appliance::{
     Code, Folder, Identity,
     certificate::Fingerprint,
-    prepare::{Site, prepare},
+    prepare::{PrepareSite, prepare},
 };
 use base::os::Root;
-use contract::config::{self, Flag, Places, Settings, Sources};
+use contract::config::{self, CliFlag, Places, Settings, Sources};
 use raspi_mcp::{
-    daemon::{self, Running, Serve},
+    daemon::{self, RunningServer, Serve},
     log::Ring,
     registry::Registry,
     rpc::mcp::appliance::Appliance,
@@ -24,7 +24,7 @@ use raspi_mcp::{
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
-use update::slots::{State, Store};
+use update::slots::{StateRecord, StateStore};
 
 /// Longer than this machine has been on.
 const FAR: Duration = Duration::from_secs(1 << 40);
@@ -36,7 +36,7 @@ pub struct Fresh {
 
 /// One run of both halves.
 pub struct Up {
-    pub running: Running,
+    pub running: RunningServer,
     pub pin: Fingerprint,
     http: SocketAddr,
 }
@@ -64,7 +64,7 @@ impl Fresh {
         }
         fs::write(root.join("proc/sys/kernel/hostname"), "raspi-mcp\n").unwrap();
         let (root, folder) = (Root::at(root), self.folder());
-        let done = prepare(&Site {
+        let done = prepare(&PrepareSite {
             disk: &*card.disk,
             root: &root,
             folder: &folder,
@@ -80,8 +80,8 @@ impl Fresh {
         self.places().agent_state_dir.join("card/agent-state.img")
     }
 
-    fn card(&self) -> Card {
-        Card::simulated(&self.places().agent_state_dir.join("card")).unwrap()
+    fn card(&self) -> BootableCard {
+        BootableCard::simulated(&self.places().agent_state_dir.join("card")).unwrap()
     }
 
     pub fn places(&self) -> Places {
@@ -101,8 +101,8 @@ impl Fresh {
     }
 
     /// What is recorded on the card. Not while it runs.
-    pub fn state(&self) -> State {
-        Store::open(&*self.card().disk).unwrap().state
+    pub fn state(&self) -> StateRecord {
+        StateStore::open(&*self.card().disk).unwrap().state
     }
 
     pub fn identity(&self) -> Identity {
@@ -127,7 +127,7 @@ impl Fresh {
         sources.flags = over
             .iter()
             .chain(more)
-            .map(|(key, value)| Flag { key: (*key).into(), value: (*value).into(), flag: format!("--set {key}") })
+            .map(|(key, value)| CliFlag { key: (*key).into(), value: (*value).into(), flag: format!("--set {key}") })
             .collect();
         config::load(&sources).unwrap()
     }

@@ -1,8 +1,8 @@
 //! The rest of the card for the data partition: cards made sector by sector, read back as the kernel reads them, and cut at every write.
 
 use appliance::grow::{
-    FileSystem, Programs, grow,
-    table::{Bytes, Sector, Span, Table},
+    FileSystemResult, Programs, grow,
+    table::{Bytes, Sector, SectorRange, Table},
 };
 use base::{
     error::{ErrorCode, ToolError},
@@ -116,16 +116,16 @@ fn number(bytes: &Bytes, at: usize) -> u64 {
 
 /// What the kernel makes of a card (block/partitions/msdos.c), written for this test from its source's rules; and what is wrong with the table for
 /// those who are stricter: everything lies inside of what contains it, and on the card.
-fn partitions(card: &Card) -> Result<Vec<(u8, Span)>, String> {
+fn partitions(card: &Card) -> Result<Vec<(u8, SectorRange)>, String> {
     let mbr = card.read(0).unwrap();
     if mbr[510..] != [0x55, 0xaa] {
         return Err("no MBR".into());
     }
     let span = |bytes: &Bytes, index: usize, from: u64| {
         let at = 446 + 16 * index;
-        Span { start: from + number(bytes, at + 8), size: number(bytes, at + 12) }
+        SectorRange { start: from + number(bytes, at + 8), size: number(bytes, at + 12) }
     };
-    let mut found: Vec<(u8, Span)> = (0..4).map(|index| (index as u8 + 1, span(&mbr, index, 0))).collect();
+    let mut found: Vec<(u8, SectorRange)> = (0..4).map(|index| (index as u8 + 1, span(&mbr, index, 0))).collect();
     let extended = found[3].1;
     if extended.end() > card.sectors {
         return Err("the extended partition ends behind the card".into());
@@ -154,7 +154,7 @@ fn partitions(card: &Card) -> Result<Vec<(u8, Span)>, String> {
 }
 
 /// Whole, and as it was but for the last partition, which is as large as before or has grown.
-fn judge(before: &Card, after: &Card) -> Result<Span, String> {
+fn judge(before: &Card, after: &Card) -> Result<SectorRange, String> {
     let (old, new) = (partitions(before).unwrap(), partitions(after)?);
     if old.len() != new.len() {
         return Err(format!("{} partitions", new.len()));
@@ -176,7 +176,7 @@ fn a_larger_card_is_used_to_its_end_by_three_sectors_that_keep_all_partitions_wh
     assert_eq!(writes.iter().map(|sector| sector.at).collect::<Vec<_>>(), [0, card.record(7), card.record(8)]);
     let data = judge(&card, &card.grown()).unwrap();
     // To the last whole MiB.
-    assert_eq!(data, Span { size: 1064 * MIB, ..table.data() });
+    assert_eq!(data, SectorRange { size: 1064 * MIB, ..table.data() });
     assert_eq!(data, table.grown());
     // Sizes, and nothing else of those sectors.
     for sector in &writes {
@@ -419,7 +419,7 @@ impl Machine {
         self.disk().write_all_at(&superblock, start * 512 + 1024).unwrap();
     }
 
-    fn grows(&self) -> Result<appliance::grow::Report, ToolError> {
+    fn grows(&self) -> Result<appliance::grow::GrowReport, ToolError> {
         self.started.borrow_mut().clear();
         grow(&Root::at(self.folder.path()), &layout(), self, false)
     }
@@ -435,10 +435,10 @@ fn the_first_boot_writes_the_table_tells_the_kernel_and_grows_the_file_system() 
     let machine = Machine::with(&card);
     // Looking changes nothing.
     let plan = grow(&Root::at(machine.folder.path()), &layout(), &machine, true).unwrap();
-    assert_eq!((plan.file_system, plan.sectors.len(), machine.card()), (FileSystem::DryRun, 3, card.clone()));
+    assert_eq!((plan.file_system, plan.sectors.len(), machine.card()), (FileSystemResult::DryRun, 3, card.clone()));
 
     let report = machine.grows().unwrap();
-    assert_eq!(report, appliance::grow::Report { file_system: FileSystem::Grown, ..plan });
+    assert_eq!(report, appliance::grow::GrowReport { file_system: FileSystemResult::Grown, ..plan });
     assert_eq!((report.device.as_str(), report.before, report.after), ("mmcblk0p8", 64 << 20, 164 << 20));
     assert_eq!(machine.started(), ["partx --update --nr 8 /dev/mmcblk0", "resize2fs /dev/mmcblk0p8"]);
     assert_eq!(machine.card(), card.grown());
@@ -447,7 +447,7 @@ fn the_first_boot_writes_the_table_tells_the_kernel_and_grows_the_file_system() 
     assert!(machine.grows().unwrap().sectors.is_empty());
     assert_eq!(machine.started(), ["resize2fs /dev/mmcblk0p8"]);
     machine.ext4(164 << 20);
-    assert_eq!(machine.grows().unwrap().file_system, FileSystem::Full);
+    assert_eq!(machine.grows().unwrap().file_system, FileSystemResult::Full);
     assert!(machine.started().is_empty());
 }
 
@@ -458,11 +458,11 @@ fn a_data_partition_that_is_not_mounted_or_not_ext4_keeps_its_content() {
         "proc/1/mountinfo",
         "22 1 179:5 / / ro - erofs /dev/mmcblk0p5 ro\n30 22 179:8 / /data ro - ext4 /dev/mmcblk0p8 ro\n",
     );
-    assert_eq!(machine.grows().unwrap().file_system, FileSystem::NotMounted);
+    assert_eq!(machine.grows().unwrap().file_system, FileSystemResult::NotMounted);
     assert_eq!(machine.started(), ["partx --update --nr 8 /dev/mmcblk0"]);
     let start = partitions(&machine.card()).unwrap().last().unwrap().1.start;
     machine.disk().write_all_at(&[0; 2048], start * 512).unwrap();
-    assert_eq!(machine.grows().unwrap().file_system, FileSystem::NotExt4);
+    assert_eq!(machine.grows().unwrap().file_system, FileSystemResult::NotExt4);
     assert!(machine.started().is_empty());
 }
 
@@ -476,7 +476,7 @@ fn what_goes_wrong_is_said_and_the_next_start_goes_on() {
     (machine.fails, machine.obeys) = (None, false);
     assert!(machine.grows().unwrap_err().message.contains("keeps the old size"));
     machine.obeys = true;
-    assert_eq!(machine.grows().unwrap().file_system, FileSystem::Grown);
+    assert_eq!(machine.grows().unwrap().file_system, FileSystemResult::Grown);
 
     // Sectors of 4096 bytes, no card at all, a layout without data: refused before anything is written.
     let machine = Machine::with(&card);

@@ -13,8 +13,8 @@ mod starts;
 
 use crate::update::{PRODUCT, powercut::card::Card};
 use appliance::{
-    Claim, Folder, Identity, Standing,
-    prepare::{Prepared, Site, prepare},
+    ApplianceState, CurrentClaim, Folder, Identity,
+    prepare::{PrepareResult, PrepareSite, prepare},
 };
 use base::{error::ToolError, os::Root};
 use contract::{access::token::Token, config::TokenSetting, meta::Role};
@@ -22,7 +22,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, t
 use update::{
     boot::fat::make,
     disk::{Access, Area, Disk},
-    slots::{State, Store},
+    slots::{StateRecord, StateStore},
 };
 
 pub const WINDOW: Duration = Duration::from_secs(900);
@@ -98,25 +98,25 @@ impl Machine {
     }
 
     /// Power on: `/run` is empty, and `prepare` runs.
-    pub fn starts(&self) -> Prepared {
+    pub fn starts(&self) -> PrepareResult {
         self.tries_to_start().unwrap()
     }
 
-    pub fn tries_to_start(&self) -> Result<Prepared, ToolError> {
+    pub fn tries_to_start(&self) -> Result<PrepareResult, ToolError> {
         let run = self.home.path().join("run");
         fs::remove_dir_all(&run).unwrap();
         fs::create_dir(&run).unwrap();
         self.prepares()
     }
 
-    pub fn prepares(&self) -> Result<Prepared, ToolError> {
+    pub fn prepares(&self) -> Result<PrepareResult, ToolError> {
         let (root, folder) = (self.root(), self.folder());
         let (disk, root, folder) = (&self.card, &root, &folder);
-        prepare(&Site { disk, root, folder, group: None, product: PRODUCT, window: WINDOW })
+        prepare(&PrepareSite { disk, root, folder, group: None, product: PRODUCT, window: WINDOW })
     }
 
-    pub fn state(&self) -> State {
-        Store::open(&self.card).unwrap().state
+    pub fn state(&self) -> StateRecord {
+        StateStore::open(&self.card).unwrap().state
     }
 
     pub fn identity(&self) -> Identity {
@@ -125,11 +125,11 @@ impl Machine {
         identity
     }
 
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> ApplianceState {
         self.folder().standing().unwrap().unwrap()
     }
 
-    pub fn claim(&self) -> Option<Claim> {
+    pub fn claim(&self) -> Option<CurrentClaim> {
         self.folder().claim().unwrap()
     }
 

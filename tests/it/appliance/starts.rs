@@ -1,10 +1,10 @@
 //! Starts of a machine that is told nothing: a key, a claim, and a record that may be torn.
 
 use super::{Machine, QUARTER, WINDOW, files, mode, owner};
-use appliance::{Code, Refusal, certificate::Fingerprint};
+use appliance::{ClaimRefusal, Code, certificate::Fingerprint};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use std::time::Duration;
-use update::{disk::Area, slots::Store};
+use update::{disk::Area, slots::StateStore};
 
 const NOW: Duration = Duration::from_secs(30);
 
@@ -56,24 +56,24 @@ fn a_service_that_starts_again_grants_no_new_tries() {
     let folder = machine.folder();
     let (other, offer) = (Code::mint().unwrap(), owner().sha256);
     for left in (1..=4).rev() {
-        assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: left }));
+        assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: left }));
         machine.prepares().unwrap();
         assert_eq!(machine.claim().unwrap().tries_left, left);
     }
     let right = machine.claim().unwrap().code;
-    assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: 0 }));
-    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(Refusal::Spent));
+    assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: 0 }));
+    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(ClaimRefusal::Spent));
     // The next power-on has five again, for another code.
     machine.starts();
-    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: 4 }));
+    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: 4 }));
     let right = machine.claim().unwrap().code;
-    assert_eq!(folder.attempt(&right, offer, WINDOW).unwrap(), Err(Refusal::Late));
+    assert_eq!(folder.attempt(&right, offer, WINDOW).unwrap(), Err(ClaimRefusal::Late));
     assert_eq!(folder.attempt(&right, offer, WINDOW - Duration::from_millis(1)).unwrap(), Ok(WINDOW));
     // The right one is no try that is lost; its token may be shown for a minute more.
     assert_eq!(machine.claim().unwrap().tries_left, 4);
-    assert_eq!(folder.offered(owner().sha256, NOW).unwrap(), Err(Refusal::Unknown));
+    assert_eq!(folder.offered(owner().sha256, NOW).unwrap(), Err(ClaimRefusal::Unknown));
     assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(59)).unwrap(), Ok(()));
-    assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(60)).unwrap(), Err(Refusal::Late));
+    assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(60)).unwrap(), Err(ClaimRefusal::Late));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_claim_file_that_is_not_ours_opens_nothing() {
         assert!(machine.folder().attempt(&code, offer, NOW).is_err(), "{bad:?}");
     }
     std::fs::remove_file(machine.folder().path().join("claim")).unwrap();
-    assert_eq!(machine.folder().attempt(&code, offer, NOW).unwrap(), Err(Refusal::Closed));
+    assert_eq!(machine.folder().attempt(&code, offer, NOW).unwrap(), Err(ClaimRefusal::Closed));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn once_it_has_an_owner_there_is_no_claim_and_the_owner_is_known_at_each_start()
     let fingerprint = identity.fingerprint();
     identity.belongs_to(owner());
     // As the agent does: the record first, then what follows from it.
-    let mut store = Store::open(&machine.card).unwrap().store;
+    let mut store = StateStore::open(&machine.card).unwrap().store;
     store.save(&machine.card, &identity.in_state(&machine.state())).unwrap();
     machine.folder().write(&identity, &[]).unwrap();
     assert!(machine.standing().claimed && machine.claim().is_none());
@@ -122,7 +122,7 @@ fn a_record_torn_in_one_copy_loses_nothing() {
     let state = identity.in_state(&machine.state());
     // Both copies hold it.
     for _ in 0..2 {
-        let mut store = Store::open(&machine.card).unwrap().store;
+        let mut store = StateStore::open(&machine.card).unwrap().store;
         store.save(&machine.card, &state).unwrap();
     }
     for copy in [1_u64, 2] {
@@ -166,7 +166,7 @@ fn what_a_newer_version_recorded_is_still_there_after_this_one() {
     json["wifi"] = serde_json::json!({ "ssid": 7 });
     json["name"] = "porch".into();
     state.kept.insert("identity".into(), json.to_string().into_bytes());
-    let mut store = Store::open(&machine.card).unwrap().store;
+    let mut store = StateStore::open(&machine.card).unwrap().store;
     store.save(&machine.card, &state).unwrap();
     machine.put(&[("raspi-mcp.toml", b"name = \"attic\"\n")]);
     let done = machine.starts();
@@ -177,7 +177,7 @@ fn what_a_newer_version_recorded_is_still_there_after_this_one() {
 
     // Nothing of it can be read: not a machine that anybody may claim.
     state.kept.insert("identity".into(), b"[]".to_vec());
-    let mut store = Store::open(&machine.card).unwrap().store;
+    let mut store = StateStore::open(&machine.card).unwrap().store;
     store.save(&machine.card, &state).unwrap();
     let done = machine.starts();
     assert!(done.claimed && machine.claim().is_none(), "{:?}", done.faults);

@@ -177,7 +177,7 @@ async fn another_machine_gets_no_code() {
             certificate: folder.join("certificate.pem"),
             key: folder.join("key.pem"),
         };
-        raspi_mcp::tls::shown::Shown::load(&tls).unwrap().now().config.clone()
+        raspi_mcp::tls::shown::ServedCertificate::load(&tls).unwrap().now().config.clone()
     };
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -281,7 +281,7 @@ async fn before_the_claim_every_door_serves_nobody() {
         let caller = contract::access::caller::Caller::new(
             "stdio",
             contract::meta::Role::Admin,
-            contract::access::caller::Door::Stdio,
+            contract::access::caller::Transport::Stdio,
         );
         server.tasks.clone().spawn(raspi_mcp::transport::lines::serve(server, caller, reader, writer));
         let (reader, writer) = tokio::io::split(ours);

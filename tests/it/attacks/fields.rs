@@ -5,7 +5,7 @@ use crate::{
     served::{Door, Pi, calls},
 };
 use contract::{config::Settings, meta::Mode};
-use raspi_mcp::{audit::Filter, registry::Registry};
+use raspi_mcp::{audit::AuditFilter, registry::Registry};
 use serde_json::{Value, json};
 
 /// What somebody would try who wants out of a field: of a path, an option, a unit's name, a shell word, a line, a C string.
@@ -113,7 +113,7 @@ async fn every_field_of_every_tool() {
             }
         }
         let audit = &pi.server().pipeline.services.audit;
-        let filter = Filter { tool: Some(name.into()), ..Filter::default() };
+        let filter = AuditFilter { tool: Some(name.into()), ..AuditFilter::default() };
         let (recorded, _) = audit.recent(filter, 1000, 0).await.unwrap();
         assert_eq!(calls(recorded.iter()), tried, "{name}: every try is on record, refused ones too");
     }

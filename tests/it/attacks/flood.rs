@@ -3,7 +3,7 @@
 use crate::served::{process::Process, secure::pinned, soon, token};
 use appliance::certificate::Fingerprint;
 use contract::meta::Role;
-use raspi_mcp::audit::{Filter, recent_file};
+use raspi_mcp::audit::{AuditFilter, recent_file};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, net::SocketAddr, time::Instant};
 use tempfile::TempDir;
@@ -97,7 +97,7 @@ async fn ten_thousand_wrong_tokens_cost_a_few_records_and_no_memory() {
 
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
-    let at_the_door = Filter { tool: Some("access.authenticate".into()), ..Filter::default() };
+    let at_the_door = AuditFilter { tool: Some("access.authenticate".into()), ..AuditFilter::default() };
     let (records, _) = recent_file(&server.path("state/store.db"), &at_the_door, 1000).unwrap();
     // For each minute begun: one at once and one for the rest, for each of the two addresses.
     let most = 4 * (started.elapsed().as_secs() / 60 + 1);

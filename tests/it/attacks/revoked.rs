@@ -9,7 +9,7 @@ use contract::{
 };
 use raspi_mcp::cli::{
     exit::Exit,
-    token::{Wanted, list, make, revoke},
+    token::{TokenRequest, list, make, revoke},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf};
@@ -37,7 +37,7 @@ impl Home {
     }
 
     fn made(&self, name: &str, role: Role) -> String {
-        let wanted = Wanted { name: name.into(), role, owner: None, expires: None };
+        let wanted = TokenRequest { name: name.into(), role, owner: None, expires: None };
         make(wanted, &self.sources).unwrap_or_else(|failure| panic!("{}", failure.message)).secret
     }
 
@@ -164,7 +164,8 @@ async fn a_broken_file_changes_nothing_and_revoking_beside_it_says_so() {
     let pi = home.served().await;
     fs::write(home.site("70-broken.toml"), "[access\n").unwrap();
     assert_eq!((status(pi.address(), &one).await, status(pi.address(), &two).await), (200, 200));
-    let refused = make(Wanted { name: "three".into(), role: Role::Admin, owner: None, expires: None }, &home.sources);
+    let refused =
+        make(TokenRequest { name: "three".into(), role: Role::Admin, owner: None, expires: None }, &home.sources);
     let refused = refused.err().expect("nothing is made beside a broken file");
     assert!(refused.exit == Exit::Config && refused.message.contains("70-broken.toml:1:"), "{}", refused.message);
     let told = revoke("one", &home.sources).expect_err("it is not in force");
@@ -222,7 +223,7 @@ async fn the_program_follows_the_one_file_that_it_was_given() {
 fn what_is_made_is_listed_without_its_secret_and_only_once() {
     let home = Home::new();
     assert!(list(false, &home.sources).unwrap().contains("no token"));
-    let wanted = |name: &str, owner: Option<&str>| Wanted {
+    let wanted = |name: &str, owner: Option<&str>| TokenRequest {
         name: name.into(),
         role: Role::OpsRw,
         owner: owner.map(str::to_owned),
@@ -277,5 +278,5 @@ fn only_a_file_that_says_nothing_else_is_removed() {
     let sources = Sources { file: Some(file.clone()), ..home.sources.clone() };
     let refused = revoke("inside", &sources).err().unwrap();
     assert!(refused.message.contains("all.toml") && file.exists(), "{}", refused.message);
-    assert!(make(Wanted { name: "x".into(), role: Role::Admin, owner: None, expires: None }, &sources).is_err());
+    assert!(make(TokenRequest { name: "x".into(), role: Role::Admin, owner: None, expires: None }, &sources).is_err());
 }

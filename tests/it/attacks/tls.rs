@@ -184,13 +184,13 @@ async fn a_key_that_others_can_read_is_not_used() {
     let owner = Owner::new();
     let settings = owner.starts(|_| {}).await.pi.server().pipeline.services.settings.tls.clone();
     fs::set_permissions(&settings.key, fs::Permissions::from_mode(0o644)).unwrap();
-    let why = shown::Shown::load(&settings).err().unwrap();
+    let why = shown::ServedCertificate::load(&settings).err().unwrap();
     assert!(why.contains("everybody on this machine may read it; run: chmod 600"), "{why}");
     fs::set_permissions(&settings.key, fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(&settings.key, rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
-    let why = shown::Shown::load(&settings).err().unwrap();
+    let why = shown::ServedCertificate::load(&settings).err().unwrap();
     assert!(why.contains("do not go together"), "{why}");
     fs::remove_file(&settings.certificate).unwrap();
-    let why = shown::Shown::load(&settings).err().unwrap();
+    let why = shown::ServedCertificate::load(&settings).err().unwrap();
     assert!(why.contains("raspi-mcp tls init"), "{why}");
 }

@@ -5,7 +5,7 @@ use crate::update::{LATER, NOW, PRODUCT, a_boot, a_bundle, a_key, a_root, an_ima
 use base::base64url;
 use std::{fs, path::Path};
 use tempfile::TempDir;
-use update::channel::{Accepted, Wanted, accept};
+use update::channel::{Accepted, IndexCriteria, accept};
 
 /// The machine of a publisher: a key, a root of trust, two releases.
 struct Desk(TempDir);
@@ -68,8 +68,14 @@ impl Desk {
 
     fn device(&self) -> Accepted {
         let clock_ms = i64::try_from(NOW + 60).unwrap() * 1000;
-        let wanted =
-            Wanted { product: PRODUCT, channel: "stable", seen: None, clock_ms, synchronised: true, time_floor: NOW };
+        let wanted = IndexCriteria {
+            product: PRODUCT,
+            channel: "stable",
+            seen: None,
+            clock_ms,
+            synchronised: true,
+            time_floor: NOW,
+        };
         accept(&fs::read(self.path("www/stable/index.signed")).unwrap(), &roots(), &wanted).unwrap()
     }
 }

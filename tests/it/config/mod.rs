@@ -16,7 +16,7 @@ mod tokens;
 mod update;
 
 use contract::{
-    config::{self, Flag, Places, Settings, Sources},
+    config::{self, CliFlag, Places, Settings, Sources},
     meta::Mode,
 };
 use std::{fs, path::Path};
@@ -58,7 +58,7 @@ impl Machine {
         self
     }
     pub fn flag(mut self, flag: &str, key: &str, value: &str) -> Self {
-        self.sources.flags.push(Flag { key: key.into(), value: value.into(), flag: flag.into() });
+        self.sources.flags.push(CliFlag { key: key.into(), value: value.into(), flag: flag.into() });
         self
     }
 

@@ -7,10 +7,10 @@ use super::{
 use crate::served::Pi;
 use base::error::{ErrorCode, ToolError};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
-use raspi_mcp::registry::{Registry, entry::Entry, pipeline::Call, row::Row};
+use raspi_mcp::registry::{Registry, entry::Entry, pipeline::Call, row::ToolRow};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use std::{sync::Arc, time::Duration};
 const ENOUGH: Duration = Duration::from_millis(250);
 
 /// Arguments beside which every property means something.
-fn base(entry: &'static Row, property: &str) -> Value {
+fn base(entry: &'static ToolRow, property: &str) -> Value {
     match entry.name() {
         "gpio.write_pin" if property == "interval_ms" => json!({"pin": 4, "value": "high", "repeat": 1}),
         "system.get_detailed_network_info" => json!({"include_connections": true}),
@@ -50,10 +50,10 @@ fn edges(name: &str, property: &Value) -> (Vec<Value>, Vec<Value>) {
     (inside, outside)
 }
 
-async fn judged(pi: &Pi, entry: &'static Row, args: Value) -> Result<(), ToolError> {
+async fn judged(pi: &Pi, entry: &'static ToolRow, args: Value) -> Result<(), ToolError> {
     let call = Call {
         entry: Arc::new(Entry::from(entry)),
-        caller: Arc::new(Caller::new("edges", Role::Admin, In::Stdio)),
+        caller: Arc::new(Caller::new("edges", Role::Admin, Transport::Stdio)),
         args,
         request_id: "1".into(),
         correlation_id: None,

@@ -3,7 +3,7 @@
 use super::{made::with_made, oracle, probe, tools::each};
 use crate::served::{Door, Pi};
 use contract::{config::Profile, schema::projection};
-use raspi_mcp::registry::{Registry, listing::descriptor, row::Row};
+use raspi_mcp::registry::{Registry, listing::descriptor, row::ToolRow};
 use serde_json::{Value, json};
 
 /// Why something that fits `whole` might not fit `part`, which has these keywords only.
@@ -90,7 +90,7 @@ async fn the_list_shows_the_committed_descriptors() {
     let listed = wire.request("tools/list", json!({"limit": 200})).await;
     let tools = listed.result()["tools"].as_array().unwrap().clone();
     // With everything listed, there is no tool that only tools.run reaches.
-    let listed = |row: &&Row| !row.carries();
+    let listed = |row: &&ToolRow| !row.carries();
     assert_eq!(tools.len(), Registry::new(raspi_mcp::tools::NAMESPACES).rows().filter(listed).count());
     for tool in &tools {
         let (entry, _) = pi.server().pipeline.registry.resolve(tool["name"].as_str().unwrap()).unwrap();

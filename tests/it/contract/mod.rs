@@ -22,7 +22,7 @@ use contract::access::policy::Policy;
 use oracle::oracle;
 use raspi_mcp::{
     cli,
-    registry::{Registry, row::Row},
+    registry::{Registry, row::ToolRow},
 };
 use std::{
     collections::BTreeSet,
@@ -103,7 +103,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The names of an entry's parameters.
-fn parameters(entry: &'static Row) -> BTreeSet<String> {
+fn parameters(entry: &'static ToolRow) -> BTreeSet<String> {
     let schema = entry.input_schema();
     schema["properties"].as_object().unwrap().keys().cloned().collect()
 }

@@ -2,11 +2,11 @@
 
 use super::oracle;
 use contract::schema::Checker;
-use raspi_mcp::registry::{entry::Entry, row::Row};
+use raspi_mcp::registry::{entry::Entry, row::ToolRow};
 use serde_json::{Map, Value, json};
 
 /// Tries every probe of `row`; returns how many there were and where schema and parser differ.
-pub fn apart(row: &'static Row) -> (usize, Vec<String>) {
+pub fn apart(row: &'static ToolRow) -> (usize, Vec<String>) {
     let entry = Entry::from(row);
     let schema = entry.input_schema();
     let executed = oracle(&schema);

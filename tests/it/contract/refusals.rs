@@ -3,11 +3,11 @@
 use super::tools::{allow_everything, arguments};
 use crate::served::{Door, Pi, token};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     config::Settings,
     meta::{Mode, Role},
 };
-use raspi_mcp::registry::{Registry, row::Row};
+use raspi_mcp::registry::{Registry, row::ToolRow};
 use serde_json::{Value, json};
 
 /// What a refused call is about, by the names of its arguments.
@@ -27,7 +27,7 @@ const THINGS: &[&str] = &[
 ];
 
 /// The refusal of `entry` called with `args` says all that it has to.
-fn says_all(entry: &'static Row, args: &Value, error: &Value) {
+fn says_all(entry: &'static ToolRow, args: &Value, error: &Value) {
     let (details, tool) = (&error["details"], entry.name());
     let permission = details["required_permission"].as_str().unwrap_or_else(|| panic!("{tool}: {error}"));
     let mut parts = permission.split(':');
@@ -81,7 +81,7 @@ async fn every_refusal_of_a_permission_names_the_permission_and_the_thing() {
             settings.limits.writes_per_minute = 10_000;
         })
         .await;
-        let mut wire = pi.stdio(Caller::new("stdio", role, In::Stdio));
+        let mut wire = pi.stdio(Caller::new("stdio", role, Transport::Stdio));
         let mut refused = 0;
         for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
             let everything = matches!(way, "policy" | "switched off");
@@ -187,7 +187,7 @@ async fn a_refusal_names_the_way_out_of_its_own_door() {
     reader.post().headers.push(("authorization".into(), format!("Bearer {text}")));
     let told = hint(reader.call("gpio.write_pin", args.clone()).await.failed("permission_denied"));
     assert!(told.contains("token make --role ops_rw") && !told.contains("loopback_role"), "{told}");
-    let mut unix = pi.stdio(Caller::new("uid:1000", Role::ReadOnly, In::Unix));
+    let mut unix = pi.stdio(Caller::new("uid:1000", Role::ReadOnly, Transport::Unix));
     let told = hint(unix.call("gpio.write_pin", args).await.failed("permission_denied"));
     assert!(told.contains("access.admin_group") && !told.contains("token"), "{told}");
     // The listing of what is off says the same.
@@ -204,7 +204,7 @@ async fn a_lease_says_who_has_it_until_when_and_what_this_caller_can_do() {
     })
     .await;
     let args = json!({"pin": 17, "value": 1});
-    let mut holder = pi.stdio(Caller::new("holder", Role::OpsRw, In::Stdio));
+    let mut holder = pi.stdio(Caller::new("holder", Role::OpsRw, Transport::Stdio));
     holder.call("gpio.write_pin", args.clone()).await.ok();
     let refused = |answer: crate::served::Answer| answer.failed("conflict").clone();
     let error = refused(pi.on(Door::Http).await.call("gpio.write_pin", args.clone()).await);

@@ -2,7 +2,7 @@
 
 use super::{committed, files, here, widens};
 use base::error::ErrorCode;
-use raspi_mcp::registry::{Registry, listing::descriptor, names::Unknown};
+use raspi_mcp::registry::{Registry, listing::descriptor, names::ToolNameError};
 use serde_json::{Map, Value, json};
 use std::{fs, path::Path};
 
@@ -35,7 +35,7 @@ fn unkept(registry: &Registry, old: &Value) -> Vec<String> {
     let (name, version) = (old["name"].as_str().unwrap(), old["_meta"]["schemaVersion"].as_u64().unwrap());
     match registry.resolve(&format!("{name}@{version}")) {
         Ok((entry, _)) => widens::broken(old, &descriptor(&entry)),
-        Err(Unknown::Version { has, .. }) if has.iter().all(|has| u64::from(*has) > version + 1) => Vec::new(),
+        Err(ToolNameError::Version { has, .. }) if has.iter().all(|has| u64::from(*has) > version + 1) => Vec::new(),
         Err(_) => vec![format!("{name}@{version} is gone")],
     }
 }

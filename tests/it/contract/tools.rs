@@ -10,7 +10,7 @@ use contract::{
     meta::{Mode, Tier},
     schema::Checker,
 };
-use raspi_mcp::registry::{Registry, row::Row};
+use raspi_mcp::registry::{Registry, row::ToolRow};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -150,7 +150,7 @@ const NEEDS: &[&str] = &[
 const PHOTO: &str = "29991231T235959999Z-0123abcd.jpg";
 
 /// Arguments for a real call, where the fewest are not enough or would do too much.
-pub fn arguments(entry: &'static Row) -> Value {
+pub fn arguments(entry: &'static ToolRow) -> Value {
     let mut args = match entry.name() {
         "tools.describe" => json!({"names": ["system.reboot", "gpio_write_pin"]}),
         "tools.run" | "tools.run_read" => json!({"name": "system.get_clock", "arguments": "{}"}),
@@ -224,7 +224,7 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
     let mut wire = pi.on(Door::Stdio).await;
     wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "contract"})).await.ok();
     // That wants the plan of a preview, and then restarts the machine: tools/manage does both.
-    let here = |entry: &&'static Row| entry.name() != "manage.apply_os_updates";
+    let here = |entry: &&'static ToolRow| entry.name() != "manage.apply_os_updates";
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     for entry in registry.rows().filter(here) {
         let answer = wire.call(entry.name(), arguments(entry)).await;

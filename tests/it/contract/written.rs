@@ -2,7 +2,7 @@
 
 use super::here;
 use base::error::ErrorCode;
-use raspi_mcp::registry::{Registry, row::Row};
+use raspi_mcp::registry::{Registry, row::ToolRow};
 use std::{collections::BTreeSet, fs};
 
 fn page(name: &str) -> String {
@@ -11,7 +11,7 @@ fn page(name: &str) -> String {
 }
 
 /// What stands under the heading of a tool, on the page of its namespace.
-fn section(entry: &'static Row) -> Option<String> {
+fn section(entry: &'static ToolRow) -> Option<String> {
     let page = page(&format!("{}.md", entry.meta.namespace()));
     let (_, after) = page.split_once(&format!("\n## `{}`\n", entry.name()))?;
     Some(after.split("\n## ").next().unwrap_or(after).to_owned())
@@ -50,7 +50,7 @@ fn every_tool_is_written_down_with_role_arguments_and_results() {
 #[test]
 fn no_page_describes_a_tool_that_is_not_there() {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-    let tools: BTreeSet<&str> = registry.rows().map(Row::name).collect();
+    let tools: BTreeSet<&str> = registry.rows().map(ToolRow::name).collect();
     let namespaces: BTreeSet<&str> = registry.rows().map(|entry| entry.meta.namespace()).collect();
     for namespace in &namespaces {
         let page = page(&format!("{namespace}.md"));

@@ -3,7 +3,7 @@
 use crate::config::Machine;
 use base::{error::ToolError, os::Root};
 use contract::config::{self, keys::KEYS};
-use raspi_mcp::doctor::{Account, State, Subject, examine};
+use raspi_mcp::doctor::{ServerAccount, Severity, Subject, examine};
 
 fn subject(machine: &Machine) -> Subject {
     Subject {
@@ -12,7 +12,7 @@ fn subject(machine: &Machine) -> Subject {
         agent_settings: Some(config::load_agent(&machine.sources)),
         places: machine.sources.places.clone(),
         root: Root::at("/nowhere"),
-        account: Account { name: "ann".into(), uid: Some(1000), is_service: false },
+        account: ServerAccount { name: "ann".into(), uid: Some(1000), is_service: false },
         agent: Err(ToolError::unavailable("nobody answers")),
         server: Err(ToolError::unavailable("nobody answers")),
     }
@@ -58,7 +58,7 @@ fn a_configuration_that_is_not_understood_hides_nothing_else() {
     let machine = Machine::new().site("[limits]\nreads_per_minute = 0\nreeds = 1");
     let report = examine(&subject(&machine));
     let wrong: Vec<&str> =
-        report.findings.iter().filter(|each| each.state == State::Wrong).map(|each| each.says.as_str()).collect();
+        report.findings.iter().filter(|each| each.state == Severity::Wrong).map(|each| each.says.as_str()).collect();
     assert!(
         wrong.iter().any(|says| says.contains("10-site.toml:2:") && says.contains("reads_per_minute")),
         "{wrong:?}"
@@ -71,7 +71,7 @@ fn a_configuration_that_is_not_understood_hides_nothing_else() {
 fn a_fragment_that_was_set_aside_is_wrong_and_says_what_it_costs() {
     let machine = Machine::new().state("[limits]\nreads_per_minute = 1000000");
     let report = examine(&subject(&machine));
-    let wrong = report.findings.iter().find(|each| each.state == State::Wrong).unwrap();
+    let wrong = report.findings.iter().find(|each| each.state == Severity::Wrong).unwrap();
     assert!(wrong.says.starts_with("set aside: "), "{wrong:?}");
     assert!(wrong.mend.as_deref().unwrap().contains("only reads run"), "{wrong:?}");
 }

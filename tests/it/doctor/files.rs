@@ -2,7 +2,7 @@
 
 use super::{Machine, mode};
 use contract::config::{FileRoot, Grant};
-use raspi_mcp::doctor::State;
+use raspi_mcp::doctor::Severity;
 
 impl Machine {
     /// A root at /srv/data, as the configuration names it.
@@ -30,7 +30,7 @@ fn a_root_that_is_not_there_or_is_no_folder() {
     assert!(machine.wrong().says.ends_with("is no folder"));
     machine.tree.without("srv/data").write("srv/data/file", "");
     mode(&machine.subject.root.path("srv/data"), 0o755);
-    assert_eq!(machine.finding("files root").state, State::Ok);
+    assert_eq!(machine.finding("files root").state, Severity::Ok);
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_writable_root_needs_the_unit_to_say_so() {
     assert!(machine.wrong().says.contains("read-only for the service"), "another folder with a longer name");
     for line in ["ReadWritePaths=/var/x -/srv/data", "ReadWritePaths = \"/srv\"", "  ReadWritePaths=+/srv/data"] {
         machine.tree.write(DROP_IN, format!("[Service]\n{line}\n"));
-        assert_eq!(machine.finding("files root").state, State::Ok, "{line}");
+        assert_eq!(machine.finding("files root").state, Severity::Ok, "{line}");
     }
 }
 
@@ -59,7 +59,7 @@ fn a_granted_folder_is_looked_at_as_a_root_is() {
     assert!(machine.wrong().mend.unwrap().contains("ReadWritePaths=/srv/notes"));
     let reads = Grant { tool: "files.read".into(), ..granted };
     machine.subject.settings.as_mut().expect("understood").0.tools.allow = vec![reads];
-    assert_eq!(machine.finding("files root").state, State::Ok);
+    assert_eq!(machine.finding("files root").state, Severity::Ok);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_root_in_a_home_is_hidden_from_the_service() {
     mode(&machine.subject.root.path("home/ann/files"), 0o755);
     assert!(machine.wrong().says.contains("ProtectHome="));
     machine.tree.write(DROP_IN, "[Service]\nProtectHome=read-only\n");
-    assert_eq!(machine.finding("files root").state, State::Ok);
+    assert_eq!(machine.finding("files root").state, Severity::Ok);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_account_needs_the_right_to_it() {
     let wrong = machine.wrong();
     assert!(wrong.says.contains("raspi-mcp may not read /srv/data"), "{wrong:?}");
     mode(&machine.subject.root.path("srv/data"), 0o755);
-    assert_eq!(machine.finding("files root").state, State::Ok);
+    assert_eq!(machine.finding("files root").state, Severity::Ok);
     machine.tree.write("proc/sys/fs/protected_hardlinks", "0\n");
     assert!(machine.wrong().says.contains("protected_hardlinks"));
 }

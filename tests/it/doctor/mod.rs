@@ -6,12 +6,12 @@ mod network;
 mod update;
 
 use crate::trees::Copied;
-use agent::{Status, protocol::PROTOCOL};
+use agent::{AgentStatus, protocol::PROTOCOL};
 use base::{error::ToolError, os::Root};
 use contract::config::{self, PlaceSettings, Places, Settings, Sources};
 use raspi_mcp::{
     cli::doctor::told,
-    doctor::{Account, Finding, Report, State, Subject, examine},
+    doctor::{DoctorReport, Finding, ServerAccount, Severity, Subject, examine},
 };
 use std::{
     fs,
@@ -61,7 +61,7 @@ impl Machine {
             agent_settings: Some(config::load_agent(&sources)),
             places: sources.places,
             root,
-            account: Account { name: "raspi-mcp".into(), uid: Some(me + 7), is_service: true },
+            account: ServerAccount { name: "raspi-mcp".into(), uid: Some(me + 7), is_service: true },
             agent: Ok(status()),
             server: Ok(VERSION.into()),
             server_places: None,
@@ -79,14 +79,14 @@ impl Machine {
         self
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> DoctorReport {
         examine(&self.subject)
     }
 
     /// The one thing that is wrong with it.
     fn wrong(&self) -> Finding {
         let mut wrong: Vec<Finding> =
-            self.report().findings.into_iter().filter(|each| each.state == State::Wrong).collect();
+            self.report().findings.into_iter().filter(|each| each.state == Severity::Wrong).collect();
         assert_eq!(wrong.len(), 1, "{wrong:#?}");
         wrong.remove(0)
     }
@@ -100,8 +100,8 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn status() -> Status {
-    Status {
+fn status() -> AgentStatus {
+    AgentStatus {
         network_change: None,
         version: VERSION.into(),
         protocol: PROTOCOL,
@@ -152,7 +152,7 @@ fn a_device_that_its_account_cannot_open_is_wrong_until_its_group_can() {
     machine
         .tree
         .write("etc/group", format!("gpio:x:{group}:raspi-mcp\nraspi-mcp-admin:x:1:ann\nraspi-mcp-approver:x:2:ann\n"));
-    assert_eq!(machine.finding("gpio").state, State::Ok);
+    assert_eq!(machine.finding("gpio").state, Severity::Ok);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_machine_without_hardware_is_told_how_it_comes_by_it() {
     let machine = Machine::well();
     machine.tree.without("dev/i2c-1").without("dev/i2c-20").without("dev/i2c-21");
     let note = machine.finding("i2c");
-    assert_eq!((note.state, note.says.as_str()), (State::Note, "none"));
+    assert_eq!((note.state, note.says.as_str()), (Severity::Note, "none"));
     assert!(note.mend.unwrap().contains("dtparam=i2c_arm=on"));
 }
 
@@ -197,7 +197,7 @@ fn units_that_are_missing_or_do_not_start_are_wrong_and_without_systemd_there_ar
     assert!(machine.wrong().says.contains("raspi-mcp.service is not installed"));
     machine.tree.without("run/systemd/system");
     assert_eq!(machine.report().wrong, 0, "another init may start it");
-    assert_eq!(machine.finding("unit").state, State::Note);
+    assert_eq!(machine.finding("unit").state, Severity::Note);
 }
 
 #[test]
@@ -205,9 +205,9 @@ fn halves_that_do_not_answer_or_are_of_another_version_are_wrong() {
     let mut machine = Machine::well();
     machine.subject.agent = Err(ToolError::unavailable("the agent does not answer").hint("start it"));
     assert_eq!(line(&machine.wrong()), "agent: the agent does not answer -> start it");
-    machine.subject.agent = Ok(Status { version: "0.0.9".into(), ..status() });
+    machine.subject.agent = Ok(AgentStatus { version: "0.0.9".into(), ..status() });
     assert!(machine.wrong().says.contains("the agent that runs is 0.0.9"));
-    machine.subject.agent = Ok(Status { faults: vec!["asks.json is unreadable".into()], ..status() });
+    machine.subject.agent = Ok(AgentStatus { faults: vec!["asks.json is unreadable".into()], ..status() });
     assert_eq!(machine.wrong().says, "asks.json is unreadable");
     machine.subject.agent = Ok(status());
     machine.subject.server = Ok("0.0.9".into());
@@ -220,7 +220,7 @@ fn halves_that_do_not_answer_or_are_of_another_version_are_wrong() {
 fn halves_that_use_other_places_are_named_key_by_key() {
     let mut machine = Machine::well();
     let ours = machine.subject.settings.as_ref().unwrap().0.places.clone();
-    machine.subject.agent = Ok(Status { places: Some(ours.clone()), ..status() });
+    machine.subject.agent = Ok(AgentStatus { places: Some(ours.clone()), ..status() });
     machine.subject.server_places = Some(ours.clone());
     assert_eq!(machine.report().wrong, 0);
 
@@ -233,7 +233,7 @@ fn halves_that_use_other_places_are_named_key_by_key() {
     assert!(wrong.mend.unwrap().contains("set places in the image or in /etc/raspi-mcp"));
 
     // The agent was moved along.
-    machine.subject.agent = Ok(Status { places: Some(moved), ..status() });
+    machine.subject.agent = Ok(AgentStatus { places: Some(moved), ..status() });
     assert_eq!(machine.report().wrong, 0);
 }
 
@@ -254,7 +254,7 @@ fn services_it_uses_and_a_clock_that_is_not_set() {
     assert!(line(&machine.wrong()).starts_with("d-bus: no /run/dbus/system_bus_socket: "));
     machine.tree.without("run/systemd/timesync/synchronized");
     let note = machine.finding("clock");
-    assert!(note.state == State::Note && note.mend.unwrap().contains("timedatectl set-ntp true"));
+    assert!(note.state == Severity::Note && note.mend.unwrap().contains("timedatectl set-ntp true"));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_missing_account_and_a_server_that_could_approve_itself_are_wrong() {
     let mut machine = Machine::well();
     machine.tree.write("etc/group", "gpio:x:1:\nraspi-mcp-admin:x:2:\nraspi-mcp-approver:x:3:ann,raspi-mcp\n");
     assert!(line(&machine.wrong()).contains("gpasswd -d raspi-mcp raspi-mcp-approver"));
-    assert_eq!(machine.finding("group").state, State::Note, "an empty group of administrators");
+    assert_eq!(machine.finding("group").state, Severity::Note, "an empty group of administrators");
     machine.tree.write("etc/group", "gpio:x:1:\n");
     assert_eq!(
         machine.finding("group").says,
@@ -278,7 +278,7 @@ fn a_state_folder_is_its_owners_alone() {
     let machine = Machine::well().with_state(me);
     let folder = machine.subject.root.path("var/lib/raspi-mcp");
     mode(&folder, 0o700);
-    assert_eq!(machine.finding("state").state, State::Ok, "{:?}", machine.finding("state"));
+    assert_eq!(machine.finding("state").state, Severity::Ok, "{:?}", machine.finding("state"));
     for (bits, says) in [(0o770, "others can write"), (0o500, "its owner cannot write")] {
         mode(&folder, bits);
         let finding = line(&machine.finding("state"));
@@ -302,7 +302,7 @@ fn somebodys_own_server_needs_no_units_no_accounts_and_no_agent() {
         agent_settings: None,
         places: sources.places,
         root: tree.root(),
-        account: Account { name: "ann".into(), uid: Some(1000), is_service: false },
+        account: ServerAccount { name: "ann".into(), uid: Some(1000), is_service: false },
         agent: Err(offline()),
         server: Err(offline()),
     };

@@ -8,14 +8,14 @@ use base::{error::ToolError, os::Root};
 use contract::config;
 use hw::firmware::Throttled;
 use raspi_mcp::doctor::{
-    Finding, State,
+    Finding, Severity,
     update::{Preflight, preflight},
 };
 use std::{fs, path::Path};
 use tempfile::TempDir;
 use update::{
     Slot,
-    bundle::{Manifest, Plan},
+    bundle::{BundleContent, Manifest},
     status::{Attempt, Phase, SlotState, SlotStatus, UpdateStatus},
 };
 
@@ -80,10 +80,10 @@ fn put(root: &Path, file: &str, bytes: impl AsRef<[u8]>) {
 
 /// What is said about `about`, and how bad it is.
 #[track_caller]
-fn says(findings: &[Finding], about: &str, state: State, words: &str) {
+fn says(findings: &[Finding], about: &str, state: Severity, words: &str) {
     let found = findings.iter().any(|one| one.about == about && one.state == state && one.says.contains(words));
     assert!(found, "no {state:?} {about} with {words:?} in {findings:#?}");
-    let mended = findings.iter().all(|one| one.state == State::Ok || one.mend.is_some());
+    let mended = findings.iter().all(|one| one.state == Severity::Ok || one.mend.is_some());
     assert!(mended, "whatever is not well says what to do: {findings:#?}");
 }
 
@@ -91,7 +91,7 @@ fn says(findings: &[Finding], about: &str, state: State, words: &str) {
 fn a_machine_that_is_well_has_nothing_wrong() {
     let Bench { about, root: _root } = bench();
     let findings = preflight(&about);
-    assert!(findings.iter().all(|one| one.state == State::Ok), "{findings:#?}");
+    assert!(findings.iter().all(|one| one.state == Severity::Ok), "{findings:#?}");
     for about in ["slots", "configuration", "channel", "space", "keys", "power", "time"] {
         assert!(findings.iter().any(|one| one.about == about), "{about}");
     }
@@ -119,65 +119,65 @@ fn slots_that_cannot_take_an_update_now() {
     });
     about.status = Ok(trial);
     let findings = preflight(&about);
-    says(&findings, "slots", State::Wrong, "on trial");
-    says(&findings, "slots", State::Note, "nothing to go back to");
-    says(&findings, "slots", State::Wrong, "a torn record");
-    says(&findings, "last update", State::Note, "its server does not start");
+    says(&findings, "slots", Severity::Wrong, "on trial");
+    says(&findings, "slots", Severity::Note, "nothing to go back to");
+    says(&findings, "slots", Severity::Wrong, "a torn record");
+    says(&findings, "last update", Severity::Note, "its server does not start");
     about.status = Err(ToolError::missing("this machine has no two slots").hint("an image has them"));
-    says(&preflight(&about), "slots", State::Wrong, "no two slots");
+    says(&preflight(&about), "slots", Severity::Wrong, "no two slots");
 }
 
 #[test]
 fn power_cards_and_the_clock() {
     let Bench { mut about, root } = bench();
     about.throttled = Some(Throttled(0x1_0000));
-    says(&preflight(&about), "power", State::Note, "has been too low");
+    says(&preflight(&about), "power", Severity::Note, "has been too low");
     about.throttled = Some(Throttled(0x1_0001));
-    says(&preflight(&about), "power", State::Wrong, "too low now");
+    says(&preflight(&about), "power", Severity::Wrong, "too low now");
     about.throttled = None;
     assert!(!preflight(&about).iter().any(|one| one.about == "power"), "nobody can be asked");
     let device = "sys/block/mmcblk0/device";
     put(root.path(), &format!("{device}/life_time"), "0x02 0x01\n");
-    says(&preflight(&about), "card", State::Ok, "at most 20 %");
+    says(&preflight(&about), "card", Severity::Ok, "at most 20 %");
     put(root.path(), &format!("{device}/life_time"), "0x0b 0x01\n");
-    says(&preflight(&about), "card", State::Note, "110 %");
+    says(&preflight(&about), "card", Severity::Note, "110 %");
     put(root.path(), &format!("{device}/pre_eol_info"), "0x03\n");
-    says(&preflight(&about), "card", State::Wrong, "no spare blocks");
+    says(&preflight(&about), "card", Severity::Wrong, "no spare blocks");
     about.now = NOW - 1;
-    says(&preflight(&about), "time", State::Wrong, "earlier than the newest release");
+    says(&preflight(&about), "time", Severity::Wrong, "earlier than the newest release");
     about.now = NOW + 10;
     fs::remove_file(root.path().join("run/systemd/timesync/synchronized")).unwrap();
-    says(&preflight(&about), "time", State::Note, "nobody knows");
+    says(&preflight(&about), "time", Severity::Note, "nobody knows");
 }
 
 #[test]
 fn keys_room_and_configuration() {
     let Bench { mut about, root } = bench();
     about.now = LATER - 86_400;
-    says(&preflight(&about), "keys", State::Note, "within a month");
+    says(&preflight(&about), "keys", Severity::Note, "within a month");
     about.now = LATER + 1;
-    says(&preflight(&about), "keys", State::Note, "root of trust 1");
+    says(&preflight(&about), "keys", Severity::Note, "root of trust 1");
     about.now = NOW + 10;
     put(root.path(), "trust.json", "{}");
-    says(&preflight(&about), "keys", State::Wrong, "trust.json");
+    says(&preflight(&about), "keys", Severity::Wrong, "trust.json");
     fs::remove_file(root.path().join("trust.json")).unwrap();
-    says(&preflight(&about), "keys", State::Wrong, "trust.json");
+    says(&preflight(&about), "keys", Severity::Wrong, "trust.json");
     let (settings, _) = about.settings.as_mut().unwrap();
     settings.update.spool_reserve_bytes = u64::MAX;
     settings.update.url.clear();
     settings.restricted = vec!["state.toml:1:1: unknown key \"x\"".into()];
     let findings = preflight(&about);
-    says(&findings, "space", State::Note, "written as it comes");
-    says(&findings, "channel", State::Note, "from a file alone");
-    says(&findings, "configuration", State::Note, "state.toml");
+    says(&findings, "space", Severity::Note, "written as it comes");
+    says(&findings, "channel", Severity::Note, "from a file alone");
+    says(&findings, "configuration", Severity::Note, "state.toml");
     about.settings = Err(config::explain(&Machine::new().site("reeds = 1").sources).unwrap_err());
-    says(&preflight(&about), "configuration", State::Wrong, "reeds");
+    says(&preflight(&about), "configuration", Severity::Wrong, "reeds");
 }
 
 /// A release with those settings, or one that does not say.
 fn release(known: &[&str]) -> Manifest {
     let boot = update::simulated::boot_image(256 << 10, "2.0.0").unwrap();
-    let plan = Plan { config_keys: known.iter().map(|key| (*key).to_owned()).collect(), ..a_plan("2.0.0", 2) };
+    let plan = BundleContent { config_keys: known.iter().map(|key| (*key).to_owned()).collect(), ..a_plan("2.0.0", 2) };
     opened(&a_bundle_of(&plan, &boot, &an_image(64 << 10, 1), &[11, 12])).0.manifest
 }
 
@@ -197,16 +197,16 @@ fn a_release_that_does_not_know_a_setting_is_told_of_before_it_is_tried() {
         findings.into_iter().filter(|one| one.about == "release").collect::<Vec<_>>()
     };
     let all = ["policy", "http.metrics", "log.level", "metrics.max_bytes", "audit.max_bytes", "a.new_one"];
-    says(&told(&all), "release", State::Ok, "2.0.0 knows every setting");
-    says(&told(&[]), "release", State::Note, "does not say");
+    says(&told(&all), "release", Severity::Ok, "2.0.0 knows every setting");
+    says(&told(&[]), "release", Severity::Note, "does not say");
     // The image's own key goes with the image.
     let findings = told(&["policy", "metrics.max_bytes"]);
     assert_eq!(findings.len(), 2, "{findings:#?}");
-    says(&findings, "release", State::Wrong, "2.0.0 does not know http.metrics");
-    says(&findings, "release", State::Wrong, "10-site.toml:2");
-    says(&findings, "release", State::Note, "does not know log.level");
-    says(&told(&["policy", "http.metrics", "log.level"]), "release", State::Wrong, "RASPI_MCP__METRICS__MAX_BYTES");
-    says(&told(&["http.metrics"]), "release", State::Wrong, "policy.system.reboot");
+    says(&findings, "release", Severity::Wrong, "2.0.0 does not know http.metrics");
+    says(&findings, "release", Severity::Wrong, "10-site.toml:2");
+    says(&findings, "release", Severity::Note, "does not know log.level");
+    says(&told(&["policy", "http.metrics", "log.level"]), "release", Severity::Wrong, "RASPI_MCP__METRICS__MAX_BYTES");
+    says(&told(&["http.metrics"]), "release", Severity::Wrong, "policy.system.reboot");
     about.release = Some(Err("x.bundle: does not start as bundles do".into()));
-    says(&preflight(&about), "release", State::Wrong, "does not start as bundles do");
+    says(&preflight(&about), "release", Severity::Wrong, "does not start as bundles do");
 }

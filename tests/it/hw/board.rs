@@ -3,7 +3,7 @@
 use crate::trees::{Copied, tree};
 use ::hw::{
     board::{Board, Choice},
-    model::{BootFlow, Kind, PROFILES, RevisionError},
+    model::{BoardKind, BootMethod, PROFILES, RevisionError},
 };
 
 #[test]
@@ -15,7 +15,7 @@ fn every_captured_raspberry_pi_is_recognised() {
             "902120",
             "00000000a1b2c3d4",
             "Raspberry Pi Zero 2 W",
-            BootFlow::UBoot,
+            BootMethod::UBoot,
             512,
         ),
         (
@@ -24,7 +24,7 @@ fn every_captured_raspberry_pi_is_recognised() {
             "a02082",
             "00000000b5c6d7e8",
             "Raspberry Pi 3 Model B",
-            BootFlow::UBoot,
+            BootMethod::UBoot,
             1024,
         ),
         (
@@ -33,7 +33,7 @@ fn every_captured_raspberry_pi_is_recognised() {
             "c03111",
             "10000000c1d2e3f4",
             "Raspberry Pi 4 Model B",
-            BootFlow::Tryboot,
+            BootMethod::Tryboot,
             4096,
         ),
         (
@@ -42,12 +42,12 @@ fn every_captured_raspberry_pi_is_recognised() {
             "d04170",
             "f1d2c3b4a5968778",
             "Raspberry Pi 5",
-            BootFlow::Tryboot,
+            BootMethod::Tryboot,
             8192,
         ),
     ] {
         let board = Board::detect(Choice::Auto, &tree(name)).unwrap();
-        assert_eq!(board.kind, Kind::RaspberryPi, "{name}");
+        assert_eq!(board.kind, BoardKind::RaspberryPi, "{name}");
         assert_eq!(
             (board.model.as_str(), board.revision.as_deref(), board.serial.as_deref()),
             (model, Some(revision), Some(serial))
@@ -79,12 +79,12 @@ fn every_model_of_the_table_is_recognised_by_its_device_tree() {
 fn a_pc_is_simulated_unless_told_otherwise() {
     let pc = tree("pc");
     let auto = Board::detect(Choice::Auto, &pc).unwrap();
-    assert_eq!((auto.kind, auto.reason.as_str()), (Kind::Simulated, "there is no device tree"));
+    assert_eq!((auto.kind, auto.reason.as_str()), (BoardKind::Simulated, "there is no device tree"));
     assert!(auto.is_simulated() && auto.model.contains("simulated"));
     assert!(auto.decoded_revision().unwrap().is_ok());
 
     let linux = Board::detect(Choice::Linux, &pc).unwrap();
-    assert_eq!((linux.kind, linux.model.as_str()), (Kind::Linux, "ACME Computers Desk 3000"));
+    assert_eq!((linux.kind, linux.model.as_str()), (BoardKind::Linux, "ACME Computers Desk 3000"));
     assert!(!linux.is_simulated() && linux.profile.is_none());
 
     let conflict = Board::detect(Choice::RaspberryPi, &pc).unwrap_err();
@@ -100,11 +100,11 @@ fn another_board_is_linux_when_it_has_a_gpio_chip() {
     rock.write("proc/device-tree/compatible", b"radxa,zero3w\0rockchip,rk3566\0")
         .write("proc/device-tree/model", b"Radxa ZERO 3W\0");
     let without = Board::detect(Choice::Auto, &rock.root()).unwrap();
-    assert_eq!(without.kind, Kind::Simulated);
+    assert_eq!(without.kind, BoardKind::Simulated);
     assert_eq!(without.reason, "the device tree says radxa,zero3w, and there is no GPIO chip");
     rock.write("dev/gpiochip0", "");
     let with = Board::detect(Choice::Auto, &rock.root()).unwrap();
-    assert_eq!((with.kind, with.model.as_str(), with.serial), (Kind::Linux, "Radxa ZERO 3W", None));
+    assert_eq!((with.kind, with.model.as_str(), with.serial), (BoardKind::Linux, "Radxa ZERO 3W", None));
 }
 
 #[test]
@@ -112,10 +112,14 @@ fn an_image_with_slots_is_never_simulated() {
     for started in ["raspi_mcp.slot=B", "raspi_mcp.verity=00,11,22"] {
         let machine = Copied::of("pc");
         machine.write("proc/cmdline", format!("quiet {started} panic=10\n"));
-        assert_eq!(Board::detect(Choice::Auto, &machine.root()).unwrap().kind, Kind::Linux, "without a device tree");
+        assert_eq!(
+            Board::detect(Choice::Auto, &machine.root()).unwrap().kind,
+            BoardKind::Linux,
+            "without a device tree"
+        );
         machine.write("proc/device-tree/compatible", b"linux,dummy-virt\0");
         let board = Board::detect(Choice::Auto, &machine.root()).unwrap();
-        assert_eq!(board.kind, Kind::Linux);
+        assert_eq!(board.kind, BoardKind::Linux);
         assert_eq!(board.reason, "the device tree says linux,dummy-virt, and this image was made for it");
         assert!(Board::detect(Choice::Simulated, &machine.root()).unwrap().is_simulated(), "who says so means it");
     }
@@ -128,7 +132,7 @@ fn the_second_name_of_the_device_tree_will_do() {
     pi.write("sys/firmware/devicetree/base/compatible", b"raspberrypi,5-model-b\0brcm,bcm2712\0")
         .write("sys/firmware/devicetree/base/system/linux,revision", 0x00d0_4170_u32.to_be_bytes());
     let board = Board::detect(Choice::Auto, &pi.root()).unwrap();
-    assert_eq!((board.kind, board.model.as_str()), (Kind::RaspberryPi, "Raspberry Pi 5"));
+    assert_eq!((board.kind, board.model.as_str()), (BoardKind::RaspberryPi, "Raspberry Pi 5"));
     assert_eq!((board.revision.as_deref(), board.serial), (Some("d04170"), None));
 }
 
@@ -138,7 +142,7 @@ fn a_model_newer_than_the_table_is_still_a_raspberry_pi() {
     pi.write("proc/device-tree/compatible", b"raspberrypi,6-model-b\0brcm,bcm2713\0")
         .write("proc/device-tree/model", b"Raspberry Pi 6 Model B Rev 1.0\0");
     let board = Board::detect(Choice::Auto, &pi.root()).unwrap();
-    assert_eq!((board.kind, board.model.as_str()), (Kind::RaspberryPi, "Raspberry Pi 6 Model B Rev 1.0"));
+    assert_eq!((board.kind, board.model.as_str()), (BoardKind::RaspberryPi, "Raspberry Pi 6 Model B Rev 1.0"));
     assert!(board.profile.is_none());
 }
 
@@ -152,7 +156,7 @@ fn garbage_in_the_device_tree_and_in_the_revision() {
     let board = Board::detect(Choice::Auto, &pi.root()).unwrap();
     assert_eq!(board.decoded_revision(), Some(Err(RevisionError::OldStyle(0xe))));
     pi.write("proc/device-tree/compatible", b"\xff\xfe\0\0");
-    assert_eq!(Board::detect(Choice::Auto, &pi.root()).unwrap().kind, Kind::Simulated);
+    assert_eq!(Board::detect(Choice::Auto, &pi.root()).unwrap().kind, BoardKind::Simulated);
     pi.without("proc/device-tree");
     assert_eq!(Board::detect(Choice::Auto, &pi.root()).unwrap().reason, "there is no device tree");
 }
@@ -160,6 +164,6 @@ fn garbage_in_the_device_tree_and_in_the_revision() {
 #[test]
 fn simulated_when_told_even_on_a_raspberry_pi() {
     let board = Board::detect(Choice::Simulated, &tree("pi-4b")).unwrap();
-    assert_eq!((board.kind, board.reason.as_str()), (Kind::Simulated, "the configuration says so"));
+    assert_eq!((board.kind, board.reason.as_str()), (BoardKind::Simulated, "the configuration says so"));
     assert_ne!(board.serial.as_deref(), Some("10000000c1d2e3f4"));
 }

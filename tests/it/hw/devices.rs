@@ -1,10 +1,10 @@
 //! What the kernel offers by files: good, nameless, and what only looks like a device.
 
 use crate::trees::{Copied, tree};
-use ::hw::devices::{Device, Devices};
+use ::hw::devices::{DeviceFile, Devices};
 
-fn described(devices: &[Device]) -> Vec<String> {
-    devices.iter().map(Device::described).collect()
+fn described(devices: &[DeviceFile]) -> Vec<String> {
+    devices.iter().map(DeviceFile::described).collect()
 }
 
 #[test]
@@ -12,7 +12,7 @@ fn a_raspberry_pi_has_chips_buses_and_video_parts() {
     let found = Devices::read(&tree("pi-4b"));
     assert_eq!(found.gpio.len(), 2);
     assert_eq!(described(&found.i2c)[0], "/dev/i2c-1 (bcm2835 (i2c@7e804000))");
-    let cameras: Vec<Device> = found.video.into_iter().filter(Device::is_camera).collect();
+    let cameras: Vec<DeviceFile> = found.video.into_iter().filter(DeviceFile::is_camera).collect();
     assert_eq!(described(&cameras), ["/dev/video0 (unicam-image)"], "codecs are no cameras");
 }
 

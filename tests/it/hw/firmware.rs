@@ -2,7 +2,7 @@
 
 use crate::trees::{Copied, machine, machine_as, tree};
 use ::hw::{
-    board::{Board, Choice, Part},
+    board::{Board, BoardPart, Choice},
     firmware::{Firmware, Throttled, throttled_by_mailbox},
 };
 use base::os::Root;
@@ -120,6 +120,6 @@ async fn a_simulated_board_obeys_the_test() {
     assert_eq!(pc.firmware.throttled().await.unwrap(), Some(Throttled(0)));
     handle.set_throttled_now(1);
     assert_eq!(pc.firmware.throttled().await.unwrap(), Some(Throttled(0x1_0001)));
-    handle.fail(Part::Throttling, "the firmware does not answer");
+    handle.fail(BoardPart::Throttling, "the firmware does not answer");
     assert_eq!(pc.firmware.throttled().await.unwrap_err().to_string(), "the firmware does not answer");
 }

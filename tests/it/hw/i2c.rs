@@ -1,8 +1,8 @@
 //! The kernel's buses by their files: what can be seen without one. `contract/hardware` has the rest, on real adapters.
 
 use crate::{pi::Pi, trees::Copied};
-use ::hw::i2c::{Bus, Dev, Functions, Holder, Port, Way};
-use contract::values::Address;
+use ::hw::i2c::{BoundDevice, Dev, Functions, I2cAdapter, I2cPort, TransferKind};
+use contract::values::I2cAddress;
 use serde_json::json;
 
 fn tree() -> Copied {
@@ -24,13 +24,13 @@ fn tree() -> Copied {
 fn buses_and_their_drivers_are_those_of_sysfs() {
     let tree = tree();
     let dev = Dev::new(tree.root());
-    let bus = |number, name: &str| Bus { number, name: Some(name.into()) };
+    let bus = |number, name: &str| I2cAdapter { number, name: Some(name.into()) };
     assert_eq!(
         dev.buses(),
         [bus(1, "bcm2835 (i2c@7e804000)"), bus(20, "fef04500.i2c"), bus(21, "fef09500.i2c")],
         "by number"
     );
-    let clock = Holder { address: 0x68, driver: "rtc-ds1307".into(), device: Some("ds3231".into()) };
+    let clock = BoundDevice { address: 0x68, driver: "rtc-ds1307".into(), device: Some("ds3231".into()) };
     assert_eq!(dev.holders(1), [clock], "a device without a driver belongs to nobody");
     assert_eq!(dev.holders(20)[0].driver, "at24");
     assert!(dev.holders(2).is_empty() && Dev::new(Copied::empty().root()).buses().is_empty());
@@ -41,11 +41,11 @@ fn what_is_no_bus_says_so() {
     let tree = tree();
     let dev = Dev::new(tree.root());
     assert_eq!(dev.functions(7).unwrap_err().word(), "no_bus");
-    let address = Address::new(0x48).unwrap();
-    assert_eq!(dev.perform(7, address, Way::Quick, &[], &mut []).unwrap_err().word(), "no_bus");
+    let address = I2cAddress::new(0x48).unwrap();
+    assert_eq!(dev.perform(7, address, TransferKind::Quick, &[], &mut []).unwrap_err().word(), "no_bus");
     // A file that is no device.
     assert_eq!(dev.functions(1).unwrap_err().word(), "io");
-    assert_eq!(dev.perform(1, address, Way::Quick, &[], &mut []).unwrap_err().word(), "io");
+    assert_eq!(dev.perform(1, address, TransferKind::Quick, &[], &mut []).unwrap_err().word(), "io");
     assert_eq!(Functions(0).names(), [""; 0]);
 }
 

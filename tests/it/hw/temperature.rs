@@ -4,11 +4,11 @@ use crate::trees::{Copied, machine, machine_as, tree};
 use ::hw::{
     board::Choice,
     machine::Machine,
-    temperature::{self, Reading, Source},
+    temperature::{self, TemperatureReading, TemperatureSource},
 };
 use std::io;
 
-async fn measured(machine: &Machine) -> io::Result<Option<Reading>> {
+async fn measured(machine: &Machine) -> io::Result<Option<TemperatureReading>> {
     temperature::read(&machine.root, &machine.board, &machine.firmware).await
 }
 
@@ -16,7 +16,7 @@ async fn measured(machine: &Machine) -> io::Result<Option<Reading>> {
 async fn first_the_thermal_zone_on_every_raspberry_pi() {
     for (name, celsius) in [("pi-zero-2-w", 42.932), ("pi-3b", 48.312), ("pi-4b", 51.121), ("pi-5", 52.35)] {
         let reading = measured(&machine(tree(name))).await.unwrap().unwrap();
-        assert_eq!(reading, Reading { celsius, source: Source::ThermalZone }, "{name}");
+        assert_eq!(reading, TemperatureReading { celsius, source: TemperatureSource::ThermalZone }, "{name}");
     }
 }
 
@@ -25,11 +25,11 @@ async fn then_vcgencmd_then_hwmon_then_nothing() {
     let pi = Copied::of("pi-5");
     pi.without("sys/class/thermal").script("usr/bin/vcgencmd", "[ \"$1\" = measure_temp ] && echo \"temp=47.2'C\"");
     let reading = measured(&machine(pi.root())).await.unwrap().unwrap();
-    assert_eq!(reading, Reading { celsius: 47.2, source: Source::Vcgencmd });
+    assert_eq!(reading, TemperatureReading { celsius: 47.2, source: TemperatureSource::Vcgencmd });
 
     pi.without("usr/bin/vcgencmd");
     let reading = measured(&machine(pi.root())).await.unwrap().unwrap();
-    assert_eq!(reading, Reading { celsius: 52.35, source: Source::Hwmon });
+    assert_eq!(reading, TemperatureReading { celsius: 52.35, source: TemperatureSource::Hwmon });
 
     pi.without("sys/class/hwmon");
     // sysinfo, the last step, reads this machine only: a captured tree gets no answer from it.
@@ -41,7 +41,11 @@ async fn of_several_monitors_the_processors() {
     let pc = Copied::of("pc");
     pc.without("sys/class/thermal");
     let reading = measured(&machine_as(Choice::Linux, pc.root())).await.unwrap().unwrap();
-    assert_eq!(reading, Reading { celsius: 44.0, source: Source::Hwmon }, "coretemp, not the disk before it");
+    assert_eq!(
+        reading,
+        TemperatureReading { celsius: 44.0, source: TemperatureSource::Hwmon },
+        "coretemp, not the disk before it"
+    );
 }
 
 #[tokio::test]
@@ -57,7 +61,7 @@ async fn when_every_source_fails_the_first_fault_is_told() {
 async fn a_simulated_board_has_its_own() {
     let pc = machine(tree("pc"));
     let reading = measured(&pc).await.unwrap().unwrap();
-    assert_eq!(reading.source, Source::Simulated);
+    assert_eq!(reading.source, TemperatureSource::Simulated);
     assert!((44.0..=50.0).contains(&reading.celsius), "{}", reading.celsius);
     pc.board.simulated.as_ref().unwrap().set_celsius(85.0);
     assert_eq!(measured(&pc).await.unwrap().unwrap().celsius, 85.0);

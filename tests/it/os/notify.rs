@@ -1,6 +1,6 @@
 //! What the service manager hears, on a real socket.
 
-use base::os::notify::Manager;
+use base::os::notify::ServiceManager;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -35,10 +35,10 @@ impl Heard {
 }
 
 /// A manager with these variables, for process 7.
-fn manager(variables: &[(&str, &str)]) -> io::Result<Manager> {
+fn manager(variables: &[(&str, &str)]) -> io::Result<ServiceManager> {
     let variables: BTreeMap<String, OsString> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), value.into())).collect();
-    Manager::named(|name| variables.get(name).cloned(), 7)
+    ServiceManager::named(|name| variables.get(name).cloned(), 7)
 }
 
 fn on_a_path() -> (TempDir, Heard, String) {

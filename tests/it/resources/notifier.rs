@@ -2,13 +2,13 @@
 
 use crate::{pi::Pi, trees::Copied};
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use futures::future::BoxFuture;
 use raspi_mcp::{
-    log::Since,
-    resources::{Address, notifier, subscription::Ear, subscriptions::Subscriptions},
+    log::LinesSince,
+    resources::{ResourceAddress, notifier, subscription::Ear, subscriptions::Subscriptions},
 };
 use std::{
     sync::{Arc, Mutex},
@@ -26,7 +26,7 @@ impl Ear for Heard {
         self.0.lock().unwrap().push((uri.to_owned(), Instant::now()));
         Box::pin(std::future::ready(()))
     }
-    fn log(&self, _lines: Since) -> BoxFuture<'_, ()> {
+    fn log(&self, _lines: LinesSince) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -47,8 +47,8 @@ impl Scene {
     }
 
     fn subscribe(&self, conversation: u64, uri: &str) -> Option<JoinHandle<()>> {
-        let caller = Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio));
-        let (address, log) = (Address::parse(uri).unwrap(), &self.pi.services.log);
+        let caller = Arc::new(Caller::new("test", Role::ReadOnly, Transport::Stdio));
+        let (address, log) = (ResourceAddress::parse(uri).unwrap(), &self.pi.services.log);
         let start = self
             .subscriptions
             .subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.heard) as _)

@@ -3,7 +3,7 @@
 use super::{content, conversation, modern, read};
 use crate::served::{Door, Pi};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use raspi_mcp::{
@@ -145,7 +145,7 @@ async fn policy_rate_and_audit_hold_for_resources_as_for_their_tools() {
 async fn below_admin_the_audit_holds_ones_own_calls() {
     let pi = Pi::start().await;
     pi.call("test.echo", json!({"text": "secret plan"})).await.ok();
-    let mut guest = pi.stdio(Caller::new("guest", Role::ReadOnly, In::Stdio));
+    let mut guest = pi.stdio(Caller::new("guest", Role::ReadOnly, Transport::Stdio));
     guest.initialize("2025-11-25", "a client").await.result();
     let own = read(&mut guest, "raspi://audit").await;
     assert_eq!((&own["scope"], own["entries"].as_array().unwrap().len()), (&json!("own"), 0), "{own:#}");

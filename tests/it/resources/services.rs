@@ -7,13 +7,13 @@ use crate::{
     trees::{machine, tree},
 };
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use futures::future::BoxFuture;
 use raspi_mcp::{
-    log::Since,
-    resources::{Address, notifier, subscription::Ear, subscriptions::Subscriptions},
+    log::LinesSince,
+    resources::{ResourceAddress, notifier, subscription::Ear, subscriptions::Subscriptions},
 };
 use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -27,7 +27,7 @@ impl Ear for Heard {
         self.0.send(uri.to_owned()).unwrap();
         Box::pin(std::future::ready(()))
     }
-    fn log(&self, _lines: Since) -> BoxFuture<'_, ()> {
+    fn log(&self, _lines: LinesSince) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -55,8 +55,8 @@ impl Scene {
 
     /// Returns once systemd has been asked for news.
     async fn subscribe(&self, conversation: u64, uri: &str) {
-        let caller = Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio));
-        let (address, log) = (Address::parse(uri).unwrap(), &self.pi.services.log);
+        let caller = Arc::new(Caller::new("test", Role::ReadOnly, Transport::Stdio));
+        let (address, log) = (ResourceAddress::parse(uri).unwrap(), &self.pi.services.log);
         self.systemd.calls();
         if self.subscriptions.subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.ear) as _).unwrap() {
             let run =

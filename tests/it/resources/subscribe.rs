@@ -3,7 +3,7 @@
 use super::{DOORS, conversation, modern, read};
 use crate::served::{Answer, Door, Pi, Wire, modern_meta, soon};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use raspi_mcp::resources::subscriptions::{IN_ALL, PER_CONVERSATION};
@@ -73,7 +73,7 @@ async fn many_changes_are_one_piece_of_news_a_second() {
 #[tokio::test]
 async fn nobody_hears_of_calls_whose_records_are_not_theirs_to_see() {
     let pi = Pi::start().await;
-    let mut guest = pi.stdio(Caller::new("guest", Role::ReadOnly, In::Stdio));
+    let mut guest = pi.stdio(Caller::new("guest", Role::ReadOnly, Transport::Stdio));
     guest.initialize("2025-11-25", "a client").await.result();
     subscribe(&mut guest, "raspi://audit").await.result();
     let mut admin = conversation(&pi, Door::Stdio).await;

@@ -4,10 +4,10 @@ use crate::served::{Door, Pi, Wire, bench::Bench, soon};
 use base::error::ToolError;
 use contract::meta::{Effect, Meta, OwnedMeta, Role, Tier};
 use raspi_mcp::registry::{
-    added::Handler,
+    added::ToolHandler,
     context::Context,
     entry::Entry,
-    tool::{Output, Reply},
+    tool::{ToolOutput, ToolFuture},
 };
 use serde_json::{Value, json, value::to_raw_value};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Answers with its arguments and its own word.
 struct Says(&'static str);
 
-impl Handler for Says {
-    fn call<'a>(&'a self, _cx: &'a Context, args: Value) -> Reply<'a> {
+impl ToolHandler for Says {
+    fn call<'a>(&'a self, _cx: &'a Context, args: Value) -> ToolFuture<'a> {
         Box::pin(async move { output(&json!({"said": self.0, "args": args})) })
     }
 }
@@ -24,8 +24,8 @@ impl Handler for Says {
 /// Waits until the test lets it go.
 struct Holds(Arc<Bench>);
 
-impl Handler for Holds {
-    fn call<'a>(&'a self, _cx: &'a Context, _args: Value) -> Reply<'a> {
+impl ToolHandler for Holds {
+    fn call<'a>(&'a self, _cx: &'a Context, _args: Value) -> ToolFuture<'a> {
         Box::pin(async move {
             self.0.inside.send_modify(|inside| *inside += 1);
             self.0.release.acquire().await.unwrap().forget();
@@ -34,8 +34,8 @@ impl Handler for Holds {
     }
 }
 
-fn output(value: &Value) -> Result<Output, ToolError> {
-    Ok(Output { json: to_raw_value(value).unwrap(), content: Vec::new(), whole: None, blob: None })
+fn output(value: &Value) -> Result<ToolOutput, ToolError> {
+    Ok(ToolOutput { json: to_raw_value(value).unwrap(), content: Vec::new(), whole: None, blob: None })
 }
 
 fn input() -> Value {
@@ -47,7 +47,7 @@ fn input() -> Value {
     })
 }
 
-fn tool(name: &str, others: Meta, handler: impl Handler) -> Result<Entry, ToolError> {
+fn tool(name: &str, others: Meta, handler: impl ToolHandler) -> Result<Entry, ToolError> {
     let meta = OwnedMeta::new(name, "Water", "Water the plants.\n\nUse when: they are dry.", others);
     Entry::added(meta, input(), Value::Null, handler)
 }
@@ -227,8 +227,8 @@ fn raspi_count(pi: &Pi) -> usize {
 #[tokio::test]
 async fn what_was_replaced_is_dropped() {
     struct Drops(Arc<()>);
-    impl Handler for Drops {
-        fn call<'a>(&'a self, _cx: &'a Context, _args: Value) -> Reply<'a> {
+    impl ToolHandler for Drops {
+        fn call<'a>(&'a self, _cx: &'a Context, _args: Value) -> ToolFuture<'a> {
             let word = Arc::strong_count(&self.0);
             Box::pin(async move { output(&json!({"said": word})) })
         }

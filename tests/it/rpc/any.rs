@@ -3,12 +3,12 @@
 use super::oracle::{self, Answers};
 use crate::served::{Pi, soon};
 use contract::{
-    access::caller::{Caller, Door},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use proptest::prelude::*;
 use raspi_mcp::rpc::{
-    envelope::{self, Content},
+    envelope::{self, FrameContent},
     frame::{Frame, Framer},
 };
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ async fn answers(pi: &Pi, stream: Vec<u8>, cuts: Vec<usize>) -> Answers {
     let (ours, theirs) = tokio::io::duplex(512);
     let (reader, writer) = tokio::io::split(theirs);
     // A principal of its own for each case: rate limits are another test's business.
-    let caller = Caller::new("any", Role::ReadOnly, Door::Stdio);
+    let caller = Caller::new("any", Role::ReadOnly, Transport::Stdio);
     let serving = tokio::spawn(raspi_mcp::transport::lines::serve(pi.server(), caller, reader, writer));
     let (mut reader, mut writer) = tokio::io::split(ours);
     let writing = tokio::spawn(async move {
@@ -182,7 +182,7 @@ fn the_envelope_takes_any_text_without_a_panic_and_keeps_ids() {
         Just("true"),
     ];
     proptest!(|(pieces in prop::collection::vec(piece, 0..40))| {
-        if let Ok(Content::Batch(items)) = envelope::parse(pieces.concat().as_bytes(), 64) {
+        if let Ok(FrameContent::Batch(items)) = envelope::parse(pieces.concat().as_bytes(), 64) {
             for item in items {
                 let _ = envelope::parse_element(item);
             }

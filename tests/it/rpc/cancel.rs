@@ -2,7 +2,7 @@
 
 use crate::served::{Door, Pi, Wire};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use serde_json::{Value, json};
@@ -215,7 +215,7 @@ async fn a_client_that_hangs_up_has_withdrawn_everything() {
 async fn who_may_be_told_apart_by_pipe_is() {
     // Two conversations of one principal are still two: ids are the connection's.
     let pi = Pi::start().await;
-    let caller = || Caller::new("uid:1000", Role::ReadOnly, In::Unix);
+    let caller = || Caller::new("uid:1000", Role::ReadOnly, Transport::Unix);
     let (mut one, mut two) = (pi.stdio(caller()), pi.stdio(caller()));
     one.raw(crate::served::request(&json!(1), "test.hold", &json!({})));
     two.raw(crate::served::request(&json!(1), "test.hold", &json!({})));

@@ -77,8 +77,11 @@ async fn each_role_is_shown_what_it_could_use() {
         (Role::Admin, vec!["test.echo", "test.write", "test.admin"], vec![]),
     ];
     for (role, yes, no) in shown {
-        let mut wire =
-            pi.stdio(contract::access::caller::Caller::new(role.name(), role, contract::access::caller::Door::Stdio));
+        let mut wire = pi.stdio(contract::access::caller::Caller::new(
+            role.name(),
+            role,
+            contract::access::caller::Transport::Stdio,
+        ));
         let all = list(&mut wire, json!({})).await;
         assert!(yes.iter().all(|name| all.contains(&(*name).to_owned())), "{role:?}: {all:?}");
         assert!(!no.iter().any(|name| all.contains(&(*name).to_owned())), "{role:?}: {all:?}");

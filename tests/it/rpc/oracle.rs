@@ -1,7 +1,7 @@
 //! What a stream of bytes must be answered with. Used by the property test here and by the fuzz target.
 
 use raspi_mcp::rpc::{
-    envelope::{self, Content, Message},
+    envelope::{self, FrameContent, Message},
     frame::{Frame, Framer},
 };
 use serde_json::Value;
@@ -22,9 +22,9 @@ pub fn expected(stream: &[u8]) -> Answers {
             continue;
         };
         let id = match envelope::parse(&line, 64) {
-            Ok(Content::Single(Message::Request { id, .. })) => Some(id),
-            Ok(Content::Single(_)) => continue,
-            Ok(Content::Batch(_)) => None,
+            Ok(FrameContent::Single(Message::Request { id, .. })) => Some(id),
+            Ok(FrameContent::Single(_)) => continue,
+            Ok(FrameContent::Batch(_)) => None,
             Err(fault) => fault.id,
         };
         match id {

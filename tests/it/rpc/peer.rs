@@ -2,7 +2,7 @@
 
 use crate::served::{Pi, soon};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use futures::{Sink, SinkExt, Stream, StreamExt, future};
@@ -61,7 +61,7 @@ async fn converse<S: Service<RoleClient>>(client: RunningService<RoleClient, S>,
 fn pipe(pi: &Pi) -> tokio::io::DuplexStream {
     let (ours, theirs) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(theirs);
-    let caller = Caller::new("stdio", Role::ReadOnly, In::Stdio);
+    let caller = Caller::new("stdio", Role::ReadOnly, Transport::Stdio);
     pi.server().tasks.spawn(raspi_mcp::transport::lines::serve(pi.server(), caller, reader, writer));
     ours
 }

@@ -1,7 +1,7 @@
 //! Sizes at their edges, and senders and readers that take their time.
 
 use crate::served::{Door, PATIENCE, Pi, soon};
-use contract::access::caller::{Caller, Door as In};
+use contract::access::caller::{Caller, Transport};
 use contract::meta::Role;
 use serde_json::json;
 use std::time::Duration;
@@ -103,7 +103,7 @@ async fn who_does_not_read_is_not_read_either() {
     let pi = Pi::with(|settings| settings.limits.reads_per_minute = 100_000).await;
     let (mut ours, theirs) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(theirs);
-    let caller = Caller::new("stdio", Role::ReadOnly, In::Stdio);
+    let caller = Caller::new("stdio", Role::ReadOnly, Transport::Stdio);
     tokio::spawn(raspi_mcp::transport::lines::serve(pi.server(), caller, reader, writer));
     // Each answer has 64 KiB and more (text and structure): a megabyte waits after a dozen, and then nothing more is taken.
     let ask = |id: usize| {

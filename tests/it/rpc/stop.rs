@@ -2,7 +2,7 @@
 
 use crate::served::{Door, Pi, Wire, process::Process, request, soon};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use serde_json::json;
@@ -97,7 +97,7 @@ async fn a_last_line_without_its_newline_counts() {
     let pi = Pi::start().await;
     let (mut ours, theirs) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(theirs);
-    let caller = Caller::new("stdio", Role::ReadOnly, In::Stdio);
+    let caller = Caller::new("stdio", Role::ReadOnly, Transport::Stdio);
     let serving = tokio::spawn(raspi_mcp::transport::lines::serve(pi.server(), caller, reader, writer));
     ours.write_all(request(&json!(1), "test.echo", &json!({})).as_bytes()).await.unwrap();
     ours.shutdown().await.unwrap();
@@ -116,7 +116,7 @@ async fn a_peer_that_does_not_read_does_not_keep_the_server_from_stopping() {
     .await;
     let (mut ours, theirs) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(theirs);
-    let caller = Caller::new("stdio", Role::ReadOnly, In::Stdio);
+    let caller = Caller::new("stdio", Role::ReadOnly, Transport::Stdio);
     let server = pi.server();
     server.tasks.spawn(raspi_mcp::transport::lines::serve(pi.server(), caller, reader, writer));
     let ask = request(&json!(1), "tools/list", &json!({})) + "\n";

@@ -2,7 +2,7 @@
 
 use base::error::ToolError;
 use contract::meta::{Effect, Meta, Mode, Role, Tier};
-use raspi_mcp::registry::{context::Context, row::Row, tool::Tool};
+use raspi_mcp::registry::{context::Context, row::ToolRow, tool::Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -13,22 +13,22 @@ use std::{
 };
 use tokio::sync::{Semaphore, watch};
 
-pub static TOOLS: &[Row] = &[
-    Row::of::<Echo>(),
-    Row::of::<Count>(),
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<Echo>(),
+    ToolRow::of::<Count>(),
     Row::of::<CountOfText>().older(),
     Row::of::<Hold>(),
-    Row::of::<Stream>(),
-    Row::of::<Talk>(),
-    Row::of::<Panics>(),
-    Row::of::<PanicsElsewhere>(),
-    Row::of::<Steps>(),
-    Row::of::<Big>(),
-    Row::of::<Write>(),
-    Row::of::<Deed>(),
-    Row::of::<Ask>(),
-    Row::of::<AskWith>(),
-    Row::of::<AdminOnly>(),
+    ToolRow::of::<Stream>(),
+    ToolRow::of::<Talk>(),
+    ToolRow::of::<Panics>(),
+    ToolRow::of::<PanicsElsewhere>(),
+    ToolRow::of::<Steps>(),
+    ToolRow::of::<Big>(),
+    ToolRow::of::<Write>(),
+    ToolRow::of::<Deed>(),
+    ToolRow::of::<Ask>(),
+    ToolRow::of::<AskWith>(),
+    ToolRow::of::<AdminOnly>(),
 ];
 
 /// What the tools of one server wait for and report to.

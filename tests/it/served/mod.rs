@@ -22,14 +22,14 @@ use agent::operations as op;
 use bench::Bench;
 use contract::{
     access::{caller::Caller, token::Token},
-    config::{self, AgentChoice, BoardChoice, Flag, Places, Reload, Settings, Sources, TokenSetting},
+    config::{self, AgentChoice, BoardChoice, CliFlag, Places, Reload, Settings, Sources, TokenSetting},
     meta::Role,
 };
 use raspi_mcp::{
-    audit::Filter,
-    daemon::{self, Running, Serve},
+    audit::AuditFilter,
+    daemon::{self, RunningServer, Serve},
     log::Ring,
-    registry::{Registry, row::Row},
+    registry::{Registry, row::ToolRow},
     rpc::{
         mcp::{
             appliance::Appliance,
@@ -73,7 +73,7 @@ impl Door {
 
 /// A server in this process, with the tools of `src/tools` and those of [`bench`].
 pub struct Pi {
-    running: Running,
+    running: RunningServer,
     /// What the test tools wait for and report to.
     pub bench: Arc<Bench>,
     _root: TempDir,
@@ -86,7 +86,7 @@ impl Pi {
 
     /// A server whose settings differ from the defaults.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        let slices: Vec<&'static [Row]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
+        let slices: Vec<&'static [ToolRow]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
         Self::of(Registry::new(&slices), Arc::new(Appliance::default()), change).await
     }
 
@@ -125,7 +125,7 @@ impl Pi {
         let tools = registry.rows().map(|entry| (entry.name(), entry.meta.mode)).collect();
         let mut sources = Sources::new(Places::below(root.path()), tools);
         let flags = [("board", "simulated"), ("agent", "inprocess"), ("http.listen", "127.0.0.1:0")];
-        let flag = |(key, value): (&str, &str)| Flag { key: key.into(), value: value.into(), flag: key.into() };
+        let flag = |(key, value): (&str, &str)| CliFlag { key: key.into(), value: value.into(), flag: key.into() };
         sources.flags = flags.map(flag).to_vec();
         for (name, text) in site {
             std::fs::create_dir_all(&sources.places.site_dir).unwrap();
@@ -151,7 +151,9 @@ impl Pi {
     /// A new conversation through `door`.
     pub async fn on(&self, door: Door) -> Wire {
         match door {
-            Door::Stdio => self.stdio(Caller::new("stdio", self.stdio_role(), contract::access::caller::Door::Stdio)),
+            Door::Stdio => {
+                self.stdio(Caller::new("stdio", self.stdio_role(), contract::access::caller::Transport::Stdio))
+            }
             Door::Unix => {
                 let path = &self.running.server.pipeline.services.settings.socket.path;
                 let (reader, writer) = tokio::net::UnixStream::connect(path).await.unwrap().into_split();
@@ -211,7 +213,7 @@ impl Pi {
 
     /// The newest audit records first.
     pub async fn audit(&self) -> Vec<Value> {
-        self.running.server.pipeline.services.audit.recent(Filter::default(), 1000, 0).await.unwrap().0
+        self.running.server.pipeline.services.audit.recent(AuditFilter::default(), 1000, 0).await.unwrap().0
     }
 
     /// Waits until the audit holds a record that `wanted` accepts, and returns it.

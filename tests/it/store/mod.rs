@@ -2,7 +2,7 @@
 
 use base::error::ErrorCode;
 use futures::FutureExt;
-use raspi_mcp::store::{Opened, Store};
+use raspi_mcp::store::{OpenOutcome, Store};
 use std::{fs, path::Path};
 use tempfile::tempdir;
 
@@ -28,12 +28,12 @@ async fn a_new_store_makes_its_folder_and_keeps_what_it_is_told() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("state/store.db");
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.report().await.unwrap().state, Opened::Created);
+    assert_eq!(store.report().await.unwrap().state, OpenOutcome::Created);
     remember(&store, "kept").await.unwrap();
     drop(store);
 
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.report().await.unwrap().state, Opened::Good);
+    assert_eq!(store.report().await.unwrap().state, OpenOutcome::Good);
     assert_eq!(words(&store).await, ["kept"]);
 }
 
@@ -44,7 +44,9 @@ async fn a_file_that_is_no_database_is_set_aside_and_replaced() {
     fs::write(&path, "not a database at all, ".repeat(100)).unwrap();
 
     let store = Store::open(&path).unwrap();
-    let Opened::Replaced { set_aside, reason } = store.report().await.unwrap().state else { panic!("not replaced") };
+    let OpenOutcome::Replaced { set_aside, reason } = store.report().await.unwrap().state else {
+        panic!("not replaced")
+    };
     assert!(set_aside.file_name().unwrap().to_string_lossy().starts_with("store.db.corrupt-"));
     assert!(fs::read_to_string(set_aside).unwrap().starts_with("not a database"), "the evidence is kept");
     assert!(reason.contains("not a database"), "{reason}");
@@ -65,7 +67,7 @@ async fn a_database_with_a_damaged_page_is_set_aside_and_replaced() {
 
     let store = Store::open(&path).unwrap();
     let state = store.report().await.unwrap().state;
-    assert!(matches!(state, Opened::Replaced { .. }), "{state:?}");
+    assert!(matches!(state, OpenOutcome::Replaced { .. }), "{state:?}");
     remember(&store, "afresh").await.unwrap();
 }
 
@@ -89,7 +91,7 @@ async fn no_damaged_file_goes_that_no_owner_gave_up() {
     for number in 0..6 {
         fs::write(&path, format!("garbage {number} ").repeat(1000)).unwrap();
         let report = Store::open(&path).unwrap().report().await.unwrap();
-        assert_eq!(matches!(report.state, Opened::Replaced { .. }), number < 4, "{report:?}");
+        assert_eq!(matches!(report.state, OpenOutcome::Replaced { .. }), number < 4, "{report:?}");
     }
     // Refused rather than lost: it stays where it is, and says what to do.
     assert_eq!(named(".corrupt-").len(), 4);
@@ -108,7 +110,7 @@ async fn no_damaged_file_goes_that_no_owner_gave_up() {
     assert_eq!((named(".corrupt-").len(), named(".accepted-").len()), (0, 4));
     let first = named(".accepted-")[0].clone();
     let report = Store::open(&path).unwrap().report().await.unwrap();
-    assert!(matches!(report.state, Opened::Replaced { .. }), "{report:?}");
+    assert!(matches!(report.state, OpenOutcome::Replaced { .. }), "{report:?}");
     assert!(!named(".accepted-").contains(&first), "the oldest accepted one makes room");
     assert_eq!((named(".corrupt-").len(), named(".accepted-").len()), (1, 3));
 }

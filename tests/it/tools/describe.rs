@@ -2,7 +2,7 @@
 
 use crate::served::{Door, Pi};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     meta::Role,
 };
 use raspi_mcp::registry::{Registry, listing::descriptor};
@@ -32,7 +32,7 @@ async fn the_whole_descriptor_comes_with_what_this_caller_may_do() {
     assert_eq!((&tools[0]["enabled"], &tools[1]["enabled"]), (&json!(false), &json!(true)));
     assert!(tools[0]["reason"].as_str().unwrap().len() > 10 && tools[1].get("reason").is_none());
     let pi = Pi::standard(|settings| settings.tools.enable.extend(["gpio".to_owned()])).await;
-    let mut operator = pi.stdio(Caller::new("operator", Role::OpsRw, In::Stdio));
+    let mut operator = pi.stdio(Caller::new("operator", Role::OpsRw, Transport::Stdio));
     let answer = operator.call("tools.describe", json!({"names": ["gpio.write_pin"]})).await;
     assert_eq!(answer.ok()["tools"][0]["enabled"], true, "{:#}", answer.ok());
 }

@@ -5,7 +5,7 @@ use crate::{
     served::{Door, Pi},
 };
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport as In},
     meta::{Mode, Role},
 };
 use serde_json::{Value, json};

@@ -8,8 +8,8 @@ use super::{
 use ::update::{
     bundle::Digest,
     channel::{
-        Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Tree, Wanted, Why, accept,
-        choose, publish, recall, remember,
+        Accepted, AcceptedIndex, ChannelIndex, DeviceId, IndexChange, IndexCriteria, ReleaseChoice, ReleaseEntry,
+        Revoked, Rollout, TargetDevice, Tree, Why, accept, choose, publish, recall, remember,
     },
     trust::Purpose,
 };
@@ -20,8 +20,8 @@ use update_client::fetch::look;
 
 const DAY: u64 = 86_400;
 
-fn offer(version: &str, counter: u64) -> Offer {
-    Offer {
+fn offer(version: &str, counter: u64) -> ReleaseEntry {
+    ReleaseEntry {
         version: version.into(),
         counter,
         manifest: Digest::of(version.as_bytes()),
@@ -38,8 +38,8 @@ fn offer(version: &str, counter: u64) -> Offer {
     }
 }
 
-fn index(releases: Vec<Offer>) -> Index {
-    Index {
+fn index(releases: Vec<ReleaseEntry>) -> ChannelIndex {
+    ChannelIndex {
         format: 1,
         product: PRODUCT.into(),
         channel: "stable".into(),
@@ -52,8 +52,8 @@ fn index(releases: Vec<Offer>) -> Index {
     }
 }
 
-fn device() -> Device {
-    Device {
+fn device() -> TargetDevice {
+    TargetDevice {
         version: "1.0.0".into(),
         counter: 10,
         counter_floor: 5,
@@ -66,24 +66,31 @@ fn device() -> Device {
     }
 }
 
-fn wanted(seen: Option<&Seen>) -> Wanted<'_> {
+fn wanted(seen: Option<&AcceptedIndex>) -> IndexCriteria<'_> {
     let clock_ms = i64::try_from(NOW + DAY).unwrap() * 1000;
-    Wanted { product: PRODUCT, channel: "stable", seen, clock_ms, synchronised: true, time_floor: NOW - 300 * DAY }
+    IndexCriteria {
+        product: PRODUCT,
+        channel: "stable",
+        seen,
+        clock_ms,
+        synchronised: true,
+        time_floor: NOW - 300 * DAY,
+    }
 }
 
-fn bytes(index: &Index, keys: &[u8]) -> Vec<u8> {
+fn bytes(index: &ChannelIndex, keys: &[u8]) -> Vec<u8> {
     signed(Purpose::Channel, &index.encode().unwrap(), keys)
 }
 
-fn judged(index: &Index, seen: Option<&Seen>) -> Result<Accepted, ToolError> {
+fn judged(index: &ChannelIndex, seen: Option<&AcceptedIndex>) -> Result<Accepted, ToolError> {
     accept(&bytes(index, &[21]), &roots(), &wanted(seen))
 }
 
-fn installs(index: &Index, device: &Device) -> String {
+fn installs(index: &ChannelIndex, device: &TargetDevice) -> String {
     match choose(index, device) {
-        Choice::Install(offer) => offer.version,
-        Choice::UpToDate => "up to date".into(),
-        Choice::Held { why, .. } => format!("held: {why}"),
+        ReleaseChoice::Install(offer) => offer.version,
+        ReleaseChoice::UpToDate => "up to date".into(),
+        ReleaseChoice::Held { why, .. } => format!("held: {why}"),
     }
 }
 
@@ -131,31 +138,31 @@ fn a_replay_a_fork_and_a_freeze_are_refused() {
     let now = judged(&index(vec![offer("1.1.0", 11)]), None).unwrap();
     // The same once more is fine, and so is a newer one.
     assert!(judged(&now.index, Some(&now.seen)).is_ok());
-    let next = Index { sequence: 8, created: NOW + 1, ..now.index.clone() };
+    let next = ChannelIndex { sequence: 8, created: NOW + 1, ..now.index.clone() };
     assert_eq!(judged(&next, Some(&now.seen)).unwrap().seen.sequence, 8);
 
-    let older = Index { sequence: 6, ..now.index.clone() };
+    let older = ChannelIndex { sequence: 6, ..now.index.clone() };
     let error = judged(&older, Some(&now.seen)).unwrap_err();
     assert!(error.message.contains("from index 7 to 6") && error.message.contains("replayed"), "{error}");
-    let backdated = Index { sequence: 9, created: NOW - 1, ..now.index.clone() };
+    let backdated = ChannelIndex { sequence: 9, created: NOW - 1, ..now.index.clone() };
     assert!(judged(&backdated, Some(&now.seen)).is_err());
-    let fork = Index { releases: vec![], ..now.index.clone() };
+    let fork = ChannelIndex { releases: vec![], ..now.index.clone() };
     let error = judged(&fork, Some(&now.seen)).unwrap_err();
     assert!(error.message.contains("two different indexes with number 7"), "{error}");
     // What was seen of another channel says nothing about this one.
-    let other = Seen { channel: "beta".into(), sequence: 100, ..now.seen.clone() };
+    let other = AcceptedIndex { channel: "beta".into(), sequence: 100, ..now.seen.clone() };
     assert!(judged(&now.index, Some(&other)).is_ok());
 
-    let frozen = Index { created: NOW - 30 * DAY, expires: NOW + DAY, ..now.index.clone() };
+    let frozen = ChannelIndex { created: NOW - 30 * DAY, expires: NOW + DAY, ..now.index.clone() };
     let error = judged(&frozen, None).unwrap_err();
     assert_eq!(error.code, ErrorCode::FailedPrecondition);
     assert!(error.message.contains("expired"), "{error}");
-    let future = Index { created: NOW + 3 * DAY, ..now.index };
+    let future = ChannelIndex { created: NOW + 3 * DAY, ..now.index };
     assert!(judged(&future, None).unwrap_err().message.contains("made in the future"));
 }
 
 /// A root of trust whose channel keys are these.
-fn rotated(keys: &[u8]) -> update::trust::Roots {
+fn rotated(keys: &[u8]) -> update::trust::RootOfTrust {
     let mut file = a_root_file(2);
     file.keys = [1, 2, 3, 11, 12, 13].iter().chain(keys).map(|number| super::a_key(*number).public()).collect();
     file.channel.keys = super::ids(keys);
@@ -167,56 +174,58 @@ fn rotated(keys: &[u8]) -> update::trust::Roots {
 fn a_channel_that_a_stolen_key_has_frozen_goes_on_with_the_next_root() {
     let last = judged(&index(vec![offer("1.1.0", 11)]), None).unwrap();
     // The highest number of all is none: there are no more indexes than seconds.
-    let highest = Index { sequence: (1 << 53) - 1, ..last.index.clone() };
-    assert!(highest.encode().is_err() && Index::parse(&serde_json::to_vec(&highest).unwrap()).is_err());
-    let frozen = Index { sequence: NOW + 2 * DAY, created: NOW + 2 * DAY, releases: vec![], ..last.index.clone() };
+    let highest = ChannelIndex { sequence: (1 << 53) - 1, ..last.index.clone() };
+    assert!(highest.encode().is_err() && ChannelIndex::parse(&serde_json::to_vec(&highest).unwrap()).is_err());
+    let frozen =
+        ChannelIndex { sequence: NOW + 2 * DAY, created: NOW + 2 * DAY, releases: vec![], ..last.index.clone() };
     let stolen = accept(&bytes(&frozen, &[21]), &roots(), &wanted(Some(&last.seen))).unwrap();
-    let next = Index { sequence: 8, created: NOW + DAY, ..last.index.clone() };
-    let by = |keys: &[u8], roots: &_, index: &Index| accept(&bytes(index, keys), roots, &wanted(Some(&stolen.seen)));
+    let next = ChannelIndex { sequence: 8, created: NOW + DAY, ..last.index.clone() };
+    let by =
+        |keys: &[u8], roots: &_, index: &ChannelIndex| accept(&bytes(index, keys), roots, &wanted(Some(&stolen.seen)));
     assert!(by(&[22], &roots(), &next).is_err(), "as long as the key counts");
     // Without it, the publisher goes on where it was.
     let accepted = by(&[22], &rotated(&[22, 23]), &next).unwrap();
     assert_eq!(accepted.seen.sequence, 8);
     assert!(by(&[21], &rotated(&[22, 23]), &frozen).is_err());
     // Or from the beginning.
-    assert!(by(&[23], &rotated(&[23]), &Index { sequence: 1, ..next.clone() }).is_ok());
+    assert!(by(&[23], &rotated(&[23]), &ChannelIndex { sequence: 1, ..next.clone() }).is_ok());
     // What an earlier version believed can be frozen as well, and nobody knows by whom.
-    let earlier = Seen { sequence: (1 << 53) - 1, marks: vec![], ..last.seen };
+    let earlier = AcceptedIndex { sequence: (1 << 53) - 1, marks: vec![], ..last.seen };
     assert!(judged(&next, Some(&earlier)).is_ok());
 }
 
 #[test]
 fn no_old_index_comes_back_with_the_next_root() {
     let index = index(vec![offer("1.1.0", 11)]);
-    let mut seen: Option<Seen> = None;
+    let mut seen: Option<AcceptedIndex> = None;
     // 22 has signed the fifth, 21 the two after it.
     for (sequence, key) in [(5, 22), (6, 21), (7, 21)] {
-        let one = Index { sequence, created: NOW - 100 + sequence, ..index.clone() };
+        let one = ChannelIndex { sequence, created: NOW - 100 + sequence, ..index.clone() };
         seen = Some(accept(&bytes(&one, &[key]), &roots(), &wanted(seen.as_ref())).unwrap().seen);
     }
     let seen = seen.unwrap();
     for roots in [roots(), rotated(&[22, 23]), rotated(&[21, 22])] {
         for (sequence, key) in [(5, 22), (6, 21)] {
-            let one = Index { sequence, created: NOW - 100 + sequence, ..index.clone() };
+            let one = ChannelIndex { sequence, created: NOW - 100 + sequence, ..index.clone() };
             let error = accept(&bytes(&one, &[key]), &roots, &wanted(Some(&seen))).unwrap_err();
             assert_eq!(error.code, ErrorCode::VerificationFailed, "{sequence} by {key}: {error}");
         }
-        let next = Index { sequence: 8, created: NOW, ..index.clone() };
+        let next = ChannelIndex { sequence: 8, created: NOW, ..index.clone() };
         assert!(accept(&bytes(&next, &[22]), &roots, &wanted(Some(&seen))).is_ok());
     }
     // Who signed what is kept, and read again as an earlier version left it.
     let folder = TempDir::new().unwrap();
     remember(folder.path(), &seen).unwrap();
     assert_eq!(recall(folder.path(), "stable"), Some(seen.clone()));
-    let earlier = Seen { marks: vec![], ..seen };
-    let old = Index { sequence: 6, created: NOW - 94, ..index };
+    let earlier = AcceptedIndex { marks: vec![], ..seen };
+    let old = ChannelIndex { sequence: 6, created: NOW - 94, ..index };
     assert!(accept(&bytes(&old, &[22]), &rotated(&[22, 23]), &wanted(Some(&earlier))).is_err());
 }
 
 #[test]
 fn looks_that_overlap_forget_nothing() {
     let one = judged(&index(vec![]), None).unwrap().seen;
-    let next = Index { sequence: 8, created: NOW + 1, ..index(vec![]) };
+    let next = ChannelIndex { sequence: 8, created: NOW + 1, ..index(vec![]) };
     let two = accept(&bytes(&next, &[22]), &roots(), &wanted(Some(&one))).unwrap().seen;
     // The first look comes last.
     let kept = one.over(&two);
@@ -226,23 +235,25 @@ fn looks_that_overlap_forget_nothing() {
 
 #[test]
 fn an_index_from_the_future_is_believed_neither_with_a_clock_nor_without_and_holds_nothing_back() {
-    let at = |created: u64| Index { created, expires: created + DAY, ..index(vec![]) };
-    let unset = Wanted { synchronised: false, ..wanted(None) };
-    let judged_at = |created, wanted: &Wanted| accept(&bytes(&at(created), &[21]), &roots(), wanted);
+    let at = |created: u64| ChannelIndex { created, expires: created + DAY, ..index(vec![]) };
+    let unset = IndexCriteria { synchronised: false, ..wanted(None) };
+    let judged_at = |created, wanted: &IndexCriteria| accept(&bytes(&at(created), &[21]), &roots(), wanted);
     assert!(judged_at(NOW + 2 * DAY, &wanted(None)).is_ok(), "a day ahead");
     assert!(judged_at(NOW + 2 * DAY + 1, &wanted(None)).is_err());
     assert!(judged_at(4_070_908_800, &unset).unwrap_err().message.contains("in the future"));
     // Believed while nobody had set the clock, and not held against the right one later.
     let believed = judged_at(NOW + 40 * DAY, &unset).unwrap().seen;
-    let next = Index { sequence: 8, created: NOW, ..index(vec![]) };
+    let next = ChannelIndex { sequence: 8, created: NOW, ..index(vec![]) };
     assert!(judged(&next, Some(&believed)).is_ok());
-    assert!(judged(&Index { sequence: 6, ..next }, Some(&believed)).is_err(), "its number counts");
+    assert!(judged(&ChannelIndex { sequence: 6, ..next }, Some(&believed)).is_err(), "its number counts");
 }
 
 #[test]
 fn an_index_of_another_product_or_channel_is_another() {
-    for other in [Index { product: "other".into(), ..index(vec![]) }, Index { channel: "beta".into(), ..index(vec![]) }]
-    {
+    for other in [
+        ChannelIndex { product: "other".into(), ..index(vec![]) },
+        ChannelIndex { channel: "beta".into(), ..index(vec![]) },
+    ] {
         let error = judged(&other, None).unwrap_err();
         assert!(error.code == ErrorCode::VerificationFailed && error.message.contains("is wanted"), "{error}");
     }
@@ -252,7 +263,7 @@ fn an_index_of_another_product_or_channel_is_another() {
 fn the_clock_may_be_anything() {
     let index = index(vec![]);
     let at = |clock: i64, floor: u64| {
-        let wanted = Wanted { clock_ms: clock.saturating_mul(1000), time_floor: floor, ..wanted(None) };
+        let wanted = IndexCriteria { clock_ms: clock.saturating_mul(1000), time_floor: floor, ..wanted(None) };
         accept(&bytes(&index, &[21]), &roots(), &wanted)
     };
     let floor = NOW - 100 * DAY;
@@ -263,15 +274,15 @@ fn the_clock_may_be_anything() {
     }
     assert_eq!(at(i64::try_from(NOW).unwrap(), floor).unwrap().doubt, None);
     // Plausible, and set by nobody.
-    let adrift = Wanted { clock_ms: i64::try_from(NOW).unwrap() * 1000, synchronised: false, ..wanted(None) };
+    let adrift = IndexCriteria { clock_ms: i64::try_from(NOW).unwrap() * 1000, synchronised: false, ..wanted(None) };
     assert!(accept(&bytes(&index, &[21]), &roots(), &adrift).unwrap().doubt.is_some());
     // Whatever the clock says, an index from before the floor has expired.
     for clock in [0, i64::try_from(NOW).unwrap()] {
         assert_eq!(at(clock, NOW + 31 * DAY).unwrap_err().code, ErrorCode::FailedPrecondition, "{clock}");
     }
     // The root of trust expires as well.
-    let late = Index { created: LATER - DAY, expires: LATER + DAY, ..index.clone() };
-    let wanted = Wanted { clock_ms: i64::try_from(LATER).unwrap() * 1000, ..wanted(None) };
+    let late = ChannelIndex { created: LATER - DAY, expires: LATER + DAY, ..index.clone() };
+    let wanted = IndexCriteria { clock_ms: i64::try_from(LATER).unwrap() * 1000, ..wanted(None) };
     let error = accept(&bytes(&late, &[21]), &roots(), &wanted).unwrap_err();
     assert!(error.message.contains("root of trust") && error.message.contains("expired"), "{error}");
 }
@@ -280,7 +291,7 @@ fn the_clock_may_be_anything() {
 fn what_nobody_should_publish_nobody_reads() {
     let good = index(vec![offer("1.2.0", 12), offer("1.1.0", 11)]);
     assert!(good.encode().is_ok());
-    type Bend = fn(&mut Index);
+    type Bend = fn(&mut ChannelIndex);
     let bends: [(&str, Bend); 26] = [
         ("format", |i| i.format = 2),
         ("product", |i| i.product = "A B".into()),
@@ -316,7 +327,7 @@ fn what_nobody_should_publish_nobody_reads() {
         bend(&mut bent);
         assert!(bent.encode().is_err(), "{what}");
         let text = serde_json::to_vec(&bent).unwrap();
-        assert!(Index::parse(&text).is_err(), "{what}");
+        assert!(ChannelIndex::parse(&text).is_err(), "{what}");
     }
     for (was, is) in [
         ("\"format\": 1,", "\"format\": 1, \"extra\": 0,"),
@@ -324,7 +335,7 @@ fn what_nobody_should_publish_nobody_reads() {
         ("\"sequence\": 7", "\"sequence\": -7"),
     ] {
         let text = String::from_utf8(good.encode().unwrap()).unwrap();
-        assert!(text.contains(was) && Index::parse(text.replacen(was, is, 1).as_bytes()).is_err(), "{is}");
+        assert!(text.contains(was) && ChannelIndex::parse(text.replacen(was, is, 1).as_bytes()).is_err(), "{is}");
     }
 }
 
@@ -332,18 +343,22 @@ fn what_nobody_should_publish_nobody_reads() {
 fn the_newest_release_that_fits_is_for_this_device() {
     let fleet = index(vec![offer("1.3.0", 13), offer("1.2.0", 12), offer("1.0.0", 10)]);
     assert_eq!(installs(&fleet, &device()), "1.3.0");
-    assert_eq!(installs(&fleet, &Device { counter: 13, ..device() }), "up to date");
-    assert_eq!(installs(&fleet, &Device { counter: 99, ..device() }), "up to date", "a channel never leads back");
+    assert_eq!(installs(&fleet, &TargetDevice { counter: 13, ..device() }), "up to date");
+    assert_eq!(installs(&fleet, &TargetDevice { counter: 99, ..device() }), "up to date", "a channel never leads back");
     assert_eq!(installs(&index(vec![]), &device()), "up to date");
-    let held = |index: &Index, device: &Device, words: &str| {
+    let held = |index: &ChannelIndex, device: &TargetDevice, words: &str| {
         let said = installs(index, device);
         assert!(said.starts_with("held: ") && said.contains(words), "{said}");
     };
-    held(&fleet, &Device { hardware: vec!["raspberrypi,5-model-b".into()], ..device() }, "not made for this board");
-    held(&fleet, &Device { layout: "gpt-ab-2".into(), ..device() }, "partition layout mbr-ab-1");
-    held(&fleet, &Device { counter_floor: 20, ..device() }, "older than what may still be installed");
     held(
-        &Index { paused: Some("it eats cards".into()), ..fleet.clone() },
+        &fleet,
+        &TargetDevice { hardware: vec!["raspberrypi,5-model-b".into()], ..device() },
+        "not made for this board",
+    );
+    held(&fleet, &TargetDevice { layout: "gpt-ab-2".into(), ..device() }, "partition layout mbr-ab-1");
+    held(&fleet, &TargetDevice { counter_floor: 20, ..device() }, "older than what may still be installed");
+    held(
+        &ChannelIndex { paused: Some("it eats cards".into()), ..fleet.clone() },
         &device(),
         "paused by its publisher: it eats cards",
     );
@@ -351,52 +366,57 @@ fn the_newest_release_that_fits_is_for_this_device() {
     // One that is withdrawn, or failed here, leaves the one before it.
     let revoked =
         Revoked { manifest: fleet.releases[0].manifest, version: "1.3.0".into(), reason: "no network".into() };
-    let withdrawn = Index { revoked: vec![revoked], ..fleet.clone() };
+    let withdrawn = ChannelIndex { revoked: vec![revoked], ..fleet.clone() };
     assert_eq!(installs(&withdrawn, &device()), "1.2.0");
-    held(&withdrawn, &Device { counter: 12, ..device() }, "withdrawn by its publisher: no network");
-    let blocked =
-        Device { counter: 12, blocked: vec![(fleet.releases[0].manifest, "the server crashed".into())], ..device() };
+    held(&withdrawn, &TargetDevice { counter: 12, ..device() }, "withdrawn by its publisher: no network");
+    let blocked = TargetDevice {
+        counter: 12,
+        blocked: vec![(fleet.releases[0].manifest, "the server crashed".into())],
+        ..device()
+    };
     held(&fleet, &blocked, "failed on this device and is not tried again: the server crashed");
 }
 
 #[test]
 fn an_old_device_takes_the_steps_in_between() {
-    let step = |from| Offer { min_counter: Some(from), ..offer("3.0.0", 30) };
+    let step = |from| ReleaseEntry { min_counter: Some(from), ..offer("3.0.0", 30) };
     let fleet = |from| index(vec![step(from), offer("2.0.0", 20)]);
     assert_eq!(installs(&fleet(20), &device()), "2.0.0");
-    assert_eq!(installs(&fleet(20), &Device { counter: 20, ..device() }), "3.0.0");
+    assert_eq!(installs(&fleet(20), &TargetDevice { counter: 20, ..device() }), "3.0.0");
     assert_eq!(installs(&index(vec![step(10)]), &device()), "3.0.0");
     assert!(installs(&index(vec![step(20)]), &device()).contains("no step in between"));
 }
 
 #[test]
 fn rings_come_before_shares_and_a_pin_before_both() {
-    let early = Offer { rings: vec!["early".into(), "lab".into()], ..offer("1.3.0", 13) };
+    let early = ReleaseEntry { rings: vec!["early".into(), "lab".into()], ..offer("1.3.0", 13) };
     let fleet = index(vec![early, offer("1.2.0", 12)]);
-    let ring = |ring: Option<&str>| Device { ring: ring.map(str::to_owned), ..device() };
+    let ring = |ring: Option<&str>| TargetDevice { ring: ring.map(str::to_owned), ..device() };
     assert_eq!(installs(&fleet, &ring(Some("early"))), "1.3.0");
     assert_eq!(installs(&fleet, &ring(Some("late"))), "1.2.0");
     assert_eq!(installs(&fleet, &ring(None)), "1.2.0");
-    let at_12 = Device { counter: 12, ..ring(None) };
+    let at_12 = TargetDevice { counter: 12, ..ring(None) };
     assert!(installs(&fleet, &at_12).contains("rings early, lab"));
 
-    let pin = |pin: &str, counter| Device { pin: Some(pin.into()), counter, ..device() };
+    let pin = |pin: &str, counter| TargetDevice { pin: Some(pin.into()), counter, ..device() };
     assert_eq!(installs(&fleet, &pin("1.2.0", 10)), "1.2.0");
     assert_eq!(installs(&fleet, &pin("1.3.0", 10)), "1.3.0");
     assert_eq!(installs(&fleet, &pin("1.2.0", 12)), "up to date");
     assert!(installs(&fleet, &pin("1.2.0", 13)).contains("never leads back"));
     assert!(installs(&fleet, &pin("9.9.9", 10)).contains("does not have"));
     assert_eq!(installs(&fleet, &pin("1.0.0", 10)), "up to date", "what runs, though the channel has forgotten it");
-    assert!(installs(&Index { paused: Some("stop".into()), ..fleet }, &pin("1.2.0", 10)).contains("paused"));
+    assert!(installs(&ChannelIndex { paused: Some("stop".into()), ..fleet }, &pin("1.2.0", 10)).contains("paused"));
 }
 
 #[test]
 fn a_rollout_reaches_its_share_grows_and_is_another_for_each_release() {
     let ids: Vec<DeviceId> = (0..5000u32).map(|n| DeviceId::of(&format!("{n:032x}"))).collect();
     let reached = |salt: &str, percent| {
-        let rolled = Offer { rollout: Rollout { percent, salt: salt.into() }, ..offer("1.1.0", 11) };
+        let rolled = ReleaseEntry { rollout: Rollout { percent, salt: salt.into() }, ..offer("1.1.0", 11) };
         let fleet = index(vec![rolled]);
-        ids.iter().map(|id| installs(&fleet, &Device { id: Some(*id), ..device() }) == "1.1.0").collect::<Vec<bool>>()
+        ids.iter()
+            .map(|id| installs(&fleet, &TargetDevice { id: Some(*id), ..device() }) == "1.1.0")
+            .collect::<Vec<bool>>()
     };
     let share = |reached: &[bool]| reached.iter().filter(|one| **one).count() * 100 / ids.len();
     assert_eq!((share(&reached("a", 0)), share(&reached("a", 100))), (0, 100));
@@ -411,8 +431,9 @@ fn a_rollout_reaches_its_share_grows_and_is_another_for_each_release() {
     let both = twenty.iter().zip(&other).filter(|(one, two)| **one && **two).count() * 100 / ids.len();
     assert!((2..=6).contains(&both), "the same devices are always first: {both} %");
     // Without an id it is the last.
-    let fleet = |percent| index(vec![Offer { rollout: Rollout { percent, salt: "a".into() }, ..offer("1.1.0", 11) }]);
-    let nobody = Device { id: None, ..device() };
+    let fleet =
+        |percent| index(vec![ReleaseEntry { rollout: Rollout { percent, salt: "a".into() }, ..offer("1.1.0", 11) }]);
+    let nobody = TargetDevice { id: None, ..device() };
     assert!(installs(&fleet(99), &nobody).contains("99 %") && installs(&fleet(100), &nobody) == "1.1.0");
 }
 
@@ -432,13 +453,13 @@ fn the_machines_id_does_not_leave_the_machine() {
 fn a_bundle_that_is_not_the_indexs_is_refused() {
     let (boot, root) = (super::a_boot(4 << 20, &[("config.txt", b"arm_64bit=1\n")]), an_image(100 << 10, 3));
     let (release, _) = opened(&a_bundle("1.1.0", 11, &boot, &root, &[11, 12]));
-    let offer = Offer { manifest: release.digest, ..offer("1.1.0", 11) };
+    let offer = ReleaseEntry { manifest: release.digest, ..offer("1.1.0", 11) };
     offer.is_of("stable", &release.digest, &release.manifest).unwrap();
     let mixed = [
-        Offer { manifest: Digest::of(b"yesterday's"), ..offer.clone() },
-        Offer { version: "1.1.1".into(), ..offer.clone() },
-        Offer { counter: 12, ..offer.clone() },
-        Offer { layout: "gpt".into(), ..offer.clone() },
+        ReleaseEntry { manifest: Digest::of(b"yesterday's"), ..offer.clone() },
+        ReleaseEntry { version: "1.1.1".into(), ..offer.clone() },
+        ReleaseEntry { counter: 12, ..offer.clone() },
+        ReleaseEntry { layout: "gpt".into(), ..offer.clone() },
     ];
     for other in mixed {
         let error = other.is_of("stable", &release.digest, &release.manifest).unwrap_err();
@@ -450,31 +471,34 @@ fn a_bundle_that_is_not_the_indexs_is_refused() {
 #[test]
 fn each_change_makes_the_next_index() {
     let first = index(vec![offer("1.1.0", 11)]);
-    let after = |change: Change| publish(first.clone(), change, NOW + 5, NOW + 9 * DAY);
-    let renewed = after(Change::Renew).unwrap();
+    let after = |change: IndexChange| publish(first.clone(), change, NOW + 5, NOW + 9 * DAY);
+    let renewed = after(IndexChange::Renew).unwrap();
     assert_eq!((renewed.sequence, renewed.created, renewed.expires), (8, NOW + 5, NOW + 9 * DAY));
-    let more = after(Change::Add(Box::new(offer("1.2.0", 12)))).unwrap();
+    let more = after(IndexChange::Add(Box::new(offer("1.2.0", 12)))).unwrap();
     assert_eq!(more.releases.iter().map(|offer| offer.counter).collect::<Vec<_>>(), [12, 11]);
-    let between = publish(more.clone(), Change::Add(Box::new(offer("1.0.9", 9))), NOW + 6, NOW + DAY).unwrap();
+    let between = publish(more.clone(), IndexChange::Add(Box::new(offer("1.0.9", 9))), NOW + 6, NOW + DAY).unwrap();
     assert_eq!(between.releases.len(), 3);
-    assert_eq!(after(Change::Rollout { version: "1.1.0".into(), percent: 5 }).unwrap().releases[0].rollout.percent, 5);
-    let paused = after(Change::Pause { reason: "a bad day".into() }).unwrap();
-    assert_eq!(publish(paused, Change::Resume, NOW + 6, NOW + DAY).unwrap().paused, None);
-    let revoked = after(Change::Revoke { version: "1.1.0".into(), reason: "it is bad".into() }).unwrap();
+    assert_eq!(
+        after(IndexChange::Rollout { version: "1.1.0".into(), percent: 5 }).unwrap().releases[0].rollout.percent,
+        5
+    );
+    let paused = after(IndexChange::Pause { reason: "a bad day".into() }).unwrap();
+    assert_eq!(publish(paused, IndexChange::Resume, NOW + 6, NOW + DAY).unwrap().paused, None);
+    let revoked = after(IndexChange::Revoke { version: "1.1.0".into(), reason: "it is bad".into() }).unwrap();
     assert_eq!(revoked.revocation(&first.releases[0].manifest), Some("it is bad"));
     for (change, words) in [
-        (Change::Resume, "not paused"),
-        (Change::Rollout { version: "7.0.0".into(), percent: 5 }, "it has 1.1.0"),
-        (Change::Rollout { version: "1.1.0".into(), percent: 101 }, "100 percent"),
-        (Change::Revoke { version: "7.0.0".into(), reason: "x".into() }, "no release 7.0.0"),
-        (Change::Pause { reason: String::new() }, "no reason"),
-        (Change::Add(Box::new(offer("1.1.0", 13))), "in the channel already"),
-        (Change::Add(Box::new(offer("1.3.0", 11))), "in the channel already"),
+        (IndexChange::Resume, "not paused"),
+        (IndexChange::Rollout { version: "7.0.0".into(), percent: 5 }, "it has 1.1.0"),
+        (IndexChange::Rollout { version: "1.1.0".into(), percent: 101 }, "100 percent"),
+        (IndexChange::Revoke { version: "7.0.0".into(), reason: "x".into() }, "no release 7.0.0"),
+        (IndexChange::Pause { reason: String::new() }, "no reason"),
+        (IndexChange::Add(Box::new(offer("1.1.0", 13))), "in the channel already"),
+        (IndexChange::Add(Box::new(offer("1.3.0", 11))), "in the channel already"),
     ] {
         let error = after(change).unwrap_err();
         assert!(error.message.contains(words), "{error}");
     }
-    assert!(publish(first, Change::Renew, NOW - 1, NOW + DAY).unwrap_err().message.contains("replay"));
+    assert!(publish(first, IndexChange::Renew, NOW - 1, NOW + DAY).unwrap_err().message.contains("replay"));
 }
 
 #[test]
@@ -498,7 +522,7 @@ fn what_was_seen_outlives_a_restart() {
     );
 }
 
-async fn published(authority: &Authority, index: &Index) -> Origin {
+async fn published(authority: &Authority, index: &ChannelIndex) -> Origin {
     let origin = authority.origin().await;
     origin.put("/pi/stable/index.signed", bytes(index, &[21]));
     origin
@@ -534,7 +558,7 @@ async fn a_channel_is_looked_at_over_the_network_newer_roots_first() {
 #[tokio::test]
 async fn a_mirror_that_replays_is_passed_over() {
     let authority = Authority::new();
-    let newest = Index { sequence: 9, ..index(vec![offer("1.1.0", 11)]) };
+    let newest = ChannelIndex { sequence: 9, ..index(vec![offer("1.1.0", 11)]) };
     let seen = judged(&newest, None).unwrap().seen;
     let (old, good) = (published(&authority, &index(vec![])).await, published(&authority, &newest).await);
     let bases = [old.url("/pi"), good.url("/pi/")];
@@ -552,11 +576,11 @@ fn a_bundle_may_be_anywhere() {
     let below = offer("1.1.0", 11).places(&["https://a.org/pi".into(), "https://b.org/".into()]).unwrap();
     let shown: Vec<String> = below.iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["https://a.org/pi/bundles/1.1.0.bundle", "https://b.org/bundles/1.1.0.bundle"]);
-    let elsewhere = Offer { url: "https://cdn.org/x".into(), ..offer("1.1.0", 11) };
+    let elsewhere = ReleaseEntry { url: "https://cdn.org/x".into(), ..offer("1.1.0", 11) };
     assert_eq!(elsewhere.places(&["https://a.org".into(), "https://b.org".into()]).unwrap().len(), 1);
-    assert!(matches!(choose(&index(vec![elsewhere]), &device()), Choice::Install(_)));
-    let held = Choice::Held { release: None, why: Why::NoSuchVersion { pin: "1".into() } };
-    assert_ne!(held, Choice::UpToDate);
+    assert!(matches!(choose(&index(vec![elsewhere]), &device()), ReleaseChoice::Install(_)));
+    let held = ReleaseChoice::Held { release: None, why: Why::NoSuchVersion { pin: "1".into() } };
+    assert_ne!(held, ReleaseChoice::UpToDate);
 }
 
 #[tokio::test]
@@ -568,7 +592,7 @@ async fn a_tree_is_served_as_it_is_and_never_half() {
     assert_eq!(tree.last("stable").unwrap(), None);
     let first = index(vec![offer("1.1.0", 11)]);
     tree.write(&first, &[super::a_key(21)], Some(&roots())).unwrap();
-    let next = publish(tree.last("stable").unwrap().unwrap(), Change::Renew, NOW + 1, NOW + 9 * DAY).unwrap();
+    let next = publish(tree.last("stable").unwrap().unwrap(), IndexChange::Renew, NOW + 1, NOW + 9 * DAY).unwrap();
     // What no device would believe is not published, and what was there stays.
     for keys in [vec![], vec![super::a_key(11)]] {
         assert_eq!(tree.write(&next, &keys, Some(&roots())).unwrap_err().code, ErrorCode::VerificationFailed);

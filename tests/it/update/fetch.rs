@@ -5,7 +5,7 @@ use super::{
     sample::{HEAD, Sample, noise},
 };
 use ::update::{
-    Place,
+    FileLocation,
     bundle::Digest,
     channel::window::{Window, Windows},
 };
@@ -19,14 +19,14 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update_client::fetch::{BlockOrder, HttpClient, Limits, Source, Spool, download, small, sweep};
+use update_client::fetch::{BlockOrder, BundleSource, DownloadLimits, HttpClient, Spool, download, small, sweep};
 
 #[tokio::test]
 async fn all_of_a_bundle_comes_from_a_server_into_the_spool() {
     let (authority, sample, dir) = (Authority::new(), Sample::of(120, 4000), TempDir::new().unwrap());
     let origin = authority.origin().await;
     origin.put("/v2.bundle", sample.file.clone());
-    let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
     assert_eq!(source.head(HEAD as u64).await.unwrap(), sample.file[..HEAD]);
     assert_eq!(source.size(), Some(sample.file.len() as u64));
     let mut told = Vec::new();
@@ -59,7 +59,7 @@ async fn what_is_fetched_is_at_most_a_twentieth_more_than_what_changed() {
         ("all but a few", (0..1000).filter(|n| n % 500 != 3).collect()),
     ] {
         let dir = TempDir::new().unwrap();
-        let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+        let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
         origin.take_sent();
         download(&source, &sample.pieces(), sample.spool(dir.path()), wanted.clone(), |_| {}).await.unwrap();
         let (requests, sent, changed) = (origin.log().len(), origin.take_sent(), sample.bytes_of(&wanted));
@@ -77,7 +77,7 @@ async fn an_interrupted_download_fetches_no_finished_block_again() {
     let mut kept = 0;
     // Cut off at five points, each time by the end of the process: nothing is closed or synced.
     for stop_at in [1, 30, 31, 100, 200] {
-        let source = Source::new(authority.line(), vec![place.clone()]);
+        let source = BundleSource::new(authority.line(), vec![place.clone()]);
         let mut spool = sample.spool(dir.path());
         let (missing, bytes) = spool.missing(sample.all());
         assert_eq!(bytes, sample.bytes_of(&missing));
@@ -93,7 +93,7 @@ async fn an_interrupted_download_fetches_no_finished_block_again() {
     origin.take_sent();
     let spool = sample.spool(dir.path());
     let (_, missing) = spool.missing(sample.all());
-    let source = Source::new(authority.line(), vec![place]);
+    let source = BundleSource::new(authority.line(), vec![place]);
     sample.check(download(&source, &sample.pieces(), spool, sample.all(), |_| {}).await.unwrap());
     assert_eq!(origin.take_sent(), missing, "only what was missing");
 }
@@ -103,7 +103,7 @@ async fn a_stick_takes_the_same_path() {
     let (authority, sample, dir) = (Authority::new(), Sample::of(100, 4000), TempDir::new().unwrap());
     let stick = dir.path().join("v2.bundle");
     fs::write(&stick, &sample.file).unwrap();
-    let source = Source::new(authority.line(), vec![Place::File(stick.clone())]);
+    let source = BundleSource::new(authority.line(), vec![FileLocation::File(stick.clone())]);
     assert_eq!(source.head(1 << 20).await.unwrap(), sample.file, "a short file is its own head");
     sample.check(sample.download(&source, &dir.path().join("spool")).await.unwrap());
 
@@ -118,13 +118,13 @@ async fn a_stick_takes_the_same_path() {
         (dir.path().join("none"), "no such file"),
         ("/dev/zero".into(), "it is no file"),
     ] {
-        let source = Source::new(authority.line(), vec![Place::File(path)]);
+        let source = BundleSource::new(authority.line(), vec![FileLocation::File(path)]);
         let error = source.head(100).await.unwrap_err();
         assert!(error.message.contains(says), "{error}");
     }
     let pipe = dir.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-    let error = Source::new(authority.line(), vec![Place::File(pipe)]).head(100).await.unwrap_err();
+    let error = BundleSource::new(authority.line(), vec![FileLocation::File(pipe)]).head(100).await.unwrap_err();
     assert!(error.message.contains("it is no file"), "{error}");
 }
 
@@ -137,7 +137,7 @@ async fn mirrors_are_tried_in_turn() {
     // The first has nothing, the second dies after some blocks.
     second.treat(|request| if request.number < 3 { Conduct::Honest } else { Conduct::Status(500, String::new()) });
     let places = vec![first.place("/v2.bundle"), second.place("/m/v2.bundle"), third.place("/v2.bundle")];
-    let source = Source::new(authority.line(), places);
+    let source = BundleSource::new(authority.line(), places);
     source.head(100).await.unwrap();
     sample.check(sample.download(&source, dir.path()).await.unwrap());
     assert_eq!(first.log().len(), 1);
@@ -145,7 +145,7 @@ async fn mirrors_are_tried_in_turn() {
 
     third.treat(|_| Conduct::Status(404, String::new()));
     second.treat(|_| Conduct::Page);
-    let source = Source::new(
+    let source = BundleSource::new(
         authority.line(),
         vec![first.place("/v2.bundle"), second.place("/m/v2.bundle"), third.place("/v2.bundle")],
     );
@@ -165,30 +165,30 @@ async fn a_server_that_comes_back_is_waited_for_and_one_that_does_not_is_given_u
     origin.treat(|request| {
         if request.number % 3 == 1 { Conduct::Status(503, "retry-after: 0\r\n".into()) } else { Conduct::Honest }
     });
-    let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
     sample.check(sample.download(&source, dir.path()).await.unwrap());
 
     origin.take_sent();
     origin.treat(|_| Conduct::Status(503, String::new()));
-    let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
     let error = source.read(0..10).await.unwrap_err();
     assert!(error.message.contains("503"), "{error}");
     assert_eq!(origin.log().len(), 5, "patience 4: once, and four times more");
     // Whoever waits for an answer gets one sooner.
     origin.take_sent();
-    Source::new(authority.line(), vec![origin.place("/v2.bundle")]).head(10).await.unwrap_err();
+    BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]).head(10).await.unwrap_err();
     assert_eq!(origin.log().len(), 3);
     // Nobody there at all.
-    let place = Place::parse("https://localhost:1/v2.bundle").unwrap();
-    let error = Source::new(authority.line(), vec![place]).head(10).await.unwrap_err();
+    let place = FileLocation::parse("https://localhost:1/v2.bundle").unwrap();
+    let error = BundleSource::new(authority.line(), vec![place]).head(10).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
 }
 
 #[test]
 fn a_server_is_named_as_dns_has_it() {
-    let place = Place::parse("https://xn--bcher-kva.example/ü").unwrap();
+    let place = FileLocation::parse("https://xn--bcher-kva.example/ü").unwrap();
     assert_eq!(place.to_string(), "https://xn--bcher-kva.example/%C3%BC");
-    let error = Place::parse("https://bücher.example/v2.bundle").unwrap_err();
+    let error = FileLocation::parse("https://bücher.example/v2.bundle").unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
     assert!(error.message.contains("xn--"), "{error}");
 }
@@ -205,7 +205,7 @@ async fn a_fleet_does_not_come_back_all_at_once() {
     let mut took = Vec::new();
     for _ in 0..12 {
         let since = Instant::now();
-        Source::new(Arc::clone(&line), vec![origin.place("/x")]).head(10).await.unwrap_err();
+        BundleSource::new(Arc::clone(&line), vec![origin.place("/x")]).head(10).await.unwrap_err();
         took.push(since.elapsed().as_millis());
     }
     assert!(took.iter().all(|ms| *ms >= 32), "{took:?}");
@@ -224,7 +224,7 @@ async fn the_cap_on_bandwidth_is_for_all_requests_together() {
     limits.bandwidth = Some(total);
     // The cap makes it slower than the floor: that is our own doing, and no stall.
     (limits.stall, limits.stall_bytes) = (Duration::from_millis(50), total);
-    let source = Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
     let since = Instant::now();
     sample.check(sample.download(&source, dir.path()).await.unwrap());
     let took = since.elapsed();
@@ -243,16 +243,16 @@ async fn outside_its_window_nothing_is_fetched() {
     limits.wall = Wall::of(move || clock.load(Ordering::Relaxed) * 1000);
     limits.window = Windows(vec![Window::parse("02:00-03:00").unwrap()]);
     limits.deadline = Duration::from_millis(900);
-    let source = Source::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
     assert_eq!(source.shut(), Some(1), "at 01:59:59");
     let error = source.read(0..10).await.unwrap_err();
     assert_eq!((error.code, origin.log().len()), (ErrorCode::Timeout, 0));
     // Somebody who asks about a release does not have to wait until tonight.
-    let source = Source::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
     assert_eq!(source.head(10).await.unwrap().len(), 10);
 
     seconds.store(1_795_312_800, Ordering::Relaxed);
-    let source = Source::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
     let (pieces, mut told) = (sample.pieces(), Vec::new());
     let ended = download(&source, &pieces, sample.spool(dir.path()), sample.all(), |progress| {
         told.push(progress);
@@ -265,7 +265,7 @@ async fn outside_its_window_nothing_is_fetched() {
     assert!((10..20).contains(&told.len()), "{}", told.len());
     assert_eq!(told.last().unwrap().waits, Some(23 * 3600));
     seconds.store(1_795_316_400 + 23 * 3600, Ordering::Relaxed);
-    let source = Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
     let spool = sample.spool(dir.path());
     assert!(spool.missing(sample.all()).0.len() < 54 - 8);
     sample.check(download(&source, &pieces, spool, sample.all(), |_| {}).await.unwrap());
@@ -276,7 +276,7 @@ async fn without_room_for_a_spool_blocks_come_in_the_order_of_their_numbers() {
     let (authority, sample) = (Authority::new(), Sample::of(200, 4000));
     let origin = authority.origin().await;
     origin.put("/v2.bundle", sample.file.clone());
-    let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
     let wanted = [3, 199, 100, 7, 8, 6, 50];
     let mut blocks = source.blocks(&sample.pieces(), wanted, BlockOrder::Index);
     let mut came = Vec::new();
@@ -316,7 +316,7 @@ async fn a_proxy_is_asked_to_connect_and_sees_nothing() {
     });
     let mut limits = authority.limits();
     limits.proxy = Some(format!("http://me:word@{proxy}"));
-    let source = Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
     sample.check(sample.download(&source, dir.path()).await.unwrap());
     let asked = asked.lock().unwrap();
     assert!(
@@ -331,7 +331,7 @@ async fn only_the_named_authority_is_believed_and_the_clock_need_not_be_set() {
     let (mine, other) = (Authority::new(), Authority::new());
     let stranger = other.origin().await;
     stranger.put("/x", vec![0; 10]);
-    let error = Source::new(mine.line(), vec![stranger.place("/x")]).head(10).await.unwrap_err();
+    let error = BundleSource::new(mine.line(), vec![stranger.place("/x")]).head(10).await.unwrap_err();
     assert!(error.message.contains("invalid peer certificate"), "{error}");
 
     let origin = mine.origin_of(2025..2027).await;
@@ -340,7 +340,7 @@ async fn only_the_named_authority_is_believed_and_the_clock_need_not_be_set() {
     for (clock, good) in [(0, true), (-5, true), (1_795_305_600, true), (4_070_908_800, true), (1_830_297_600, false)] {
         let mut limits = mine.limits();
         limits.wall = Wall::of(move || clock * 1000);
-        let head = Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await;
+        let head = BundleSource::new(HttpClient::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await;
         assert_eq!(head.is_ok(), good, "{clock}: {head:?}");
     }
 
@@ -365,8 +365,8 @@ async fn a_certificate_younger_than_everything_that_is_known_is_believed_while_n
     let head = async |years, clock: i64, synchronised| {
         let origin = mine.origin_of(years).await;
         origin.put("/x", vec![0; 10]);
-        let limits = Limits { wall: Wall::of(move || clock * 1000), synchronised, ..mine.limits() };
-        Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await
+        let limits = DownloadLimits { wall: Wall::of(move || clock * 1000), synchronised, ..mine.limits() };
+        BundleSource::new(HttpClient::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await
     };
     // The floor is in October 2025.
     for (clock, synchronised) in [(0, false), (0, true), (1_795_305_600, false)] {
@@ -380,8 +380,8 @@ async fn a_certificate_younger_than_everything_that_is_known_is_believed_while_n
     // By another authority, younger or not.
     let stranger = Authority::new().origin_of(2028..2030).await;
     stranger.put("/x", vec![0; 10]);
-    let limits = Limits { synchronised: false, ..mine.limits() };
-    assert!(Source::new(HttpClient::new(limits).unwrap(), vec![stranger.place("/x")]).head(10).await.is_err());
+    let limits = DownloadLimits { synchronised: false, ..mine.limits() };
+    assert!(BundleSource::new(HttpClient::new(limits).unwrap(), vec![stranger.place("/x")]).head(10).await.is_err());
 }
 
 #[tokio::test]
@@ -399,7 +399,7 @@ async fn a_block_that_is_damaged_on_its_way_is_asked_for_again_and_not_for_ever(
             left = left.saturating_sub(1);
             Conduct::Rotten
         });
-        let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+        let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
         source.head(100).await.unwrap();
         let spool = sample.spool(dir.path());
         let done = download(&source, &sample.pieces(), spool, sample.all(), |_| {}).await;
@@ -419,7 +419,7 @@ async fn what_rots_in_the_spool_is_fetched_again_and_nothing_else() {
     let (authority, sample, dir) = (Authority::new(), Sample::of(100, 4000), TempDir::new().unwrap());
     let origin = authority.origin().await;
     origin.put("/v2.bundle", sample.file.clone());
-    let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
     drop(sample.download(&source, dir.path()).await.unwrap());
     let file = fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
     let mut bytes = fs::read(&file).unwrap();
@@ -447,7 +447,7 @@ async fn a_spool_is_bounded_by_the_room_there_is() {
     let (authority, sample, dir) = (Authority::new(), Sample::of(60, 4000), TempDir::new().unwrap());
     let origin = authority.origin().await;
     origin.put("/v2.bundle", sample.file.clone());
-    let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+    let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
     let spool = sample.try_spool(dir.path(), u64::MAX / 2).unwrap();
     let error = download(&source, &sample.pieces(), spool, sample.all(), |_| {}).await.unwrap_err();
     assert_eq!((error.code, origin.log().len()), (ErrorCode::ResourceExhausted, 0));

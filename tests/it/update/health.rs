@@ -1,15 +1,15 @@
 //! Rule 5: what worked before must work again, told in words; the network alone is no reason to block a version.
 
 use ::update::health::{
-    Baseline, Check, Look, Verdict, judge,
-    own::{self, Eyes, Wants},
+    Baseline, Check, HealthVerdict, Observations, judge,
+    own::{self, ConfiguredChecks, Eyes},
 };
 use futures::future::BoxFuture;
 use std::{collections::BTreeMap, path::Path};
 use tempfile::TempDir;
 
-fn well() -> Look {
-    Look {
+fn well() -> Observations {
+    Observations {
         interfaces: BTreeMap::from([("eth0".into(), Ok(())), ("wlan0".into(), Err("it is down".into()))]),
         gateway: Some(Ok(())),
         channel: Some(Ok(())),
@@ -23,23 +23,23 @@ fn before() -> Baseline {
     Baseline::of(&well(), "1.1.0", 5)
 }
 
-fn told(verdict: &Verdict) -> Vec<String> {
+fn told(verdict: &HealthVerdict) -> Vec<String> {
     verdict.problems().iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn what_worked_works_again() {
-    assert_eq!(judge(Some(&before()), &well(), &[]), Verdict::Healthy);
+    assert_eq!(judge(Some(&before()), &well(), &[]), HealthVerdict::Healthy);
     // More than before is no fault, and what did not work before need not now.
     let mut more = well();
     more.interfaces.insert("usb0".into(), Err("it is down".into()));
     more.units.insert("new.service".into(), Err("failed".into()));
-    assert_eq!(judge(Some(&before()), &more, &[]), Verdict::Healthy);
+    assert_eq!(judge(Some(&before()), &more, &[]), HealthVerdict::Healthy);
 }
 
 #[test]
 fn the_network_alone_is_another_verdict_than_a_sick_system() {
-    type Case = (fn(&mut Look), Check, &'static str);
+    type Case = (fn(&mut Observations), Check, &'static str);
     let cases: [Case; 4] = [
         (|look| drop(look.interfaces.insert("eth0".into(), Err("no address".into()))), Check::Interface, "eth0"),
         (|look| drop(look.interfaces.remove("eth0")), Check::Interface, "not there any more"),
@@ -55,7 +55,7 @@ fn the_network_alone_is_another_verdict_than_a_sick_system() {
         assert!(told(&verdict)[0].contains(word), "{verdict:?}");
         // With anything else beside it the system is to blame.
         look.server = Some(Err("it does not answer".into()));
-        assert!(matches!(judge(Some(&before()), &look, &[]), Verdict::Sick(problems) if problems.len() == 2));
+        assert!(matches!(judge(Some(&before()), &look, &[]), HealthVerdict::Sick(problems) if problems.len() == 2));
     }
 }
 
@@ -64,7 +64,7 @@ fn units_are_those_of_before_and_those_of_the_configuration() {
     let mut look = well();
     look.units.insert("web.service".into(), Err("it is failed".into()));
     let verdict = judge(Some(&before()), &look, &[]);
-    assert!(matches!(verdict, Verdict::Sick(_)));
+    assert!(matches!(verdict, HealthVerdict::Sick(_)));
     assert_eq!(told(&verdict), ["service web.service: it is failed"]);
     // Named twice, told once; one that is configured counts without a baseline too.
     assert_eq!(told(&judge(Some(&before()), &look, &["web.service".into()])).len(), 1);
@@ -73,7 +73,7 @@ fn units_are_those_of_before_and_those_of_the_configuration() {
         told(&judge(None, &well(), &["none.service".into()])),
         ["service none.service: there is no such service"]
     );
-    assert_eq!(judge(None, &look, &[]), Verdict::Healthy);
+    assert_eq!(judge(None, &look, &[]), HealthVerdict::Healthy);
 }
 
 #[test]
@@ -81,16 +81,21 @@ fn configured_addresses_count_always_and_a_channel_that_was_taken_away_does_not(
     let mut look = well();
     look.urls.insert("http://127.0.0.1/ok".into(), Err("it answers 500".into()));
     assert_eq!(told(&judge(None, &look, &[])), ["address http://127.0.0.1/ok: it answers 500"]);
-    let look = Look { channel: None, ..well() };
-    assert_eq!(judge(Some(&before()), &look, &[]), Verdict::Healthy);
+    let look = Observations { channel: None, ..well() };
+    assert_eq!(judge(Some(&before()), &look, &[]), HealthVerdict::Healthy);
 }
 
 #[test]
 fn a_device_that_was_offline_before_may_be_so_after() {
-    let dark = Look { interfaces: BTreeMap::new(), gateway: None, channel: Some(Err("no way there".into())), ..well() };
+    let dark = Observations {
+        interfaces: BTreeMap::new(),
+        gateway: None,
+        channel: Some(Err("no way there".into())),
+        ..well()
+    };
     let before = Baseline::of(&dark, "1", 0);
     assert!(before.was_offline());
-    assert_eq!(judge(Some(&before), &dark, &[]), Verdict::Healthy);
+    assert_eq!(judge(Some(&before), &dark, &[]), HealthVerdict::Healthy);
 }
 
 #[test]
@@ -122,7 +127,7 @@ async fn the_agent_says_what_it_sees_itself() {
             Box::pin(async { Err("nothing listens there".into()) })
         }
     }
-    let mut wants = Wants {
+    let mut wants = ConfiguredChecks {
         units: vec!["good.service".into(), "bad.service".into()],
         commands: vec!["/bin/true".into(), "/bin/false".into()],
         server: Some("/run/raspi-mcp/mcp.sock".into()),

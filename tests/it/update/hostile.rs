@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update_client::fetch::{HttpClient, Source, download};
+use update_client::fetch::{BundleSource, HttpClient, download};
 
 /// A download that has come half of its way from an honest server.
 struct Half {
@@ -31,7 +31,7 @@ impl Half {
         let origin = authority.origin().await;
         origin.put("/v2.bundle", sample.file.clone());
         let half: Vec<u32> = (0..50).collect();
-        let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+        let source = BundleSource::new(authority.line(), vec![origin.place("/v2.bundle")]);
         drop(download(&source, &sample.pieces(), sample.spool(dir.path()), half, |_| {}).await.unwrap());
         let kept = 45;
         origin.take_sent();
@@ -45,7 +45,7 @@ impl Half {
 
     /// Goes on from such a server, as after a restart: with the head known, or not even that.
     async fn goes_on(&self, conduct: impl FnMut(&Request) -> Conduct + Send + 'static) -> Result<(), ToolError> {
-        let source = Source::new(self.authority.line(), vec![self.origin.place("/v2.bundle")]);
+        let source = BundleSource::new(self.authority.line(), vec![self.origin.place("/v2.bundle")]);
         self.origin.treat(|_| Conduct::Honest);
         source.head(HEAD as u64).await.unwrap();
         self.origin.take_sent();
@@ -72,7 +72,7 @@ impl Half {
     async fn refuses_at_head(&self, conduct: &Conduct, words: &str) {
         let treated = conduct.clone();
         self.origin.treat(move |_| treated.clone());
-        let source = Source::new(self.authority.line(), vec![self.origin.place("/v2.bundle")]);
+        let source = BundleSource::new(self.authority.line(), vec![self.origin.place("/v2.bundle")]);
         let ended = tokio::time::timeout(BOUND, source.head(HEAD as u64)).await.expect("bounded");
         // What is rotten looks like any other beginning: that is for the signature to see.
         if !matches!(conduct, Conduct::Rotten | Conduct::Tag(_) | Conduct::Total(_)) {
@@ -87,7 +87,7 @@ impl Half {
         assert!(kept >= self.kept);
         let honest = self.authority.origin().await;
         honest.put("/v2.bundle", self.sample.file.clone());
-        let source = Source::new(self.authority.line(), vec![honest.place("/v2.bundle")]);
+        let source = BundleSource::new(self.authority.line(), vec![honest.place("/v2.bundle")]);
         self.sample.check(self.sample.download(&source, self.dir.path()).await.unwrap());
         assert_eq!(source.fetched(), missing);
     }
@@ -104,7 +104,8 @@ async fn the_whole_file_to_a_range() {
     // Without a tag there is no condition that the whole file could be the answer to.
     let half = Half::new().await;
     half.origin.treat(|_| Conduct::Whole);
-    let error = Source::new(half.authority.line(), vec![half.origin.place("/v2.bundle")]).head(100).await.unwrap_err();
+    let error =
+        BundleSource::new(half.authority.line(), vec![half.origin.place("/v2.bundle")]).head(100).await.unwrap_err();
     assert!(error.message.contains("cannot send parts of a file"), "{error}");
 }
 
@@ -114,7 +115,7 @@ async fn another_tag_over_another_file() {
     let other = Sample::of(120, 2800);
     half.origin.put("/v3.bundle", other.file.clone());
     // The same name, another file: its head is another one.
-    let source = Source::new(half.authority.line(), vec![half.origin.place("/v2.bundle")]);
+    let source = BundleSource::new(half.authority.line(), vec![half.origin.place("/v2.bundle")]);
     source.head(HEAD as u64).await.unwrap();
     let mut changed = half.sample.file.clone();
     changed[10] ^= 1;
@@ -213,7 +214,7 @@ async fn the_deadline_is_for_all_of_it() {
     let mut limits = half.authority.limits();
     limits.deadline = Duration::from_millis(700);
     (limits.stall_bytes, limits.patience) = (1, 1_000_000);
-    let source = Source::new(HttpClient::new(limits).unwrap(), vec![half.origin.place("/v2.bundle")]);
+    let source = BundleSource::new(HttpClient::new(limits).unwrap(), vec![half.origin.place("/v2.bundle")]);
     half.origin.treat(|_| Conduct::Drip(Duration::from_millis(20)));
     let since = Instant::now();
     let error = half.sample.download(&source, half.dir.path()).await.unwrap_err();
@@ -229,7 +230,7 @@ async fn cut_at_every_boundary_it_still_comes_to_its_end() {
     // In the head of the answer, before, in and after a block: once each, then honestly.
     for cut in [0, 1, first - 1, first, first + 1, 3 * first] {
         let dir = TempDir::new().unwrap();
-        let source = Source::new(half.authority.line(), vec![half.origin.place("/v2.bundle")]);
+        let source = BundleSource::new(half.authority.line(), vec![half.origin.place("/v2.bundle")]);
         half.origin.take_sent();
         half.origin.treat(move |request| if request.number % 2 == 0 { Conduct::CutAt(cut) } else { Conduct::Honest });
         let wanted = (50..100).collect::<Vec<u32>>();
@@ -313,7 +314,8 @@ async fn other_bytes_than_were_signed() {
     let mirror = half.authority.origin().await;
     mirror.put("/v2.bundle", half.sample.file.clone());
     half.origin.treat(|request| if request.number % 3 == 0 { Conduct::Honest } else { Conduct::Rotten });
-    let source = Source::new(half.authority.line(), vec![half.origin.place("/v2.bundle"), mirror.place("/v2.bundle")]);
+    let source =
+        BundleSource::new(half.authority.line(), vec![half.origin.place("/v2.bundle"), mirror.place("/v2.bundle")]);
     half.sample.check(half.sample.download(&source, half.dir.path()).await.unwrap());
 }
 
@@ -322,7 +324,7 @@ async fn a_server_that_asks_to_wait_for_ever_is_not_waited_for() {
     let half = Half::new().await;
     let mut limits = half.authority.limits();
     limits.deadline = Duration::from_secs(3);
-    let source = Source::new(HttpClient::new(limits).unwrap(), vec![half.origin.place("/v2.bundle")]);
+    let source = BundleSource::new(HttpClient::new(limits).unwrap(), vec![half.origin.place("/v2.bundle")]);
     half.origin.treat(|_| Conduct::Status(503, "retry-after: 99999999\r\n".into()));
     let since = Instant::now();
     let error = half.sample.download(&source, half.dir.path()).await.unwrap_err();

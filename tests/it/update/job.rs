@@ -2,7 +2,7 @@
 
 use ::update::{
     bundle::Digest,
-    job::{Engine, JobState, Jobs, Kept, MOST_RESUMES, Order, Release, Tell, WantedRelease},
+    job::{FoundRelease, JobRecord, JobState, Jobs, MOST_RESUMES, Tell, UpdateEngine, UpdateOrder, WantedRelease},
     status::Phase,
 };
 use base::{
@@ -28,12 +28,12 @@ struct Stepwise {
     fails: Option<ToolError>,
 }
 
-impl Engine for Stepwise {
-    fn run<'a>(&'a self, _: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
+impl UpdateEngine for Stepwise {
+    fn run<'a>(&'a self, _: &'a UpdateOrder, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async move {
             self.runs.fetch_add(1, Ordering::SeqCst);
             self.go.notified().await;
-            tell.release(Release { version: "1.2.0".into(), counter: 7, manifest: Digest::of(b"m") }).await;
+            tell.release(FoundRelease { version: "1.2.0".into(), counter: 7, manifest: Digest::of(b"m") }).await;
             tell.step(Phase::Fetching, 0, 100, "fetching 100 B").await;
             self.go.notified().await;
             if let Some(error) = &self.fails {
@@ -45,8 +45,8 @@ impl Engine for Stepwise {
     }
 }
 
-fn order() -> Order {
-    Order {
+fn order() -> UpdateOrder {
+    UpdateOrder {
         id: "a1".into(),
         tool: "manage.update_server".into(),
         principal: "owner".into(),
@@ -62,7 +62,7 @@ fn jobs(folder: &TempDir) -> Jobs {
 }
 
 /// Waits until the newest job is as `is` says.
-async fn until(jobs: &Jobs, is: impl Fn(&Kept) -> bool) -> Kept {
+async fn until(jobs: &Jobs, is: impl Fn(&JobRecord) -> bool) -> JobRecord {
     let mut changes = jobs.changes();
     loop {
         if let Some(kept) = jobs.newest().filter(&is) {
@@ -109,14 +109,14 @@ async fn the_second_is_told_who_is_busy_and_since_when() {
     let folder = TempDir::new().unwrap();
     let (jobs, engine) = (jobs(&folder), Arc::new(Stepwise::default()));
     jobs.start(order(), engine.clone()).unwrap();
-    let error = jobs.start(Order { principal: "other".into(), ..order() }, engine.clone()).unwrap_err();
+    let error = jobs.start(UpdateOrder { principal: "other".into(), ..order() }, engine.clone()).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.contains("owner") && error.message.contains("1970-01-01T00:16:40"), "{}", error.message);
     assert_eq!(error.details["principal"], "owner");
     assert!(jobs.cancel());
     assert_eq!(jobs.settled().await.unwrap().error_code.as_deref(), Some("cancelled"));
     // Its place is free again.
-    jobs.start(Order { principal: "other".into(), ..order() }, engine).unwrap();
+    jobs.start(UpdateOrder { principal: "other".into(), ..order() }, engine).unwrap();
     assert_eq!(jobs.newest().unwrap().order.principal, "other");
 }
 
@@ -164,8 +164,8 @@ async fn a_server_that_ended_goes_on_but_not_for_ever() {
 #[tokio::test]
 async fn an_armed_slot_is_not_the_jobs_to_cancel() {
     struct Armed(Notify);
-    impl Engine for Armed {
-        fn run<'a>(&'a self, _: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
+    impl UpdateEngine for Armed {
+        fn run<'a>(&'a self, _: &'a UpdateOrder, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
             Box::pin(async move {
                 tell.step(Phase::Armed, 0, 0, "armed").await;
                 self.0.notified().await;

@@ -6,15 +6,15 @@ use super::*;
 use crate::agent::{Pi, authorization, update::install};
 use ::agent::operations as op;
 use ::agent::{
-    Agent, AgentLink, Card, CardPort, Client, Platform, UpdateTool, bind, machine::SimulatedMachine,
+    Agent, AgentLink, BootableCard, CardPort, Client, Platform, UpdateTool, bind, machine::SimulatedMachine,
     operations::update::InstallRequest, serve,
 };
 use ::update::{
     Slot,
     disk::{Area, FolderDisk},
     install::{
-        Install,
-        hooks::{Point, Unwatched, Watch},
+        InstallStream,
+        hooks::{InstallObserver, Point, Unwatched},
     },
     simulated,
     status::{RestartPlan, SlotState},
@@ -67,7 +67,7 @@ fn end_myself() {
 /// Ends this process when that point is passed for the so manieth time.
 struct KillAt(Point, AtomicU32);
 
-impl Watch for KillAt {
+impl InstallObserver for KillAt {
     fn passed(&self, point: Point) {
         if point == self.0 && self.1.fetch_sub(1, Ordering::SeqCst) == 1 {
             end_myself();
@@ -93,11 +93,12 @@ async fn an_agent() {
     settings.update.installs_per_day = 100;
     let point = told(POINT).and_then(|name| Point::ALL.into_iter().find(|point| point.name() == name));
     let count = told(COUNT).and_then(|count| count.parse().ok()).unwrap_or(1);
-    let watch: Arc<dyn Watch> = match point {
+    let watch: Arc<dyn InstallObserver> = match point {
         Some(point) => Arc::new(KillAt(point, AtomicU32::new(count))),
         None => Arc::new(Unwatched),
     };
-    let card = Card::simulated(&folder.join("card")).map(|card| Card { hardware: vec![HARDWARE.into()], ..card });
+    let card = BootableCard::simulated(&folder.join("card"))
+        .map(|card| BootableCard { hardware: vec![HARDWARE.into()], ..card });
     let machine = Arc::new(SimulatedMachine::new("boot"));
     let clock = Arc::new(|| NOW as i64 * 1000);
     let platform = Platform { update: CardPort { card, watch }, ..Platform::new(clock, machine) };
@@ -117,7 +118,7 @@ async fn a_server() {
     let bundle = bundle();
     let (envelope, index) = (envelope(&bundle), opened(&bundle).1);
     let stream = link(&folder).install(request()).await.unwrap();
-    let (mut install, _) = Install::begin(stream, &bundle[..envelope.index_at as usize]).await.unwrap();
+    let (mut install, _) = InstallStream::begin(stream, &bundle[..envelope.index_at as usize]).await.unwrap();
     install.index(&bundle[envelope.index_at as usize..envelope.blocks_at as usize]).await.unwrap();
     for n in install.wanted().await.unwrap().iter().take(left) {
         let block = index.block(n);

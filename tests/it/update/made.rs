@@ -1,8 +1,8 @@
 //! What tests of updates are made of: keys, a root of trust, boot images and bundles, the same bytes in every run.
 
 use ::update::{
-    bundle::{self, Envelope, Head, Index, Plan, tree},
-    trust::{self, Purpose, Release, Role, RootFile, Roots, SecretKey, Signed},
+    bundle::{self, BlockIndex, BundleContent, BundleHead, Envelope, tree},
+    trust::{self, KeyRole, Purpose, RootFile, RootOfTrust, SecretKey, Signed, VerifiedRelease},
 };
 use std::io::Cursor;
 
@@ -26,7 +26,7 @@ pub fn a_key(number: u8) -> SecretKey {
 
 /// Root keys 1 to 3 (two must sign), release keys 11 to 13 (two), channel keys 21 and 22 (one).
 pub fn a_root_file(version: u64) -> RootFile {
-    let role = |numbers: &[u8], threshold| Role { keys: ids(numbers), threshold };
+    let role = |numbers: &[u8], threshold| KeyRole { keys: ids(numbers), threshold };
     let keys = [1, 2, 3, 11, 12, 13, 21, 22].map(|number| a_key(number).public());
     RootFile {
         format: 1,
@@ -56,13 +56,13 @@ pub fn a_root() -> Vec<u8> {
     signed(Purpose::Root, &serde_json::to_vec(&a_root_file(1)).unwrap(), &[1, 2])
 }
 
-pub fn roots() -> Roots {
-    Roots::parse(&a_root()).unwrap()
+pub fn roots() -> RootOfTrust {
+    RootOfTrust::parse(&a_root()).unwrap()
 }
 
 /// What a bundle says of itself, unless told otherwise.
-pub fn a_plan(version: &str, counter: u64) -> Plan {
-    Plan {
+pub fn a_plan(version: &str, counter: u64) -> BundleContent {
+    BundleContent {
         product: PRODUCT.into(),
         version: version.into(),
         counter,
@@ -84,7 +84,7 @@ pub fn a_bundle(version: &str, counter: u64, boot: &[u8], root: &[u8], keys: &[u
     a_bundle_of(&a_plan(version, counter), boot, root, keys)
 }
 
-pub fn a_bundle_of(plan: &Plan, boot: &[u8], root: &[u8], keys: &[u8]) -> Vec<u8> {
+pub fn a_bundle_of(plan: &BundleContent, boot: &[u8], root: &[u8], keys: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let (mut root, mut boot) = (Cursor::new(root), Cursor::new(boot));
     bundle::build(plan, &mut root, &mut boot, &mut Cursor::new(Vec::new()), &mut out).unwrap();
@@ -98,13 +98,13 @@ pub fn a_bundle_of(plan: &Plan, boot: &[u8], root: &[u8], keys: &[u8]) -> Vec<u8
 /// The head of a whole bundle.
 pub fn envelope(bundle: &[u8]) -> Envelope {
     match Envelope::read(bundle).unwrap() {
-        Head::Whole(envelope) => envelope,
-        Head::More(_) => panic!("it ends in its head"),
+        BundleHead::Whole(envelope) => envelope,
+        BundleHead::More(_) => panic!("it ends in its head"),
     }
 }
 
 /// The verified parts of a whole bundle.
-pub fn opened(bundle: &[u8]) -> (Release, Index) {
+pub fn opened(bundle: &[u8]) -> (VerifiedRelease, BlockIndex) {
     let envelope = envelope(bundle);
     let release = roots().verify_release(&envelope).unwrap();
     let index = bundle[envelope.index_at as usize..envelope.blocks_at as usize].to_vec();
@@ -136,7 +136,7 @@ pub fn an_image(size: usize, seed: u64) -> Vec<u8> {
 
 /// An image of `size` bytes of which the end is the hash tree over the rest.
 pub fn with_tree(data: &[u8], size: usize) -> Vec<u8> {
-    let layout = tree::Layout::of(size as u64).unwrap();
+    let layout = tree::HashTreeLayout::of(size as u64).unwrap();
     let data = &data[..layout.data as usize];
     let mut hasher = tree::Hasher::new(layout, tree::SALT);
     hasher.feed(data);

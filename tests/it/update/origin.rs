@@ -1,6 +1,6 @@
 //! A web space that serves updates: TLS with a certificate of an authority of its own, ranges, tags; and every way to misbehave.
 
-use ::update::Place;
+use ::update::FileLocation;
 use base::{
     clock::Wall,
     os::{Root, clock},
@@ -27,7 +27,7 @@ use tokio::{
     time::sleep,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
-use update_client::fetch::{HttpClient, Limits};
+use update_client::fetch::{DownloadLimits, HttpClient};
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -157,8 +157,8 @@ impl Authority {
     }
 
     /// Limits for a test: everything is short.
-    pub fn limits(&self) -> Limits {
-        let mut limits = Limits::new(clock::zone(&Root::at("/nowhere")).unwrap(), Wall::system());
+    pub fn limits(&self) -> DownloadLimits {
+        let mut limits = DownloadLimits::new(clock::zone(&Root::at("/nowhere")).unwrap(), Wall::system());
         limits.ca_file = Some(self.file());
         limits.time_floor = 1_760_000_000;
         limits.connect = Duration::from_secs(5);
@@ -202,8 +202,8 @@ impl Origin {
         format!("https://localhost:{}{path}", self.port)
     }
 
-    pub fn place(&self, path: &str) -> Place {
-        Place::parse(&self.url(path)).unwrap()
+    pub fn place(&self, path: &str) -> FileLocation {
+        FileLocation::parse(&self.url(path)).unwrap()
     }
 
     /// What happens to each request from now on.

@@ -5,7 +5,7 @@ use ::update::{
     Slot,
     boot::ResetCause,
     disk::{Access, Area, Disk},
-    simulated::Chain,
+    simulated::SimulatedBootChain,
     slots::Ledger,
 };
 use std::{fs, path::Path, sync::Arc};
@@ -69,7 +69,7 @@ fn rule_4_the_trials_deadline_needs_nothing_of_the_rest() {
 
 #[test]
 fn rule_8_the_record_outlives_everything_but_its_partition() {
-    let pi = Pi::new(Chain::Uboot);
+    let pi = Pi::new(SimulatedBootChain::Uboot);
     pi.start(ResetCause::PowerOn);
     pi.install(&bundle("5.0.0", 5, 5)).0.unwrap();
     let settled = pi.restart(true);

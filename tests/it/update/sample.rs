@@ -1,9 +1,9 @@
 //! Blocks to fetch, without a bundle around them: what `fetch` sees of one.
 
 use ::update::bundle::Digest;
-use base::os::blocking::Stop;
+use base::os::blocking::StopSignal;
 use std::{ops::Range, path::Path, sync::Arc};
-use update_client::fetch::{Piece, Pieces, Source, Spool};
+use update_client::fetch::{BundleSource, Spool, StoredBlock, StoredBlocks};
 
 /// A file of some head and then blocks of all lengths; every tenth is one of zeros and has no bytes.
 pub struct Sample {
@@ -41,8 +41,8 @@ impl Sample {
         Arc::new(Self { file, stored, hashes })
     }
 
-    pub fn pieces(self: &Arc<Self>) -> Arc<dyn Pieces> {
-        Arc::clone(self) as Arc<dyn Pieces>
+    pub fn pieces(self: &Arc<Self>) -> Arc<dyn StoredBlocks> {
+        Arc::clone(self) as Arc<dyn StoredBlocks>
     }
 
     pub fn all(&self) -> Vec<u32> {
@@ -68,7 +68,7 @@ impl Sample {
     }
 
     pub fn try_spool(self: &Arc<Self>, dir: &Path, reserve: u64) -> Result<Spool, base::error::ToolError> {
-        Spool::open(dir, &Digest::of(&self.file), self.pieces(), self.all(), reserve, &Stop::of("test"))
+        Spool::open(dir, &Digest::of(&self.file), self.pieces(), self.all(), reserve, &StopSignal::of("test"))
     }
 
     /// Whether everything is there, and as it was published.
@@ -78,14 +78,18 @@ impl Sample {
         }
     }
 
-    pub async fn download(self: &Arc<Self>, source: &Arc<Source>, dir: &Path) -> Result<Spool, base::error::ToolError> {
+    pub async fn download(
+        self: &Arc<Self>,
+        source: &Arc<BundleSource>,
+        dir: &Path,
+    ) -> Result<Spool, base::error::ToolError> {
         update_client::fetch::download(source, &self.pieces(), self.spool(dir), self.all(), |_| {}).await
     }
 }
 
-impl Pieces for Sample {
-    fn piece(&self, n: u32) -> Option<Piece> {
+impl StoredBlocks for Sample {
+    fn piece(&self, n: u32) -> Option<StoredBlock> {
         let stored = self.stored.get(n as usize)?.clone();
-        (!stored.is_empty()).then(|| Piece { n, stored, sha256: self.hashes[n as usize] })
+        (!stored.is_empty()).then(|| StoredBlock { n, stored, sha256: self.hashes[n as usize] })
     }
 }

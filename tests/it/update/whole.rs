@@ -6,18 +6,18 @@ use super::{
     roots, signed,
 };
 use ::update::{
-    Place,
+    FileLocation,
     bundle::{self, Digest},
-    channel::{Choice, Device, Index, Offer, Rollout, Wanted, choose},
-    trust::{Purpose, Release},
+    channel::{ChannelIndex, IndexCriteria, ReleaseChoice, ReleaseEntry, Rollout, TargetDevice, choose},
+    trust::{Purpose, VerifiedRelease},
 };
 use base::{
     error::{ErrorCode, ToolError},
-    os::blocking::Stop,
+    os::blocking::StopSignal,
 };
 use std::{collections::HashSet, fs, sync::Arc};
 use tempfile::TempDir;
-use update_client::fetch::{Front, Pieces, Source, Spool, download, look};
+use update_client::fetch::{BundleSource, Front, Spool, StoredBlocks, download, look};
 
 /// Every `step`th block is another.
 fn changed(image: &[u8], step: usize) -> Vec<u8> {
@@ -41,7 +41,7 @@ impl Fleet {
         let authority = Authority::new();
         let origin = authority.origin().await;
         origin.put("/pi/bundles/2.0.0.bundle", v2.clone());
-        let offer = Offer {
+        let offer = ReleaseEntry {
             version: "2.0.0".into(),
             counter: 20,
             manifest: Digest::of(&super::envelope(&v2).manifest),
@@ -56,7 +56,7 @@ impl Fleet {
             notes: String::new(),
             notes_url: None,
         };
-        let index = Index {
+        let index = ChannelIndex {
             format: 1,
             product: PRODUCT.into(),
             channel: "stable".into(),
@@ -72,8 +72,8 @@ impl Fleet {
     }
 
     /// What the device takes for it.
-    async fn chosen(&self) -> Offer {
-        let wanted = Wanted {
+    async fn chosen(&self) -> ReleaseEntry {
+        let wanted = IndexCriteria {
             product: PRODUCT,
             channel: "stable",
             seen: None,
@@ -82,7 +82,7 @@ impl Fleet {
             time_floor: 0,
         };
         let found = look(&self.authority.line(), &[self.origin.url("/pi")], roots(), &wanted).await.unwrap();
-        let device = Device {
+        let device = TargetDevice {
             version: "1.0.0".into(),
             counter: 10,
             counter_floor: 10,
@@ -93,12 +93,14 @@ impl Fleet {
             id: None,
             blocked: vec![],
         };
-        let Choice::Install(offer) = choose(&found.accepted.index, &device) else { panic!("it is for this device") };
+        let ReleaseChoice::Install(offer) = choose(&found.accepted.index, &device) else {
+            panic!("it is for this device")
+        };
         *offer
     }
 
     /// Blocks that no image of the old system has.
-    fn wanted(&self, index: &bundle::Index) -> Vec<u32> {
+    fn wanted(&self, index: &bundle::BlockIndex) -> Vec<u32> {
         let blocks = |image: &[u8]| image.chunks(super::BLOCK as usize).map(Digest::of).collect::<Vec<_>>();
         let have: HashSet<Digest> = blocks(&self.old.0).into_iter().chain(blocks(&self.old.1)).collect();
         index
@@ -110,7 +112,7 @@ impl Fleet {
     }
 }
 
-fn judge(offer: &Offer) -> impl Fn(&Front) -> Result<Release, ToolError> {
+fn judge(offer: &ReleaseEntry) -> impl Fn(&Front) -> Result<VerifiedRelease, ToolError> {
     |front| {
         let release = roots().verify_release(&front.envelope)?;
         offer.is_of("stable", &release.digest, &release.manifest).map(|()| release)
@@ -123,17 +125,18 @@ async fn an_update_is_found_opened_and_only_its_changes_fetched() {
     let offer = fleet.chosen().await;
     let stick = dir.path().join("v2.bundle");
     fs::write(&stick, &fleet.v2).unwrap();
-    for places in [offer.places(&[fleet.origin.url("/pi")]).unwrap(), vec![Place::File(stick)]] {
-        let source = Source::new(fleet.authority.line(), places);
+    for places in [offer.places(&[fleet.origin.url("/pi")]).unwrap(), vec![FileLocation::File(stick)]] {
+        let source = BundleSource::new(fleet.authority.line(), places);
         let (front, release) = source.open(judge(&offer)).await.unwrap();
         assert_eq!(fleet.v2[..front.head.len()], front.head);
         let index = source.index(&front.envelope, |bytes| Ok(release.index(bytes)?)).await.unwrap();
         let (wanted, index) = (fleet.wanted(&index), Arc::new(index));
-        let pieces: Arc<dyn Pieces> = index.clone();
+        let pieces: Arc<dyn StoredBlocks> = index.clone();
         let spool_dir = TempDir::new().unwrap();
         let all = 0..index.len();
         let spool =
-            Spool::open(spool_dir.path(), &release.digest, Arc::clone(&pieces), all, 0, &Stop::of("test")).unwrap();
+            Spool::open(spool_dir.path(), &release.digest, Arc::clone(&pieces), all, 0, &StopSignal::of("test"))
+                .unwrap();
         let before = source.fetched();
         let mut spool = download(&source, &pieces, spool, wanted.clone(), |_| {}).await.unwrap();
         let stored: u64 = wanted.iter().map(|n| index.block(*n).stored).map(|stored| stored.end - stored.start).sum();
@@ -167,13 +170,13 @@ async fn a_place_with_another_bundle_is_passed_over() {
     ];
     for (name, bytes, words) in &bad {
         fleet.origin.put(&format!("/{name}"), bytes.clone());
-        let source = Source::new(fleet.authority.line(), vec![fleet.origin.place(&format!("/{name}"))]);
+        let source = BundleSource::new(fleet.authority.line(), vec![fleet.origin.place(&format!("/{name}"))]);
         let error = source.open(judge(&offer)).await.unwrap_err();
         assert!(error.message.contains(words) && error.code == ErrorCode::VerificationFailed, "{name}: {error}");
     }
-    let mut places: Vec<Place> = bad.iter().map(|(name, ..)| fleet.origin.place(&format!("/{name}"))).collect();
+    let mut places: Vec<FileLocation> = bad.iter().map(|(name, ..)| fleet.origin.place(&format!("/{name}"))).collect();
     places.extend(offer.places(&[fleet.origin.url("/pi")]).unwrap());
-    let source = Source::new(fleet.authority.line(), places);
+    let source = BundleSource::new(fleet.authority.line(), places);
     let (_, release) = source.open(judge(&offer)).await.unwrap();
     assert_eq!(release.digest, offer.manifest);
     // A head that changes while it is read.
@@ -182,6 +185,6 @@ async fn a_place_with_another_bundle_is_passed_over() {
         asked += 1;
         if asked % 2 == 0 { Conduct::CutAt(100) } else { Conduct::Honest }
     });
-    let source = Source::new(fleet.authority.line(), offer.places(&[fleet.origin.url("/pi")]).unwrap());
+    let source = BundleSource::new(fleet.authority.line(), offer.places(&[fleet.origin.url("/pi")]).unwrap());
     source.open(judge(&offer)).await.unwrap();
 }

@@ -11,12 +11,12 @@ use agent::{
     operations::{power::PowerRequest, update::RollBackRequest},
 };
 use update::{
-    job::{JobState, Order, WantedRelease},
+    job::{JobState, UpdateOrder, WantedRelease},
     status::{RestartPlan, SlotState},
 };
 
-fn order() -> Order {
-    Order {
+fn order() -> UpdateOrder {
+    UpdateOrder {
         id: "ordered".into(),
         tool: "manage.update_server".into(),
         principal: "token:fleet".into(),

@@ -2,10 +2,10 @@
 
 use super::*;
 use serde_json::json;
-use update::job::{Order, WantedRelease};
+use update::job::{UpdateOrder, WantedRelease};
 
-fn order(principal: &str) -> Order {
-    Order {
+fn order(principal: &str) -> UpdateOrder {
+    UpdateOrder {
         id: format!("of-{principal}"),
         tool: "manage.update_server".into(),
         principal: principal.into(),

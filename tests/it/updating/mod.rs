@@ -22,7 +22,7 @@ use agent::{self, Agent, AgentLink, AgentSettings, CardPort, UpdateTool, machine
 use base::{
     clock::Wall,
     error::ErrorCode,
-    os::{Root, bus::Bus},
+    os::{Root, bus::DBus},
 };
 use contract::{
     config::{Places, Settings, sections::update::UpdateSettings},
@@ -46,8 +46,8 @@ use update::{
         recall,
         window::{Window, Windows},
     },
-    install::Install,
-    job::{Jobs, Kept},
+    install::InstallStream,
+    job::{JobRecord, Jobs},
     status::{Phase, UpdateStatus},
 };
 use update_client::UpdateClient;
@@ -129,7 +129,7 @@ impl Device {
         let root = Root::at(self.dir.path());
         let board = Board::detect(Choice::Simulated, &root).unwrap();
         let (machine, link, clock) = (
-            Machine { bus: Bus::at("unix:path=/nowhere"), ..Machine::new(root, board, None) },
+            Machine { bus: DBus::at("unix:path=/nowhere"), ..Machine::new(root, board, None) },
             self.link(),
             Arc::clone(&self.clock),
         );
@@ -186,7 +186,7 @@ impl Device {
     }
 
     /// The next job that begins by itself.
-    async fn job_begins(&self) -> Kept {
+    async fn job_begins(&self) -> JobRecord {
         let mut changes = self.jobs().changes();
         let begins = async {
             while !self.jobs().runs() {
@@ -198,7 +198,7 @@ impl Device {
     }
 
     /// The job that runs, once it has ended or waits for the hour of its restart. The time goes on where it waits to fetch.
-    async fn job_stops(&self) -> Kept {
+    async fn job_stops(&self) -> JobRecord {
         let mut changes = self.jobs().changes();
         let mut still = None;
         loop {
@@ -216,10 +216,10 @@ impl Device {
     }
 
     /// The jobs that begin within `time`, each as it ended. For those that fail before anything is written.
-    async fn jobs_within(&self, time: Duration) -> Vec<Kept> {
+    async fn jobs_within(&self, time: Duration) -> Vec<JobRecord> {
         let (mut changes, over) = (self.jobs().changes(), sleep(time));
         tokio::pin!(over);
-        let mut found: Vec<Kept> = Vec::new();
+        let mut found: Vec<JobRecord> = Vec::new();
         loop {
             tokio::select! {
                 () = &mut over => return found,
@@ -238,15 +238,15 @@ impl Device {
     }
 
     /// An install of that version that somebody (`token:fleet`) has begun, and does not go on with.
-    async fn begun(&self, version: &str) -> Install {
+    async fn begun(&self, version: &str) -> InstallStream {
         let _still = Standstill::begin();
         let bundle = self.bundle(version);
         let stream = self.link().install(request(&json!({}), None)).await.unwrap();
-        Install::begin(stream, &bundle[..envelope(&bundle).index_at as usize]).await.unwrap().0
+        InstallStream::begin(stream, &bundle[..envelope(&bundle).index_at as usize]).await.unwrap().0
     }
 
     /// Leaves it, and waits until the agent has noticed.
-    async fn leave(&self, install: Install) {
+    async fn leave(&self, install: InstallStream) {
         let _still = Standstill::begin();
         install.cancel().await.unwrap();
         // Any head will do: only who has the seat hears what is wrong with it.

@@ -13,13 +13,13 @@ use self::state::{Hand, Signal, Waiting};
 use super::{
     asks::Asks,
     log::OpLog,
-    peer::{Peer, Standing},
+    peer::{Peer, PeerKind},
     settings::AgentSettings,
 };
 use base::{error::ToolError, os::clock::monotonic};
 use contract::values::Pin;
 use futures::FutureExt;
-use hw::line::{Edge, Fault, Level, Line, Port, Pull, Take};
+use hw::line::{Edge, GpioPort, Level, Line, LineError, Pull, Take};
 use std::{
     future::poll_fn,
     pin::pin,
@@ -53,7 +53,7 @@ impl Button {
     /// starts anyway.
     pub(super) fn take(
         settings: &AgentSettings,
-        port: Option<Result<Arc<dyn Port>, Fault>>,
+        port: Option<Result<Arc<dyn GpioPort>, LineError>>,
         faults: &mut Vec<String>,
     ) -> Option<Self> {
         let (pin, active) = (settings.approval.button()?, settings.approval.button_active);
@@ -90,12 +90,12 @@ impl Button {
         Grip { task: task.abort_handle(), lines, trouble }
     }
 
-    fn pressed(&self) -> Result<bool, Fault> {
+    fn pressed(&self) -> Result<bool, LineError> {
         Ok(self.line.level()? == self.active)
     }
 
     /// Reads all queued edges.
-    fn drain(&self, hand: &mut Hand, now: Duration) -> Result<(), Fault> {
+    fn drain(&self, hand: &mut Hand, now: Duration) -> Result<(), LineError> {
         while let Some(edge) = poll_fn(|cx| self.line.poll_edge(cx)).now_or_never() {
             self.felt(hand, edge?, now);
         }
@@ -110,7 +110,7 @@ impl Button {
 
 impl Led {
     /// Shows `signal` on the LED. Returns the time until its next change.
-    fn say(&mut self, signal: Signal, now: Duration) -> Result<Option<Duration>, Fault> {
+    fn say(&mut self, signal: Signal, now: Duration) -> Result<Option<Duration>, LineError> {
         if signal != self.signal {
             (self.signal, self.began) = (signal, now);
         }
@@ -168,7 +168,7 @@ async fn watch(agent: Gone, changed: Arc<Notify>, mut button: Button, trouble: A
 }
 
 /// Returns without a fault when the agent is dropped.
-async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(), Fault> {
+async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(), LineError> {
     let mut hand = {
         let Some(asks) = agent.0.upgrade() else { return Ok(()) };
         Hand::new(button.pressed()?, waiting(&asks).0, monotonic())
@@ -197,7 +197,7 @@ async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(
 }
 
 /// Evaluates the asks, the button and the clock once. Returns the longest time until the next evaluation.
-fn step(asks: &Asks, log: &OpLog, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, Fault> {
+fn step(asks: &Asks, log: &OpLog, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, LineError> {
     let (pending, mut expiry) = waiting(asks);
     hand.waiting(pending, monotonic());
     button.drain(hand, monotonic())?;
@@ -229,7 +229,7 @@ fn waiting(asks: &Asks) -> (Waiting, Option<Duration>) {
 
 fn approve_by_hand(asks: &Asks, log: &OpLog, id: &str, pin: Pin) -> Result<(), ToolError> {
     let name = format!("the button on GPIO {}", pin.bcm());
-    let peer = Peer { uid: rustix::process::getuid().as_raw(), name, standing: Standing::Approver };
+    let peer = Peer { uid: rustix::process::getuid().as_raw(), name, standing: PeerKind::Approver };
     let ask = asks.answer(id, true, &peer.name, "button")?;
     log.note_ask("ask answered", &peer, &ask)
 }

@@ -1,7 +1,7 @@
 //! The runner of a machine without systemd: a guard for each command.
 
-use super::{Plan, Runner, Started, guard::Guard};
-use crate::exec::guard_process::Order;
+use super::{CommandPlan, Runner, Started, guard::Guard};
+use crate::exec::guard_process::GuardOrder;
 use base::{base64url, error::ToolError};
 use futures::future::BoxFuture;
 use std::{io, os::fd::OwnedFd, path::PathBuf, process::Stdio};
@@ -25,7 +25,7 @@ impl Guarded {
         Self { guard }
     }
 
-    async fn begin(&self, plan: &Plan) -> io::Result<Started> {
+    async fn begin(&self, plan: &CommandPlan) -> io::Result<Started> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let (stdout, out) = io::pipe()?;
@@ -40,7 +40,7 @@ impl Guarded {
         let mut guard = Guard::new(child, UnixStream::from_std(ours)?);
         let account =
             (plan.account.uid != rustix::process::geteuid().as_raw()).then_some((plan.account.uid, plan.account.gid));
-        let mut order = serde_json::to_vec(&Order {
+        let mut order = serde_json::to_vec(&GuardOrder {
             id: plan.id.clone(),
             program: plan.program.clone(),
             args: plan.args.clone(),
@@ -60,7 +60,7 @@ impl Guarded {
 }
 
 impl Runner for Guarded {
-    fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>> {
+    fn start<'a>(&'a self, plan: &'a CommandPlan) -> BoxFuture<'a, Result<Started, ToolError>> {
         Box::pin(async move {
             if !plan.network {
                 return Err(ToolError::missing("a command without the network needs systemd on this machine")

@@ -18,7 +18,7 @@ mod unguarded;
 
 #[cfg(feature = "guard")]
 pub use guarded::Guarded;
-pub(super) use running::{Commands, Running};
+pub(super) use running::{Commands, RunningCommand};
 pub use simulated::SimulatedRunner;
 pub use transient::Transient;
 
@@ -32,7 +32,7 @@ pub const GRACE: Duration = Duration::from_secs(2);
 
 /// A command that passed every check.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct CommandPlan {
     /// Identifies it on the machine: hexadecimal digits.
     pub id: String,
     /// A full path, resolved.
@@ -96,7 +96,7 @@ pub struct Started {
 pub trait Runner: Send + Sync {
     /// # Errors
     /// `unavailable` when this machine cannot run it, `not_found` when there is no such program.
-    fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>>;
+    fn start<'a>(&'a self, plan: &'a CommandPlan) -> BoxFuture<'a, Result<Started, ToolError>>;
     /// Ends what a previous agent may have left running.
     fn sweep(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})

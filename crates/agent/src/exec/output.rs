@@ -9,14 +9,14 @@ use tokio::sync::Notify;
 
 /// The first and the last bytes of a stream.
 #[derive(Debug)]
-pub struct Kept {
+pub struct HeadAndTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     limit: usize,
     total: u64,
 }
 
-impl Kept {
+impl HeadAndTail {
     /// Keeps at most `limit` bytes: half from the start, half from the end.
     pub fn new(limit: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), limit, total: 0 }
@@ -36,15 +36,15 @@ impl Kept {
     }
 
     /// The kept bytes, and the number of those dropped.
-    pub fn finish(self) -> Output {
-        Output { head: self.head, tail: self.tail.into(), total: self.total }
+    pub fn finish(self) -> CapturedOutput {
+        CapturedOutput { head: self.head, tail: self.tail.into(), total: self.total }
     }
 }
 
 /// The output of a command that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Output {
+#[serde(deny_unknown_fields, expecting = "struct Output")]
+pub struct CapturedOutput {
     #[serde(with = "coded")]
     pub head: Vec<u8>,
     #[serde(with = "coded")]
@@ -53,7 +53,7 @@ pub struct Output {
     pub total: u64,
 }
 
-impl Output {
+impl CapturedOutput {
     /// Bytes dropped between head and tail.
     pub fn cut(&self) -> u64 {
         self.total.saturating_sub((self.head.len() + self.tail.len()) as u64)
@@ -89,12 +89,12 @@ mod coded {
 /// Which of the two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stream {
+pub enum OutputStream {
     Stdout,
     Stderr,
 }
 
-impl Stream {
+impl OutputStream {
     pub fn name(self) -> &'static str {
         match self {
             Self::Stdout => "stdout",
@@ -107,7 +107,7 @@ impl Stream {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chunk {
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// Its offset in its stream, in bytes. A gap is output that the listener was too slow for.
     pub offset: u64,
     pub text: String,
@@ -120,7 +120,7 @@ const WAITING: usize = 64 * 1024;
 
 /// Live output for one listener.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct LiveOutput {
     state: Mutex<State>,
     news: Notify,
 }
@@ -133,8 +133,8 @@ struct State {
     ended: bool,
 }
 
-impl Live {
-    pub fn push(&self, stream: Stream, bytes: &[u8]) {
+impl LiveOutput {
+    pub fn push(&self, stream: OutputStream, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         for piece in bytes.chunks(CHUNK) {
             let offset = &mut state.offsets[stream as usize];
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn both_ends_are_kept_and_the_cut_is_said() {
         for piece in [1, 3, 7, 100] {
-            let mut kept = Kept::new(8);
+            let mut kept = HeadAndTail::new(8);
             let all: Vec<u8> = (b'a'..=b'z').collect();
             all.chunks(piece).for_each(|bytes| kept.push(bytes));
             let output = kept.finish();
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_whole_even_where_the_seam_cuts_a_character() {
-        let mut kept = Kept::new(6);
+        let mut kept = HeadAndTail::new(6);
         kept.push("aaä".as_bytes());
         kept.push("ö".as_bytes());
         assert_eq!(kept.finish().text(), "aaäö");
@@ -197,9 +197,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_slow_listener_sees_the_gap() {
-        let live = Live::default();
+        let live = LiveOutput::default();
         for _ in 0..10 {
-            live.push(Stream::Stdout, &[b'x'; CHUNK]);
+            live.push(OutputStream::Stdout, &[b'x'; CHUNK]);
         }
         live.end();
         let (chunks, ended) = live.next().await;

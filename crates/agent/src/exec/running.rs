@@ -1,6 +1,6 @@
 //! The running commands.
 
-use super::output::Live;
+use super::output::LiveOutput;
 use base::error::ToolError;
 use std::{
     collections::HashMap,
@@ -14,19 +14,19 @@ pub(crate) struct Commands(Mutex<HashMap<String, Handle>>);
 
 #[derive(Clone)]
 pub(crate) struct Handle {
-    pub(crate) live: Arc<Live>,
+    pub(crate) live: Arc<LiveOutput>,
     pub(crate) stop: CancellationToken,
 }
 
 /// A slot among the running commands. Dropping it frees the slot.
-pub(crate) struct Running<'a> {
+pub(crate) struct RunningCommand<'a> {
     commands: &'a Commands,
     id: &'a str,
     pub(crate) handle: Handle,
 }
 
 impl Commands {
-    pub(crate) fn start<'a>(&'a self, id: &'a str, most: usize) -> Result<Running<'a>, ToolError> {
+    pub(crate) fn start<'a>(&'a self, id: &'a str, most: usize) -> Result<RunningCommand<'a>, ToolError> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= most {
             return Err(ToolError::exhausted(format!("{most} commands run already"))
@@ -38,7 +38,7 @@ impl Commands {
         }
         let handle = Handle { live: Arc::default(), stop: CancellationToken::new() };
         all.insert(id.to_owned(), handle.clone());
-        Ok(Running { commands: self, id, handle })
+        Ok(RunningCommand { commands: self, id, handle })
     }
 
     pub(crate) fn find(&self, id: &str) -> Result<Handle, ToolError> {
@@ -47,7 +47,7 @@ impl Commands {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningCommand<'_> {
     fn drop(&mut self) {
         self.handle.live.end();
         self.commands.0.lock().unwrap_or_else(PoisonError::into_inner).remove(self.id);

@@ -1,6 +1,6 @@
 //! Commands of a simulated machine: a few built-in programs, which start no process.
 
-use super::{Ending, Plan, Process, Runner, Started};
+use super::{CommandPlan, Ending, Process, Runner, Started};
 use base::error::ToolError;
 use futures::future::BoxFuture;
 use std::{io::Cursor, time::Duration};
@@ -14,7 +14,7 @@ const PROGRAMS: &[&str] = &["true", "false", "echo", "cat", "pwd", "env", "sleep
 pub struct SimulatedRunner;
 
 impl Runner for SimulatedRunner {
-    fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>> {
+    fn start<'a>(&'a self, plan: &'a CommandPlan) -> BoxFuture<'a, Result<Started, ToolError>> {
         Box::pin(async move {
             let (output, code, pause) = run(plan)?;
             Ok(Started {
@@ -38,7 +38,7 @@ impl Runner for SimulatedRunner {
 /// A program's output, its exit code, and how long it runs.
 type Effect = (Vec<u8>, i32, Duration);
 
-fn run(plan: &Plan) -> Result<Effect, ToolError> {
+fn run(plan: &CommandPlan) -> Result<Effect, ToolError> {
     let name = plan.program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if name == "sh" {
         // `sh -c LINE`: one program and its arguments. An unknown program is not found, as in a real shell.
@@ -54,7 +54,7 @@ fn run(plan: &Plan) -> Result<Effect, ToolError> {
     })
 }
 
-fn program(name: &str, args: &[String], plan: &Plan) -> Option<Effect> {
+fn program(name: &str, args: &[String], plan: &CommandPlan) -> Option<Effect> {
     let none = Duration::ZERO;
     Some(match name {
         "true" => (Vec::new(), 0, none),

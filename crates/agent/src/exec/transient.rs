@@ -8,10 +8,10 @@
 mod properties;
 mod watch;
 
-use super::{Ending, Plan, Process, Runner, Started};
+use super::{CommandPlan, Ending, Process, Runner, Started};
 use base::{
     error::ToolError,
-    os::bus::{Bus, Object},
+    os::bus::{DBus, DBusObject},
 };
 use futures::future::BoxFuture;
 use std::{
@@ -21,9 +21,9 @@ use std::{
     time::Duration,
 };
 use tokio::net::unix::pipe;
-use watch::Watch;
+use watch::UnitWatch;
 
-const MANAGER: Object<'static> = Object {
+const MANAGER: DBusObject<'static> = DBusObject {
     service: "org.freedesktop.systemd1",
     path: "/org/freedesktop/systemd1",
     interface: "org.freedesktop.systemd1.Manager",
@@ -35,7 +35,7 @@ const END: Duration = Duration::from_secs(12);
 
 /// Starts commands as units.
 pub struct Transient {
-    bus: Arc<Bus>,
+    bus: Arc<DBus>,
     /// The agent's own unit, which those of commands are bound to.
     agent: Option<String>,
 }
@@ -43,16 +43,16 @@ pub struct Transient {
 impl Transient {
     /// Uses this machine's systemd.
     pub fn system() -> Self {
-        Self { bus: Arc::new(Bus::system()), agent: own_unit() }
+        Self { bus: Arc::new(DBus::system()), agent: own_unit() }
     }
 
-    async fn begin(&self, plan: &Plan) -> Result<Started, ToolError> {
+    async fn begin(&self, plan: &CommandPlan) -> Result<Started, ToolError> {
         let failed = |error: io::Error| ToolError::unavailable(format!("no pipes for the command: {error}"));
         let (stdout, out) = io::pipe().map_err(failed)?;
         let (stderr, err) = io::pipe().map_err(failed)?;
         let input = given(&plan.stdin).map_err(failed)?;
         let name = format!("{PREFIX}{}.service", plan.id);
-        let watch = Watch::start(&self.bus, &name).await?;
+        let watch = UnitWatch::start(&self.bus, &name).await?;
         let properties = properties::of(plan, self.agent.as_deref(), input, out.into(), err.into())?;
         let none: Vec<(&str, Vec<(&str, zbus::Variant<'_>)>)> = Vec::new();
         self.bus.call(MANAGER, "StartTransientUnit", &(&name, "fail", properties, none)).await?;
@@ -67,7 +67,7 @@ impl Transient {
 }
 
 impl Runner for Transient {
-    fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>> {
+    fn start<'a>(&'a self, plan: &'a CommandPlan) -> BoxFuture<'a, Result<Started, ToolError>> {
         Box::pin(self.begin(plan))
     }
 
@@ -110,9 +110,9 @@ impl Transient {
 }
 
 struct Unit {
-    bus: Arc<Bus>,
+    bus: Arc<DBus>,
     name: String,
-    watch: Watch,
+    watch: UnitWatch,
     ending: Option<Result<Ending, ToolError>>,
 }
 
@@ -140,7 +140,7 @@ impl Drop for Unit {
     }
 }
 
-async fn stop(bus: &Bus, name: &str) {
+async fn stop(bus: &DBus, name: &str) {
     if let Err(error) = bus.call(MANAGER, "StopUnit", &(name, "replace")).await {
         // It has ended already, or systemd does not answer: then its own time limit ends it.
         tracing::debug!(target: "agent", %error, unit = name, "not stopped");

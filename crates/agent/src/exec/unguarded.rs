@@ -1,6 +1,6 @@
 //! The runner of a machine without systemd, in a build without the guard: refuses every command, with the reason.
 
-use super::{Plan, Runner, Started};
+use super::{CommandPlan, Runner, Started};
 use base::error::ToolError;
 use futures::future::BoxFuture;
 
@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 pub(super) struct Unguarded;
 
 impl Runner for Unguarded {
-    fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>> {
+    fn start<'a>(&'a self, plan: &'a CommandPlan) -> BoxFuture<'a, Result<Started, ToolError>> {
         let program = plan.program.display();
         let refusal = ToolError::missing(format!(
             "{program} was not run: no systemd runs on this machine, and this raspi-mcp was built without the guard that stands in for it"
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn the_refusal_says_what_is_missing_and_what_to_do() {
-        let plan = Plan {
+        let plan = CommandPlan {
             id: "0".into(),
             program: "/usr/bin/true".into(),
             args: Vec::new(),

@@ -1,7 +1,7 @@
 //! The known audit chains, in memory: how far each was recomputed, and where it may begin.
 
 use base::error::{ErrorCode, ToolError};
-use contract::audit::{AcceptedGap, Checkpoint, Head};
+use contract::audit::{AcceptedGap, AuditCheckpoint, AuditHead};
 use sha2::{Digest, Sha256};
 
 /// Positions kept per chain besides the newest. They show where a rewritten chain differs, and where it may be trimmed.
@@ -19,7 +19,7 @@ pub(super) type Hash = [u8; 32];
 
 /// A record's number, its hash, and the size of the chain up to it in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct ChainPosition {
     pub seq: i64,
     pub hash: Hash,
     pub bytes: u64,
@@ -32,23 +32,23 @@ pub(super) struct Chain {
     pub began_ms: i64,
     pub newest_ms: i64,
     /// Where it begins now: earlier records were trimmed with our checkpoint, or were missing when we first saw it.
-    pub base: Option<Mark>,
-    pub marks: Vec<Mark>,
-    pub newest: Mark,
+    pub base: Option<ChainPosition>,
+    pub marks: Vec<ChainPosition>,
+    pub newest: ChainPosition,
     /// The running hash of the record after `newest`, and the bytes received of it.
     open: Option<(Sha256, u64)>,
-    pub checkpoints: Vec<Checkpoint>,
+    pub checkpoints: Vec<AuditCheckpoint>,
     /// Heads that the previous version accepted without recomputing, until the chain is recomputed past them.
-    pub old: Vec<Mark>,
+    pub old: Vec<ChainPosition>,
     /// Whether `newest` is in the file.
     pub written: bool,
     /// Marks that are not in the file yet.
-    pub unwritten: Vec<Mark>,
+    pub unwritten: Vec<ChainPosition>,
 }
 
 impl Chain {
     pub fn new(name: String, store: String, ts_ms: i64) -> Self {
-        let newest = Mark { seq: 0, hash: [0; 32], bytes: 0 };
+        let newest = ChainPosition { seq: 0, hash: [0; 32], bytes: 0 };
         Self {
             name,
             store,
@@ -67,7 +67,7 @@ impl Chain {
 
     /// Begins where the server says that its records begin.
     pub fn begin(&mut self, seq: i64, hash: Hash) {
-        let base = Mark { seq, hash, bytes: 0 };
+        let base = ChainPosition { seq, hash, bytes: 0 };
         self.base = Some(base);
         self.newest = base;
     }
@@ -99,12 +99,12 @@ impl Chain {
             .hint("run `raspi-mcp audit verify`: records were rewritten"));
         }
         self.old.retain(|mark| mark.seq > seq);
-        self.advance(Mark { seq, hash, bytes: self.newest.bytes + length + OVERHEAD }, step);
+        self.advance(ChainPosition { seq, hash, bytes: self.newest.bytes + length + OVERHEAD }, step);
         Ok(())
     }
 
     /// Advances to `mark`; the previous newest is kept as a mark when it is far enough from the last one.
-    pub fn advance(&mut self, mark: Mark, step: u64) {
+    pub fn advance(&mut self, mark: ChainPosition, step: u64) {
         let kept = self.marks.last().or(self.base.as_ref()).map_or(0, |kept| kept.bytes);
         if self.newest.bytes.saturating_sub(kept) >= step && self.newest.bytes > kept {
             self.marks.push(self.newest);
@@ -123,13 +123,13 @@ impl Chain {
     }
 
     /// The first mark that frees `free` bytes and leaves at least `keep`; otherwise the last that leaves that much.
-    pub fn cut(&self, free: u64, keep: u64) -> Option<Mark> {
+    pub fn cut(&self, free: u64, keep: u64) -> Option<ChainPosition> {
         let base = self.base.as_ref().map_or(0, |base| base.bytes);
         let mut may = self.marks.iter().filter(|mark| self.newest.bytes.saturating_sub(mark.bytes) >= keep);
         may.clone().find(|mark| mark.bytes - base >= free).or_else(|| may.next_back()).copied()
     }
 
-    pub fn add(&mut self, checkpoint: Checkpoint, at: Mark) {
+    pub fn add(&mut self, checkpoint: AuditCheckpoint, at: ChainPosition) {
         self.base = Some(at);
         self.marks.retain(|mark| mark.seq > at.seq);
         self.checkpoints.push(checkpoint);
@@ -144,12 +144,12 @@ impl Chain {
     }
 
     /// The newest position.
-    pub fn last(&self) -> Mark {
+    pub fn last(&self) -> ChainPosition {
         self.old.last().copied().filter(|old| old.seq > self.newest.seq).unwrap_or(self.newest)
     }
 
-    pub fn head(&self, mark: Mark) -> Head {
-        Head { chain: self.name.clone(), seq: mark.seq, hash: base::canonical::hex(&mark.hash) }
+    pub fn head(&self, mark: ChainPosition) -> AuditHead {
+        AuditHead { chain: self.name.clone(), seq: mark.seq, hash: base::canonical::hex(&mark.hash) }
     }
 }
 

@@ -3,9 +3,9 @@
 //! Each line's authentication code covers the code of the line before it, so no line can be changed, moved or removed
 //! from the middle. Lines of the previous version, which have independent codes, are still read.
 
-use super::book::{Book, Chain, Hash, Mark};
+use super::book::{Book, Chain, ChainPosition, Hash};
 use base::canonical::{from_hex, hex};
-use contract::audit::{AcceptedGap, Checkpoint, Head};
+use contract::audit::{AcceptedGap, AuditCheckpoint, AuditHead};
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +20,8 @@ const NOTED: &str = "noted";
 const FORGED: &str = "forged";
 
 #[derive(Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Line {
+#[serde(deny_unknown_fields, expecting = "struct Line")]
+pub(super) struct HeadsLine {
     kind: String,
     ts_ms: i64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -55,7 +55,7 @@ struct OldLine {
     mac: String,
 }
 
-impl Line {
+impl HeadsLine {
     pub fn keeper(ts_ms: i64) -> Self {
         Self { kind: KEEPER.into(), ts_ms, ..Self::default() }
     }
@@ -65,11 +65,11 @@ impl Line {
         Self { text: chain.store.clone(), ..Self::at(CHAIN, chain, base, chain.began_ms) }
     }
 
-    pub fn head(chain: &Chain, mark: Mark) -> Self {
+    pub fn head(chain: &Chain, mark: ChainPosition) -> Self {
         Self::at(HEAD, chain, mark, chain.newest_ms)
     }
 
-    fn at(kind: &str, chain: &Chain, mark: Mark, ts_ms: i64) -> Self {
+    fn at(kind: &str, chain: &Chain, mark: ChainPosition, ts_ms: i64) -> Self {
         Self {
             kind: kind.into(),
             ts_ms,
@@ -81,7 +81,7 @@ impl Line {
         }
     }
 
-    pub fn checkpoint(checkpoint: &Checkpoint, bytes: u64) -> Self {
+    pub fn checkpoint(checkpoint: &AuditCheckpoint, bytes: u64) -> Self {
         Self {
             kind: CHECKPOINT.into(),
             ts_ms: checkpoint.ts_ms,
@@ -95,7 +95,7 @@ impl Line {
     }
 
     pub fn gap(gap: &AcceptedGap) -> Self {
-        let Head { chain, seq, hash } = gap.last.clone();
+        let AuditHead { chain, seq, hash } = gap.last.clone();
         Self { kind: GAP.into(), ts_ms: gap.ts_ms, chain, seq, hash, text: gap.by.clone(), ..Self::default() }
     }
 
@@ -104,9 +104,9 @@ impl Line {
         Self { kind: NOTED.into(), ts_ms, text: signature.into(), ..Self::default() }
     }
 
-    fn mark(&self) -> Option<Mark> {
+    fn mark(&self) -> Option<ChainPosition> {
         let bytes = u64::try_from(self.bytes).ok()?;
-        Some(Mark { seq: self.seq, hash: parse(&self.hash)?, bytes })
+        Some(ChainPosition { seq: self.seq, hash: parse(&self.hash)?, bytes })
     }
 }
 
@@ -121,15 +121,15 @@ pub(super) fn sign(key: &hmac::Key, parts: &[&str]) -> String {
 }
 
 /// Signs a checkpoint.
-pub(super) fn signed(key: &hmac::Key, mut checkpoint: Checkpoint) -> Checkpoint {
-    let Checkpoint { chain, through_seq, through_hash, removed, why, ts_ms, .. } = &checkpoint;
+pub(super) fn signed(key: &hmac::Key, mut checkpoint: AuditCheckpoint) -> AuditCheckpoint {
+    let AuditCheckpoint { chain, through_seq, through_hash, removed, why, ts_ms, .. } = &checkpoint;
     let numbers = [through_seq, removed, ts_ms].map(i64::to_string);
     checkpoint.signature = sign(key, &["checkpoint", chain, &numbers[0], through_hash, &numbers[1], why, &numbers[2]]);
     checkpoint
 }
 
 /// Signs for a gap.
-pub(super) fn accepted(key: &hmac::Key, last: Head, by: &str, ts_ms: i64) -> AcceptedGap {
+pub(super) fn accepted(key: &hmac::Key, last: AuditHead, by: &str, ts_ms: i64) -> AcceptedGap {
     let signature = sign(key, &["gap", &last.chain, &last.seq.to_string(), &last.hash, by, &ts_ms.to_string()]);
     AcceptedGap { last, by: by.to_owned(), ts_ms, signature }
 }
@@ -142,7 +142,7 @@ const MAC: &str = ",\"mac\":\"";
 
 impl Tie {
     /// `line` as it is written to the file.
-    pub fn write(&mut self, key: &hmac::Key, line: &Line) -> String {
+    pub fn write(&mut self, key: &hmac::Key, line: &HeadsLine) -> String {
         // Infallible: only strings and numbers.
         let json = serde_json::to_string(line).expect("a line is plain data");
         self.0 = sign(key, &[&self.0, &json]);
@@ -150,10 +150,10 @@ impl Tie {
     }
 
     /// Parses the line in `text`; `None` for something else, `Err` for a line that was changed or is out of order.
-    fn read(&mut self, key: &hmac::Key, text: &str) -> Option<Result<Line, ()>> {
+    fn read(&mut self, key: &hmac::Key, text: &str) -> Option<Result<HeadsLine, ()>> {
         let (front, mac) = text.strip_suffix("\"}")?.rsplit_once(MAC)?;
         let json = format!("{front}}}");
-        let line: Line = serde_json::from_str(&json).ok()?;
+        let line: HeadsLine = serde_json::from_str(&json).ok()?;
         let fits =
             from_hex(mac).is_some_and(|mac| hmac::verify(key, format!("{}\n{json}", self.0).as_bytes(), &mac).is_ok());
         self.0 = mac.to_owned();
@@ -162,7 +162,7 @@ impl Tie {
 }
 
 /// The content of a file.
-pub(super) struct Content {
+pub(super) struct HeadsFile {
     pub book: Book,
     pub tie: Tie,
     /// It has lines of the previous version, or none at all.
@@ -170,8 +170,8 @@ pub(super) struct Content {
 }
 
 /// Parses `lines`. With `simulated`, old lines may come from any user's server, not only this machine's.
-pub(super) fn read(key: &hmac::Key, lines: &[String], step: u64, simulated: bool) -> Content {
-    let mut content = Content { book: Book::default(), tie: Tie::default(), old: false };
+pub(super) fn read(key: &hmac::Key, lines: &[String], step: u64, simulated: bool) -> HeadsFile {
+    let mut content = HeadsFile { book: Book::default(), tie: Tie::default(), old: false };
     let (mut begun, mut half) = (false, false);
     for text in lines {
         match content.tie.read(key, text) {
@@ -211,10 +211,10 @@ fn read_old(book: &mut Book, key: &hmac::Key, line: OldLine, simulated: bool) {
         book.chains.len() - 1
     });
     let chain = &mut book.chains[at];
-    keep_old(chain, Mark { seq: line.seq, hash, bytes: 0 }, line.ts_ms);
+    keep_old(chain, ChainPosition { seq: line.seq, hash, bytes: 0 }, line.ts_ms);
 }
 
-fn keep_old(chain: &mut Chain, mark: Mark, ts_ms: i64) {
+fn keep_old(chain: &mut Chain, mark: ChainPosition, ts_ms: i64) {
     /// As many as the previous version handed out.
     const MAX_OLD: usize = 256;
     if mark.seq > chain.newest.seq {
@@ -227,11 +227,11 @@ fn keep_old(chain: &mut Chain, mark: Mark, ts_ms: i64) {
     }
 }
 
-fn learn(book: &mut Book, key: &hmac::Key, line: Line, step: u64) {
+fn learn(book: &mut Book, key: &hmac::Key, line: HeadsLine, step: u64) {
     match line.kind.as_str() {
         FORGED => book.forged += u64::try_from(line.bytes).unwrap_or(0),
         GAP => {
-            let last = Head { chain: line.chain, seq: line.seq, hash: line.hash };
+            let last = AuditHead { chain: line.chain, seq: line.seq, hash: line.hash };
             book.accept(accepted(key, last, &line.text, line.ts_ms), false);
         }
         NOTED => {
@@ -270,7 +270,7 @@ fn learn(book: &mut Book, key: &hmac::Key, line: Line, step: u64) {
         }
         CHECKPOINT => {
             let (Some(mark), Some(chain)) = (line.mark(), book.find(&line.chain)) else { return };
-            let checkpoint = Checkpoint {
+            let checkpoint = AuditCheckpoint {
                 chain: line.chain,
                 through_seq: line.seq,
                 through_hash: line.hash,
@@ -286,30 +286,30 @@ fn learn(book: &mut Book, key: &hmac::Key, line: Line, step: u64) {
 }
 
 /// `book` as the lines of a new file.
-pub(super) fn written(book: &Book, ts_ms: i64) -> Vec<Line> {
-    let mut lines = vec![Line::keeper(ts_ms)];
+pub(super) fn written(book: &Book, ts_ms: i64) -> Vec<HeadsLine> {
+    let mut lines = vec![HeadsLine::keeper(ts_ms)];
     if book.forged > 0 {
         let bytes = i64::try_from(book.forged).unwrap_or(i64::MAX);
-        lines.push(Line { kind: FORGED.into(), ts_ms, bytes, ..Line::default() });
+        lines.push(HeadsLine { kind: FORGED.into(), ts_ms, bytes, ..HeadsLine::default() });
     }
     // Gaps first: they remove the chain of their name, and one that began again comes after.
     for (gap, noted) in &book.gaps {
-        lines.push(Line::gap(gap));
+        lines.push(HeadsLine::gap(gap));
         if *noted {
-            lines.push(Line::noted(&gap.signature, ts_ms));
+            lines.push(HeadsLine::noted(&gap.signature, ts_ms));
         }
     }
     for chain in &book.chains {
         if let Some(base) = chain.base {
-            lines.push(Line::chain(chain));
-            lines.extend(chain.checkpoints.iter().map(|checkpoint| Line::checkpoint(checkpoint, base.bytes)));
+            lines.push(HeadsLine::chain(chain));
+            lines.extend(chain.checkpoints.iter().map(|checkpoint| HeadsLine::checkpoint(checkpoint, base.bytes)));
             let marks = chain.marks.iter().chain([&chain.newest]).filter(|mark| mark.seq > base.seq);
-            lines.extend(marks.map(|mark| Line::head(chain, *mark)));
+            lines.extend(marks.map(|mark| HeadsLine::head(chain, *mark)));
         }
         let old = chain
             .old
             .iter()
-            .map(|mark| Line { text: chain.store.clone(), ..Line::at(OLD, chain, *mark, chain.newest_ms) });
+            .map(|mark| HeadsLine { text: chain.store.clone(), ..HeadsLine::at(OLD, chain, *mark, chain.newest_ms) });
         lines.extend(old);
     }
     lines

@@ -11,17 +11,18 @@ mod told;
 
 use self::{
     book::{Book, Chain, MAX_CHAINS},
-    file::{Line, Tie, parse},
+    file::{HeadsLine, Tie, parse},
     told::{answer, known},
 };
-use super::{clock::Clock, files, files::Lines};
+use super::{clock::Clock, files, files::RotatedFile};
 use base::{
     base64url,
     canonical::hex,
     error::{ErrorCode, ToolError},
 };
 use contract::audit::{
-    AcceptedGap, Beginning, Checkpoint, Extension, Head, KnownHeads, MAX_RECORDS, Position, RoomRequest,
+    AcceptedGap, AuditCheckpoint, AuditHead, Beginning, Extension, KnownHeads, MAX_RECORDS, RoomRequest,
+    VerifiedPosition,
 };
 use ring::{
     hmac,
@@ -49,7 +50,7 @@ const LINES: &str = "audit-heads.ndjson";
 const KEY: &str = "audit-heads.key";
 
 pub(super) struct Heads {
-    lines: Lines,
+    lines: RotatedFile,
     key: hmac::Key,
     clock: Clock,
     /// `audit.max_bytes` of the configuration.
@@ -75,7 +76,7 @@ impl Heads {
     /// Opens the file. Its key is created at the first start.
     pub(super) fn load(folder: &Path, clock: Clock, max_bytes: u64, simulated: bool) -> Result<Self, ToolError> {
         // Never rotated: it is rewritten as a whole.
-        let lines = Lines::new(folder.join(LINES), u64::MAX);
+        let lines = RotatedFile::new(folder.join(LINES), u64::MAX);
         let (key, fresh) = key(folder)?;
         let read = lines.read()?;
         let content = file::read(&key, &read, step(max_bytes), simulated);
@@ -104,7 +105,7 @@ impl Heads {
     /// # Errors
     /// `resource_exhausted` when too many chains began; `conflict` when it does not lead to what the previous version
     /// knew.
-    pub(super) fn position(&self, asked: &Beginning) -> Result<(Position, bool), ToolError> {
+    pub(super) fn position(&self, asked: &Beginning) -> Result<(VerifiedPosition, bool), ToolError> {
         let hash = parse(&asked.before_hash);
         let plain = asked.store.len() <= 256 && !asked.store.contains(char::is_control);
         let (Some(hash), true) = (hash, is_name(&asked.chain) && asked.before_seq >= 0 && plain) else {
@@ -136,7 +137,7 @@ impl Heads {
             let mut chain = Chain::new(asked.chain.clone(), store, now);
             chain.old = old;
             chain.begin(asked.before_seq, hash);
-            self.append(&mut state, &Line::chain(&chain), true)?;
+            self.append(&mut state, &HeadsLine::chain(&chain), true)?;
             match known {
                 Some(at) => state.book.chains[at] = chain,
                 None => state.book.chains.push(chain),
@@ -149,7 +150,7 @@ impl Heads {
     ///
     /// # Errors
     /// `conflict` for records that do not follow the position; `not_found` for a chain that has not begun.
-    pub(super) fn extend(&self, given: &Extension) -> Result<Position, ToolError> {
+    pub(super) fn extend(&self, given: &Extension) -> Result<VerifiedPosition, ToolError> {
         let bytes = base64url::decode(&given.records);
         let whole = given.lengths.iter().map(|length| u64::from(*length)).sum::<u64>();
         let some = (1..=MAX_RECORDS).contains(&given.lengths.len()) && !given.lengths.contains(&0);
@@ -188,7 +189,7 @@ impl Heads {
             }
         }
         for signature in noted {
-            self.append(&mut state, &Line::noted(&signature, now), false)?;
+            self.append(&mut state, &HeadsLine::noted(&signature, now), false)?;
         }
         self.write_positions(&mut state);
         result?;
@@ -199,7 +200,7 @@ impl Heads {
     ///
     /// # Errors
     /// `failed_precondition` when the chain is not that large.
-    pub(super) fn make_room(&self, asked: &RoomRequest) -> Result<Checkpoint, ToolError> {
+    pub(super) fn make_room(&self, asked: &RoomRequest) -> Result<AuditCheckpoint, ToolError> {
         let mut state = self.state();
         let max = self.max_bytes;
         let chain = state.book.find(&asked.chain).ok_or_else(|| unknown(&asked.chain))?;
@@ -217,7 +218,7 @@ impl Heads {
         };
         let checkpoint = file::signed(
             &self.key,
-            Checkpoint {
+            AuditCheckpoint {
                 chain: asked.chain.clone(),
                 through_seq: cut.seq,
                 through_hash: hex(&cut.hash),
@@ -227,7 +228,7 @@ impl Heads {
                 signature: String::new(),
             },
         );
-        self.append(&mut state, &Line::checkpoint(&checkpoint, cut.bytes), true)?;
+        self.append(&mut state, &HeadsLine::checkpoint(&checkpoint, cut.bytes), true)?;
         let chain = state.book.find(&asked.chain).ok_or_else(|| unknown(&asked.chain))?;
         chain.add(checkpoint.clone(), cut);
         Ok(checkpoint)
@@ -241,7 +242,7 @@ impl Heads {
     pub(super) fn accept(&self, chain: &str, seq: i64, by: &str) -> Result<AcceptedGap, ToolError> {
         let mut state = self.state();
         let last = match chain {
-            "" => Head {
+            "" => AuditHead {
                 chain: String::new(),
                 seq: i64::try_from(self.forged(&mut state)?).unwrap_or(i64::MAX),
                 hash: String::new(),
@@ -263,7 +264,7 @@ impl Heads {
     }
 
     /// The newest position of all chains.
-    pub(super) fn last(&self) -> Option<Head> {
+    pub(super) fn last(&self) -> Option<AuditHead> {
         self.state().book.chains.last().map(|chain| chain.head(chain.last())).filter(|head| head.seq > 0)
     }
 
@@ -309,7 +310,7 @@ impl Heads {
                 marks.push(chain.newest);
             }
             for mark in marks {
-                let line = Line::head(&state.book.chains[at], mark);
+                let line = HeadsLine::head(&state.book.chains[at], mark);
                 if let Err(error) = self.append(state, &line, false) {
                     tracing::error!(target: "agent", %error, "the audit's position could not be kept");
                 }
@@ -322,7 +323,7 @@ impl Heads {
         }
     }
 
-    fn append(&self, state: &mut State, line: &Line, durable: bool) -> Result<(), ToolError> {
+    fn append(&self, state: &mut State, line: &HeadsLine, durable: bool) -> Result<(), ToolError> {
         let mut tie = state.tie.clone();
         let text = tie.write(&self.key, line);
         self.lines.append(&text, durable)?;

@@ -2,12 +2,12 @@
 
 use super::{
     KEY, LINES,
-    book::{Book, Mark},
+    book::{Book, ChainPosition},
     file, unknown,
 };
-use crate::files::{self, Lines};
+use crate::files::{self, RotatedFile};
 use base::{canonical::hex, error::ToolError};
-use contract::audit::{Checkpoint, KnownChain, KnownHeads, Position};
+use contract::audit::{AuditCheckpoint, KnownChain, KnownHeads, VerifiedPosition};
 use ring::hmac;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub fn read(folder: &Path) -> Result<KnownHeads, ToolError> {
     let bytes = files::read(&folder.join(KEY))?
         .ok_or_else(|| ToolError::not_found(format!("no agent has kept anything in {}", folder.display())))?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes);
-    let book = file::read(&key, &Lines::new(folder.join(LINES), u64::MAX).read()?, u64::MAX, false).book;
+    let book = file::read(&key, &RotatedFile::new(folder.join(LINES), u64::MAX).read()?, u64::MAX, false).book;
     Ok(known(&book, book.forged))
 }
 
@@ -31,14 +31,16 @@ pub(super) fn known(book: &Book, forged: u64) -> KnownHeads {
         let marks = chain.marks.iter().copied().chain(newest).chain(chain.old.iter().copied());
         known.heads.extend(marks.map(|mark| chain.head(mark)));
         let first =
-            chain.base.filter(|base| base.seq > 0 && chain.checkpoints.is_empty()).map(|base: Mark| Checkpoint {
-                chain: chain.name.clone(),
-                through_seq: base.seq,
-                through_hash: hex(&base.hash),
-                removed: base.seq,
-                why: "gone before the agent saw the chain".into(),
-                ts_ms: chain.began_ms,
-                signature: String::new(),
+            chain.base.filter(|base| base.seq > 0 && chain.checkpoints.is_empty()).map(|base: ChainPosition| {
+                AuditCheckpoint {
+                    chain: chain.name.clone(),
+                    through_seq: base.seq,
+                    through_hash: hex(&base.hash),
+                    removed: base.seq,
+                    why: "gone before the agent saw the chain".into(),
+                    ts_ms: chain.began_ms,
+                    signature: String::new(),
+                }
             });
         known.chains.push(KnownChain {
             chain: chain.name.clone(),
@@ -52,11 +54,11 @@ pub(super) fn known(book: &Book, forged: u64) -> KnownHeads {
 }
 
 /// The answer to the server after each step.
-pub(super) fn answer(book: &Book, chain: &str) -> Result<Position, ToolError> {
+pub(super) fn answer(book: &Book, chain: &str) -> Result<VerifiedPosition, ToolError> {
     let this = book.chains.iter().find(|known| known.name == chain).ok_or_else(|| unknown(chain))?;
     let missing = book.chains.iter().filter(|other| other.store == this.store && other.name != this.name);
     let head = this.head(this.newest);
-    Ok(Position {
+    Ok(VerifiedPosition {
         seq: head.seq,
         hash: head.hash,
         part: this.part(),

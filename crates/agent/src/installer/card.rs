@@ -12,7 +12,7 @@ use std::{
 };
 use update::{
     Slot,
-    boot::{BootFlow, Wanted, of_machine},
+    boot::{BootFlow, FlowSetting, of_machine},
     disk::{Access, Area, Disk, FolderDisk, Layout, RealDisk},
     simulated,
 };
@@ -27,7 +27,7 @@ const SIMULATED: &str = "raspi-mcp,simulated";
 
 /// The card and its boot chain.
 #[derive(Clone)]
-pub struct Card {
+pub struct BootableCard {
     pub disk: Arc<dyn Disk>,
     pub flow: Arc<dyn BootFlow>,
     /// The layout's name.
@@ -35,10 +35,10 @@ pub struct Card {
     /// Device-tree compatibles of the board.
     pub hardware: Vec<String>,
     /// The simulated board, where there is one: it restarts in this process only.
-    pub board: Option<Arc<simulated::Board>>,
+    pub board: Option<Arc<simulated::RestartableBoard>>,
 }
 
-impl Card {
+impl BootableCard {
     /// The card of the machine that the settings describe.
     ///
     /// # Errors
@@ -66,9 +66,14 @@ impl Card {
         let start = base::clock::millis(time::OffsetDateTime::now_utc());
         let count = AtomicU32::new(0);
         let ids = Box::new(move || format!("simulated-{start}-{}", count.fetch_add(1, Ordering::Relaxed) + 1));
-        let board = simulated::Board::power_on(Arc::clone(&disk), layout.clone(), simulated::Chain::Tryboot, ids);
+        let board = simulated::RestartableBoard::power_on(
+            Arc::clone(&disk),
+            layout.clone(),
+            simulated::SimulatedBootChain::Tryboot,
+            ids,
+        );
         let name = layout.name.clone();
-        let flow = Arc::new(simulated::Simulated::new(Arc::clone(&board), layout));
+        let flow = Arc::new(simulated::SimulatedFlow::new(Arc::clone(&board), layout));
         Ok(Self { disk, flow, layout: name, hardware: vec![SIMULATED.into()], board: Some(board) })
     }
 
@@ -98,10 +103,10 @@ impl Card {
         disk.card()?;
         let disk: Arc<dyn Disk> = Arc::new(disk);
         let wanted = match update.flow {
-            Flow::Auto => Wanted::Auto,
-            Flow::Tryboot => Wanted::Tryboot,
-            Flow::Uboot => Wanted::Uboot,
-            Flow::Custom => Wanted::Custom(update.flow_command.clone()),
+            Flow::Auto => FlowSetting::Auto,
+            Flow::Tryboot => FlowSetting::Tryboot,
+            Flow::Uboot => FlowSetting::Uboot,
+            Flow::Custom => FlowSetting::Custom(update.flow_command.clone()),
         };
         let flow = of_machine(root, &layout, &wanted, Arc::clone(&disk))?;
         Ok(Self { disk, flow: flow.into(), layout: layout.name, hardware: compatibles(root), board: None })

@@ -1,18 +1,18 @@
 //! The port to the card: this machine's, a simulated one, or none.
 
-use super::card::Card;
+use super::card::BootableCard;
 use crate::settings::AgentSettings;
 use base::error::ToolError;
 use std::sync::Arc;
-use update::install::hooks::{Unwatched, Watch};
+use update::install::hooks::{InstallObserver, Unwatched};
 
 /// The card that is updated. Replaceable in tests.
 #[derive(Clone)]
 pub struct CardPort {
     /// `Err`: why this machine has no slots.
-    pub card: Result<Card, ToolError>,
+    pub card: Result<BootableCard, ToolError>,
     /// Observes installs; for tests.
-    pub watch: Arc<dyn Watch>,
+    pub watch: Arc<dyn InstallObserver>,
 }
 
 impl CardPort {
@@ -25,6 +25,6 @@ impl CardPort {
 
     /// The slots of the machine that the settings describe.
     pub fn of(settings: &AgentSettings) -> Self {
-        Self { card: Card::of(settings), ..Self::none() }
+        Self { card: BootableCard::of(settings), ..Self::none() }
     }
 }

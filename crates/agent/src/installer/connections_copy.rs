@@ -4,7 +4,7 @@
 //! Changes come from inotify(7); there is no polling.
 
 use super::{Installer, System};
-use appliance::connections::{Connections, FOLDER};
+use appliance::connections::{FOLDER, SavedConnections};
 use base::{
     error::ToolError,
     os::{blocking, readable},
@@ -55,7 +55,7 @@ impl System {
             ToolError::unavailable(format!("/{FOLDER} cannot be read: {error}"))
                 .hint("look at the kernel's log: the card may be failing")
         };
-        let (found, left_out) = Connections::read(root).map_err(unreadable)?;
+        let (found, left_out) = SavedConnections::read(root).map_err(unreadable)?;
         for why in left_out {
             tracing::warn!(target: "agent", why, "a connection is not kept");
         }

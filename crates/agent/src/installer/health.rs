@@ -6,8 +6,8 @@ use base::{error::ToolError, os::blocking};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use update::{
-    health::own::{self, Wants},
-    slots::{self, Standing},
+    health::own::{self, ConfiguredChecks},
+    slots::{self, BootState},
 };
 
 /// Most problems that one health report may name.
@@ -48,7 +48,7 @@ impl Installer {
     pub(crate) async fn report_health(&self, report: HealthReport) -> Result<HealthTaken, ToolError> {
         check(&report)?;
         let system = self.system()?;
-        let trial = matches!(&*system.standing(), Standing::Trial(_));
+        let trial = matches!(&*system.standing(), BootState::Trial(_));
         let own = if report.healthy || trial { self.problems().await } else { Vec::new() };
         let healthy = report.healthy && own.is_empty();
         let offline = report.offline;
@@ -64,7 +64,7 @@ impl Installer {
                 committed = true;
             }
             (true, false) => {}
-            (false, _) if matches!(&*system.standing(), Standing::RolledBack) => {
+            (false, _) if matches!(&*system.standing(), BootState::RolledBack) => {
                 let (agent, online) = (Arc::clone(&system), !offline);
                 let now = (self.clock)();
                 blocking::run("update", move |_| judge_old(&agent, online, now)).await?;
@@ -85,9 +85,9 @@ impl Installer {
     }
 
     /// What the agent checks itself.
-    fn wants(&self) -> Wants {
+    fn wants(&self) -> ConfiguredChecks {
         let update = &self.settings.update;
-        Wants {
+        ConfiguredChecks {
             units: update.health_units.clone(),
             commands: update.health_commands.clone(),
             server: self.settings.server_socket.clone(),
@@ -98,7 +98,7 @@ impl Installer {
         let (system, now) = (Arc::clone(system), (self.clock)());
         blocking::run("update", move |_| {
             let mut standing = system.standing();
-            let Standing::Trial(trial) = &*standing else {
+            let BootState::Trial(trial) = &*standing else {
                 return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
             };
             let now_known = system.reckoned();
@@ -111,7 +111,7 @@ impl Installer {
             ledger.perform(&step)?;
             let step = slots::committed(ledger.state(), &ledger.evidence(), now)?;
             ledger.perform(&step)?;
-            *standing = Standing::Normal;
+            *standing = BootState::Normal;
             Ok(())
         })
         .await?;
@@ -130,14 +130,14 @@ impl Installer {
         let (system, now) = (Arc::clone(system), (self.clock)());
         blocking::run("update", move |_| {
             let mut standing = system.standing();
-            if matches!(*standing, Standing::Unrecorded | Standing::Elsewhere | Standing::Halves) && !by_person {
+            if matches!(*standing, BootState::Unrecorded | BootState::Elsewhere | BootState::Halves) && !by_person {
                 return Ok(());
             }
             let mut ledger = system.record.ledger();
             let step = slots::healthy(ledger.state(), &ledger.evidence(), &standing, by_person, now)?;
             ledger.perform(&step)?;
-            if matches!(*standing, Standing::Walked | Standing::Unrecorded) {
-                *standing = Standing::Normal;
+            if matches!(*standing, BootState::Walked | BootState::Unrecorded) {
+                *standing = BootState::Normal;
             }
             Ok(())
         })
@@ -170,7 +170,7 @@ fn judge_old(system: &System, online: bool, now_ms: i64) -> Result<(), ToolError
     ledger.perform(&step)?;
     let armed = ledger.state().update.is_some();
     drop(ledger);
-    *system.standing() = if armed { Standing::Armed } else { Standing::Normal };
+    *system.standing() = if armed { BootState::Armed } else { BootState::Normal };
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The agent's health checks for a trial: units over D-Bus, configured commands, the server's socket.
 
 use super::Installer;
-use crate::exec::{Account, Ending, Plan};
+use crate::exec::{Account, CommandPlan, Ending};
 use base::os::local;
 use futures::future::{BoxFuture, FutureExt};
 use serde_json::json;
@@ -54,7 +54,7 @@ impl Installer {
     /// Runs a program of the agent's own configuration as the agent: only root can have written it there.
     async fn check_with(&self, program: &Path) -> Result<Ending, String> {
         if self.means.runner.is_simulated() {
-            let plan = Plan {
+            let plan = CommandPlan {
                 id: "health".into(),
                 program: program.to_owned(),
                 args: Vec::new(),

@@ -3,7 +3,7 @@
 use base::{error::ToolError, os::Root};
 use serde::Deserialize;
 use std::path::Path;
-use update::trust::Roots;
+use update::trust::RootOfTrust;
 
 const FILE: &str = "usr/share/raspi-mcp/image.json";
 /// Lower bound for an image's date: 2026-09-21, in seconds since 1970.
@@ -11,7 +11,8 @@ const OLDEST: u64 = 1_790_000_000;
 
 /// The image's description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(crate) struct Image {
+#[serde(expecting = "struct Image")]
+pub(crate) struct ImageDescription {
     #[serde(default)]
     pub version: Option<String>,
     #[serde(default)]
@@ -21,7 +22,7 @@ pub(crate) struct Image {
     pub created: u64,
 }
 
-impl Image {
+impl ImageDescription {
     /// Reads the description of the machine under `root`; an empty one when there is no file. An unreadable file is a
     /// fault.
     pub fn read(root: &Root, faults: &mut Vec<String>) -> Self {
@@ -50,14 +51,14 @@ impl Image {
 ///
 /// # Errors
 /// `failed_precondition` when there is none, or the file is invalid.
-pub(crate) fn roots(root: &Root, file: &Path, accepted: &[String]) -> Result<Roots, ToolError> {
+pub(crate) fn roots(root: &Root, file: &Path, accepted: &[String]) -> Result<RootOfTrust, ToolError> {
     let path = file.display().to_string();
     let bytes = root.read_bytes(&path).map_err(|error| {
         ToolError::precondition(format!("there is no root of trust at {path}: {error}"))
             .with("path", path.clone())
             .hint("update.trust names the one of the image; `raspi-mcp bundle trust` makes one")
     })?;
-    let first = Roots::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", path))?;
+    let first = RootOfTrust::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", path))?;
     // A root that does not follow belongs to another image's chain: the newer image brought a newer root itself.
     Ok(accepted.iter().fold(first, |roots, next| roots.accept(next.as_bytes()).unwrap_or(roots)))
 }

@@ -5,7 +5,7 @@ use super::Installer;
 use base::{
     os::{
         Root,
-        journal::{Query, Reading},
+        journal::{JournalReader, Query},
     },
     redact::redact_text,
 };
@@ -40,7 +40,7 @@ impl Installer {
 /// Reads lines, newest first, up to the recorded size.
 async fn read(root: &Root, lines: &mut Vec<String>) -> io::Result<()> {
     let query = Query { unit: Some(UNIT.into()), newest_first: true, this_boot: true, ..Query::default() };
-    let Some(mut reading) = Reading::start(root, query)? else { return Ok(()) };
+    let Some(mut reading) = JournalReader::start(root, query)? else { return Ok(()) };
     let mut room = LONGEST_LOG;
     while let Some(line) = reading.next().await? {
         let said = format!("{}: {}", line.identifier.as_deref().unwrap_or("-"), redact_text(&line.message));

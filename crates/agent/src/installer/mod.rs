@@ -22,7 +22,7 @@ mod system;
 mod trial;
 mod update_tool;
 
-pub use card::Card;
+pub use card::BootableCard;
 pub use card_port::CardPort;
 pub use dead_man::DEAD_MAN;
 pub use health::{HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS};
@@ -39,7 +39,7 @@ use base::{
     os::blocking,
 };
 use std::sync::Arc;
-use update::{install::hooks::Watch, status::UpdateStatus};
+use update::{install::hooks::InstallObserver, status::UpdateStatus};
 
 /// See the module.
 pub(super) struct Installer {
@@ -47,7 +47,7 @@ pub(super) struct Installer {
     clock: Clock,
     means: Means,
     system: Result<Arc<System>, ToolError>,
-    watch: Arc<dyn Watch>,
+    watch: Arc<dyn InstallObserver>,
     /// One install at a time.
     pub lock: InstallLock,
     pub admissions: Admissions,
@@ -63,14 +63,14 @@ pub(super) struct Means {
 }
 
 /// An opened card, and the observer of installs onto it.
-pub(super) struct Opened {
+pub(super) struct OpenedCard {
     system: Result<Arc<System>, ToolError>,
-    watch: Arc<dyn Watch>,
+    watch: Arc<dyn InstallObserver>,
 }
 
 impl Installer {
     /// Opens the card and settles this boot. A failure is recorded as a fault; the agent starts anyway.
-    pub fn open(settings: &AgentSettings, port: CardPort, clock: &Clock, faults: &mut Vec<String>) -> Opened {
+    pub fn open(settings: &AgentSettings, port: CardPort, clock: &Clock, faults: &mut Vec<String>) -> OpenedCard {
         let system = port.card.and_then(|card| System::open(settings, card, Arc::clone(clock), faults));
         match &system {
             Ok(system) => system.settle(faults),
@@ -78,7 +78,7 @@ impl Installer {
             Err(error) if error.code == ErrorCode::CapabilityMissing => {}
             Err(error) => faults.push(format!("updates: {}", error.message)),
         }
-        Opened { system: system.map(Arc::new), watch: port.watch }
+        OpenedCard { system: system.map(Arc::new), watch: port.watch }
     }
 
     /// Loads the state of the previous agent.
@@ -87,7 +87,7 @@ impl Installer {
     /// `unavailable` when its file cannot be read.
     pub fn load(
         settings: &AgentSettings,
-        Opened { system, watch }: Opened,
+        OpenedCard { system, watch }: OpenedCard,
         means: Means,
         clock: Clock,
         faults: &mut Vec<String>,
@@ -114,7 +114,7 @@ impl Installer {
     }
 
     /// The observer of installs.
-    pub fn watch(&self) -> &Arc<dyn Watch> {
+    pub fn watch(&self) -> &Arc<dyn InstallObserver> {
         &self.watch
     }
 

@@ -11,7 +11,7 @@ use base::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 use update::{
-    slots::{self, Pending},
+    slots::{self, PendingUpdate},
     status::RestartPlan,
 };
 
@@ -84,7 +84,7 @@ impl Installer {
     }
 
     /// What is armed and planned, and the remaining delay.
-    fn planned(&self) -> Option<(Pending, Option<Duration>)> {
+    fn planned(&self) -> Option<(PendingUpdate, Option<Duration>)> {
         let update = self.system().ok()?.armed().filter(|update| !update.restart.waits())?;
         if self.boot.now().offline {
             return None;
@@ -97,7 +97,7 @@ impl Installer {
         Some((update, shut.max(self.means.power.wait())))
     }
 
-    async fn restart_as_planned(&self, update: &Pending) -> Result<(), ToolError> {
+    async fn restart_as_planned(&self, update: &PendingUpdate) -> Result<(), ToolError> {
         let system = self.system()?;
         self.lock.must_be_free()?;
         let record = system.record.clone();

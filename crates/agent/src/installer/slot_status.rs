@@ -4,7 +4,7 @@ use super::System;
 use update::{
     Slot,
     boot::Evidence,
-    slots::{Blocked, Pending, Stage, Standing, State, clock},
+    slots::{Blocked, BootState, PendingUpdate, Stage, StateRecord, clock},
     status::{BlockedRelease, SlotState, SlotStatus, UpdateStatus},
 };
 
@@ -43,7 +43,7 @@ fn of_blocked(blocked: &Blocked) -> BlockedRelease {
 }
 
 /// A release that failed its trial, while the cause is still open: it must not be installed meanwhile.
-fn judged(update: &Pending) -> Option<BlockedRelease> {
+fn judged(update: &PendingUpdate) -> Option<BlockedRelease> {
     let why = update.verdict.as_ref().map_or("its trial failed", |verdict| &verdict.reason);
     Some(BlockedRelease {
         version: update.version.clone(),
@@ -53,7 +53,7 @@ fn judged(update: &Pending) -> Option<BlockedRelease> {
     })
 }
 
-fn of_slot(slot: Slot, state: &State, seen: &Evidence) -> SlotStatus {
+fn of_slot(slot: Slot, state: &StateRecord, seen: &Evidence) -> SlotStatus {
     let record = state.slots.of(slot);
     let running = seen.running() == Some(slot);
     // An armed slot is next, if the boot chain will start it.
@@ -71,17 +71,19 @@ fn of_slot(slot: Slot, state: &State, seen: &Evidence) -> SlotStatus {
 }
 
 /// What needs a person's attention.
-fn trouble(standing: &Standing) -> Option<String> {
+fn trouble(standing: &BootState) -> Option<String> {
     match standing {
-        Standing::Elsewhere => Some("this system runs from neither slot".into()),
-        Standing::Halves => Some("boot files and root are of different slots".into()),
-        Standing::Walked => {
+        BootState::Elsewhere => Some("this system runs from neither slot".into()),
+        BootState::Halves => Some("boot files and root are of different slots".into()),
+        BootState::Walked => {
             Some("the boot chain passed its default slot over; once healthy, the running slot becomes it".into())
         }
-        Standing::Unrecorded => {
+        BootState::Unrecorded => {
             Some("nothing is recorded of the running slot: manage.mark_good makes it the default".into())
         }
-        Standing::Restart(why) => Some(format!("the machine has to restart: {why}")),
-        Standing::Normal | Standing::Interrupted | Standing::Armed | Standing::Trial(_) | Standing::RolledBack => None,
+        BootState::Restart(why) => Some(format!("the machine has to restart: {why}")),
+        BootState::Normal | BootState::Interrupted | BootState::Armed | BootState::Trial(_) | BootState::RolledBack => {
+            None
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{
     Installer,
-    card::Card,
-    image::{self, Image},
+    card::BootableCard,
+    image::{self, ImageDescription},
     planned_restart::into,
 };
 use crate::{clock::Clock, machine::PowerAction, power::Restarts, settings::AgentSettings};
@@ -12,20 +12,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use update::{
     Reckoning,
     boot::ResetCause,
-    install::{Judged, Machine, Record, Site, hooks::Watch, judge::judge},
-    slots::{self, Here, Ledger, Limits, Pending, Settled, Stage, Standing},
+    install::{InstallRecord, InstallSite, Judged, MachineFacts, hooks::InstallObserver, judge::judge},
+    slots::{self, BootState, Here, Ledger, PendingUpdate, Settled, Stage, UpdateLimits},
     status::RestartPlan,
-    trust::{Release, Roots},
+    trust::{RootOfTrust, VerifiedRelease},
 };
 
 /// A machine with two slots.
 pub(crate) struct System {
-    pub card: Card,
-    pub record: Record,
-    pub machine: Machine,
+    pub card: BootableCard,
+    pub record: InstallRecord,
+    pub machine: MachineFacts,
     pub(super) settings: AgentSettings,
-    image: Image,
-    standing: Mutex<Standing>,
+    image: ImageDescription,
+    standing: Mutex<BootState>,
     clock: Clock,
     /// Notified when a simulated machine starts again.
     again: OnceLock<Weak<Installer>>,
@@ -34,19 +34,19 @@ pub(crate) struct System {
 impl System {
     pub(super) fn open(
         settings: &AgentSettings,
-        card: Card,
+        card: BootableCard,
         clock: Clock,
         faults: &mut Vec<String>,
     ) -> Result<Self, ToolError> {
         let ledger = Ledger::open(Arc::clone(&card.disk), Arc::clone(&card.flow))?;
         faults.extend(ledger.faults().iter().cloned());
         let image = if settings.simulated {
-            Image { created: Image::default().floor(), ..Image::default() }
+            ImageDescription { created: ImageDescription::default().floor(), ..ImageDescription::default() }
         } else {
-            Image::read(&settings.root, faults)
+            ImageDescription::read(&settings.root, faults)
         };
         let update = &settings.update;
-        let machine = Machine {
+        let machine = MachineFacts {
             product: update.product.clone(),
             channel: update.channel.clone(),
             layout: card.layout.clone(),
@@ -55,18 +55,18 @@ impl System {
             has_eeprom: card.flow.name() == "tryboot",
             built: image.created,
         };
-        let limits = Limits {
+        let limits = UpdateLimits {
             installs_a_day: update.installs_per_day,
             reboots_an_hour: u32::try_from(settings.policy.reboots_per_hour).unwrap_or(u32::MAX),
         };
-        let record = Record {
+        let record = InstallRecord {
             ledger: Arc::new(Mutex::new(ledger)),
             clock: Arc::clone(&clock),
             running_counter: image.counter,
             limits,
             restart: RestartPlan::Waits,
         };
-        let (standing, settings) = (Mutex::new(Standing::Elsewhere), settings.clone());
+        let (standing, settings) = (Mutex::new(BootState::Elsewhere), settings.clone());
         Ok(Self { card, record, machine, settings, image, standing, clock, again: OnceLock::new() })
     }
 
@@ -82,7 +82,7 @@ impl System {
     }
 
     /// The standing of this boot. Lock order: this first, then the ledger.
-    pub fn standing(&self) -> MutexGuard<'_, Standing> {
+    pub fn standing(&self) -> MutexGuard<'_, BootState> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,7 +90,7 @@ impl System {
     ///
     /// # Errors
     /// `failed_precondition` when the image has none.
-    pub fn roots(&self) -> Result<Roots, ToolError> {
+    pub fn roots(&self) -> Result<RootOfTrust, ToolError> {
         image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)
     }
 
@@ -115,10 +115,10 @@ impl System {
     ///
     /// # Errors
     /// Those of [`judge`]; `failed_precondition` without a root of trust.
-    pub fn judge(&self, head: &[u8]) -> Result<(Release, Judged), ToolError> {
+    pub fn judge(&self, head: &[u8]) -> Result<(VerifiedRelease, Judged), ToolError> {
         let roots = self.roots()?;
         let verdict = judge(head, &roots, &self.machine, &self.record, self.reckoned())?;
-        let (release, manifest) = (verdict.release, |release: &Release| release.manifest.clone());
+        let (release, manifest) = (verdict.release, |release: &VerifiedRelease| release.manifest.clone());
         let about = manifest(&release);
         let resumes = self.record.resumes(self.record.ledger().state(), &release);
         let judged = Judged {
@@ -136,10 +136,10 @@ impl System {
     }
 
     /// Where the engine works, observed by `watch`; `restart` is the plan for when it is done.
-    pub fn site(&self, watch: Arc<dyn Watch>, restart: RestartPlan) -> Site {
-        Site {
+    pub fn site(&self, watch: Arc<dyn InstallObserver>, restart: RestartPlan) -> InstallSite {
+        InstallSite {
             disk: Arc::clone(&self.card.disk),
-            record: Record { restart, ..self.record.clone() },
+            record: InstallRecord { restart, ..self.record.clone() },
             watch,
             simulated: self.settings.simulated,
         }
@@ -151,7 +151,7 @@ impl System {
     }
 
     /// The armed update that was not tried yet.
-    pub fn armed(&self) -> Option<Pending> {
+    pub fn armed(&self) -> Option<PendingUpdate> {
         let ledger = self.record.ledger();
         ledger.state().update.clone().filter(|update| update.stage == Stage::Armed)
     }
@@ -170,7 +170,7 @@ impl Restarts for System {
         let trial = action == PowerAction::Reboot && told && self.armed().is_some();
         let mut ledger = self.record.ledger();
         // The rate limit was checked when the restart was requested; the marker is written in any case.
-        let limits = Limits { reboots_an_hour: u32::MAX, ..self.record.limits };
+        let limits = UpdateLimits { reboots_an_hour: u32::MAX, ..self.record.limits };
         let seen = ledger.evidence();
         let step = slots::restarting(ledger.state(), &seen, trial, "asked for", limits, (self.clock)());
         if let Err(error) = step.and_then(|step| ledger.perform(&step)) {

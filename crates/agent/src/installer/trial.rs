@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
-use update::slots::{self, Standing};
+use update::slots::{self, BootState};
 
 /// Delay before a restart that was found due at start, so that the log reaches the card and a person can see it.
 const BREATH: Duration = Duration::from_secs(1);
@@ -94,9 +94,9 @@ impl Installer {
         let Ok(system) = self.system() else { return };
         let limit = Duration::from_secs(self.settings.update.health_deadline_seconds);
         let (wait, shown) = match &*system.standing() {
-            Standing::Trial(_) => (limit, true),
-            Standing::RolledBack => (limit, false),
-            Standing::Restart(_) => (BREATH, false),
+            BootState::Trial(_) => (limit, true),
+            BootState::RolledBack => (limit, false),
+            BootState::Restart(_) => (BREATH, false),
             _ => return self.boot.begin(None, None),
         };
         let (installer, deadline) = (Arc::downgrade(self), Instant::now() + wait);
@@ -111,12 +111,12 @@ impl Installer {
 
     async fn due(&self) {
         let Ok(system) = self.system() else { return };
-        let on_trial = matches!(&*system.standing(), Standing::Trial(_));
+        let on_trial = matches!(&*system.standing(), BootState::Trial(_));
         // No lock is held meanwhile: a trial that succeeds in these seconds is committed, which ends this task.
         let log = if on_trial { self.log_tail().await } else { None };
         let standing = system.standing();
         match &*standing {
-            Standing::Trial(trial) => {
+            BootState::Trial(trial) => {
                 let reason = self.why_not();
                 tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
                 // Restart even if the card cannot be written: the restart is the way back.
@@ -126,10 +126,10 @@ impl Installer {
                     tracing::error!(target: "agent", %error, "the trial ends without a note of why");
                 }
             }
-            Standing::Restart(why) => {
+            BootState::Restart(why) => {
                 tracing::error!(target: "agent", why, "what runs must not go on");
             }
-            Standing::RolledBack => {
+            BootState::RolledBack => {
                 // The old version's server half did not report either: not the new version's fault.
                 drop(standing);
                 self.judge_old_slot(&system, false);

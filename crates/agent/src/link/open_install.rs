@@ -6,8 +6,8 @@ use crate::{
         hello::{Greeting, Hello},
         update::{Install, InstallRequest},
     },
-    protocol::{Reply, Request},
-    wire::{Line, MAX_LINE, read_line, write_line},
+    protocol::{AgentReply, AgentRequest},
+    wire::{LineRead, MAX_LINE, read_line, write_line},
 };
 use base::error::ToolError;
 use std::{io, time::Duration};
@@ -31,7 +31,7 @@ async fn ask(stream: &mut UnixStream, id: u64, op: AnyRequest) -> Result<(), Too
     let lost = |error: io::Error| ToolError::unavailable(format!("the agent does not take an update: {error}"));
     let mut line = Vec::new();
     let asked = async {
-        write_line(stream, &Request { id, op }).await?;
+        write_line(stream, &AgentRequest { id, op }).await?;
         // The agent sends nothing more after an answer until it is asked again, so the buffer holds only this line.
         read_line(&mut BufReader::with_capacity(4096, stream), &mut line, MAX_LINE).await
     };
@@ -39,10 +39,10 @@ async fn ask(stream: &mut UnixStream, id: u64, op: AnyRequest) -> Result<(), Too
         .await
         .map_err(|_| ToolError::unavailable(format!("the agent does not answer within {} s", ANSWER.as_secs())))?;
     match heard.map_err(lost)? {
-        Line::Whole => {
-            let reply: Reply = serde_json::from_slice(&line).map_err(|error| lost(error.into()))?;
+        LineRead::Whole => {
+            let reply: AgentReply = serde_json::from_slice(&line).map_err(|error| lost(error.into()))?;
             reply.into_result().map(drop)
         }
-        Line::End | Line::TooLong => Err(lost(io::ErrorKind::UnexpectedEof.into())),
+        LineRead::End | LineRead::TooLong => Err(lost(io::ErrorKind::UnexpectedEof.into())),
     }
 }

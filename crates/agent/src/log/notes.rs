@@ -3,7 +3,7 @@
 use super::{ATTEMPTS, OpLog, REFUSALS, is_refusal};
 use crate::{
     asks::Ask,
-    peer::{Peer, Standing},
+    peer::{Peer, PeerKind},
 };
 use base::error::ToolError;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ impl OpLog {
 
     /// A peer without access to the socket.
     pub(crate) fn note_stranger(&self, uid: u32, error: &ToolError) {
-        let stranger = Peer { uid, name: "stranger".into(), standing: Standing::Server };
+        let stranger = Peer { uid, name: "stranger".into(), standing: PeerKind::Server };
         self.attempt("peer refused", &stranger, REFUSALS, || json!({ "reason": error.message }));
     }
 }

@@ -1,12 +1,12 @@
 //! Setting a real machine's host name through systemd-hostnamed, which stores it and sets it in the kernel.
 
-use super::{Machine, RealMachine};
+use super::{MachineControl, RealMachine};
 use base::{
     error::ToolError,
-    os::{blocking, bus::Object, host_name},
+    os::{blocking, bus::DBusObject, host_name},
 };
 
-const HOSTNAMED: Object<'_> = Object {
+const HOSTNAMED: DBusObject<'_> = DBusObject {
     service: "org.freedesktop.hostname1",
     path: "/org/freedesktop/hostname1",
     interface: "org.freedesktop.hostname1",
@@ -15,7 +15,7 @@ const HOSTNAMED: Object<'_> = Object {
 /// a file that is a mount point (systemd 252 to 257, sd-bus-errors(3)).
 const MOUNTED: [&str; 3] = ["org.freedesktop.hostname1.ReadOnlyFilesystem", "System.Error.EROFS", "System.Error.EBUSY"];
 
-/// See [`Machine::set_hostname`].
+/// See [`MachineControl::set_hostname`].
 pub(super) async fn set(machine: &RealMachine, name: &str) -> Result<(), ToolError> {
     let kept = || host_name::kept(&machine.root).is_some_and(|kept| kept == name);
     if kept() && machine.hostname()? == name {

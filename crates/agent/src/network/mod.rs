@@ -7,7 +7,7 @@ pub use real::RealNetwork;
 pub use simulated::SimulatedNetwork;
 
 use base::error::ToolError;
-pub use base::os::network_manager::activation::Checkpoint;
+pub use base::os::network_manager::activation::NetworkCheckpoint;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -19,51 +19,52 @@ pub trait Network: Send + Sync {
     /// # Errors
     /// `not_found`; `invalid_argument` when several have that name or it is for another device; `capability_missing`
     /// without NetworkManager.
-    fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>>;
+    fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>)
+    -> BoxFuture<'a, Result<ActivationPlan, ToolError>>;
     /// Takes a checkpoint of the current state, which is restored after `timeout` even if this process ends.
     ///
     /// # Errors
     /// `conflict` when another such change is under way, `capability_missing` when it could not be restored.
-    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>>;
+    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>>;
     /// Activates the profile and waits until it is active; the caller bounds the wait. Returns the interfaces it is
     /// active on.
     ///
     /// # Errors
     /// `failed_precondition` when it cannot be activated.
-    fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>>;
+    fn activate<'a>(&'a self, plan: &'a ActivationPlan) -> BoxFuture<'a, Result<Vec<String>, ToolError>>;
     /// Sets the revert to `timeout` from now.
     ///
     /// # Errors
     /// `unavailable`: then the earlier time of the revert remains.
-    fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>>;
+    fn revert_in<'a>(&'a self, to: &'a NetworkCheckpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Whether it was neither kept nor reverted yet.
     ///
     /// # Errors
     /// `unavailable` when that cannot be determined.
-    fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>>;
+    fn stands<'a>(&'a self, checkpoint: &'a NetworkCheckpoint) -> BoxFuture<'a, Result<bool, ToolError>>;
     /// Keeps the current state, or reverts at once.
     ///
     /// # Errors
     /// `not_found` when the checkpoint no longer exists.
-    fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>>;
+    fn end<'a>(&'a self, checkpoint: &'a NetworkCheckpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>>;
 }
 
 /// A profile about to be activated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    pub profile: Profile,
+pub struct ActivationPlan {
+    pub profile: ConnectionProfile,
     /// Its D-Bus object path.
     pub path: String,
     /// The interface that the caller chose.
     pub device: Option<String>,
     /// All active profiles.
-    pub before: Vec<Profile>,
+    pub before: Vec<ConnectionProfile>,
 }
 
 /// A profile, as it is shown and stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Profile {
+#[serde(deny_unknown_fields, expecting = "struct Profile")]
+pub struct ConnectionProfile {
     pub uuid: String,
     pub name: String,
     /// The interfaces it is active on.

@@ -1,10 +1,10 @@
 //! This machine's network, through NetworkManager.
 
-use super::{Checkpoint, Network, Plan, Profile, named};
+use super::{ActivationPlan, ConnectionProfile, Network, NetworkCheckpoint, named};
 use base::{
     error::ToolError,
     os::{
-        bus::Bus,
+        bus::DBus,
         network_manager::{
             Objects,
             activation::{self, device},
@@ -20,11 +20,15 @@ const MOST_ACTIVE: usize = 32;
 
 /// NetworkManager, over D-Bus.
 pub struct RealNetwork {
-    pub bus: Bus,
+    pub bus: DBus,
 }
 
 impl Network for RealNetwork {
-    fn plan<'a>(&'a self, wanted: &'a str, interface: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>> {
+    fn plan<'a>(
+        &'a self,
+        wanted: &'a str,
+        interface: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<ActivationPlan, ToolError>> {
         Box::pin(async move {
             let objects = Objects::read(&self.bus).await?;
             let all = profile::all(&self.bus, &objects).await?;
@@ -39,39 +43,47 @@ impl Network for RealNetwork {
                 }
             }
             let before = profile::active(&objects);
-            Ok(Plan {
-                profile: Profile { uuid: found.uuid.clone(), name: found.name.clone(), interfaces: Vec::new() },
+            Ok(ActivationPlan {
+                profile: ConnectionProfile {
+                    uuid: found.uuid.clone(),
+                    name: found.name.clone(),
+                    interfaces: Vec::new(),
+                },
                 path: found.path.clone(),
                 device: interface.map(str::to_owned),
                 before: before
                     .into_iter()
                     .take(MOST_ACTIVE)
-                    .map(|active| Profile { uuid: active.uuid, name: active.name, interfaces: active.interfaces })
+                    .map(|active| ConnectionProfile {
+                        uuid: active.uuid,
+                        name: active.name,
+                        interfaces: active.interfaces,
+                    })
                     .collect(),
             })
         })
     }
 
-    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>> {
+    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>> {
         Box::pin(activation::checkpoint(&self.bus, timeout))
     }
 
-    fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+    fn activate<'a>(&'a self, plan: &'a ActivationPlan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         Box::pin(async move {
             let objects = Objects::read(&self.bus).await?;
             activation::activate(&self.bus, &objects, &plan.path, plan.device.as_deref()).await
         })
     }
 
-    fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn revert_in<'a>(&'a self, to: &'a NetworkCheckpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(activation::revert_in(&self.bus, to, timeout))
     }
 
-    fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
+    fn stands<'a>(&'a self, checkpoint: &'a NetworkCheckpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
         Box::pin(activation::stands(&self.bus, checkpoint))
     }
 
-    fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn end<'a>(&'a self, checkpoint: &'a NetworkCheckpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
             match keep {
                 true => activation::keep(&self.bus, checkpoint).await,

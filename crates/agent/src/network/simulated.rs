@@ -1,6 +1,6 @@
 //! A simulated network of profiles and two interfaces, in memory. It reverts on timeout like the real one.
 
-use super::{Checkpoint, Network, Plan, Profile, named};
+use super::{ActivationPlan, ConnectionProfile, Network, NetworkCheckpoint, named};
 use base::error::{ErrorCode, ToolError};
 use futures::future::{BoxFuture, FutureExt, ready};
 use std::{
@@ -20,9 +20,9 @@ const PROFILES: [(&str, &str, &str); 3] = [
 pub struct SimulatedNetwork(Mutex<State>);
 
 struct State {
-    active: Vec<Profile>,
+    active: Vec<ConnectionProfile>,
     made: i64,
-    back: Option<(Checkpoint, Instant, Vec<Profile>)>,
+    back: Option<(NetworkCheckpoint, Instant, Vec<ConnectionProfile>)>,
     fault: Option<ToolError>,
 }
 
@@ -32,9 +32,9 @@ impl Default for SimulatedNetwork {
     }
 }
 
-fn profile(at: usize) -> Profile {
+fn profile(at: usize) -> ConnectionProfile {
     let (uuid, name, interface) = PROFILES[at];
-    Profile { uuid: uuid.into(), name: name.into(), interfaces: vec![interface.into()] }
+    ConnectionProfile { uuid: uuid.into(), name: name.into(), interfaces: vec![interface.into()] }
 }
 
 impl SimulatedNetwork {
@@ -59,7 +59,7 @@ impl SimulatedNetwork {
 }
 
 impl State {
-    fn stands(&self, checkpoint: &Checkpoint) -> bool {
+    fn stands(&self, checkpoint: &NetworkCheckpoint) -> bool {
         self.back.as_ref().is_some_and(|(each, _, _)| each == checkpoint)
     }
 }
@@ -69,13 +69,17 @@ fn gone() -> ToolError {
 }
 
 impl Network for SimulatedNetwork {
-    fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>> {
+    fn plan<'a>(
+        &'a self,
+        wanted: &'a str,
+        device: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<ActivationPlan, ToolError>> {
         let found = named(&PROFILES, wanted, |(uuid, name, _)| (uuid, name)).and_then(|(uuid, name, interface)| {
             if device.is_some_and(|device| device != *interface) {
                 return Err(ToolError::invalid(format!("{name} is for {interface} alone")).with("parameter", "device"));
             }
-            Ok(Plan {
-                profile: Profile { uuid: (*uuid).into(), name: (*name).into(), interfaces: Vec::new() },
+            Ok(ActivationPlan {
+                profile: ConnectionProfile { uuid: (*uuid).into(), name: (*name).into(), interfaces: Vec::new() },
                 path: (*interface).into(),
                 device: device.map(str::to_owned),
                 before: self.lock().active.clone(),
@@ -84,13 +88,13 @@ impl Network for SimulatedNetwork {
         ready(found).boxed()
     }
 
-    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>> {
+    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>> {
         let mut state = self.lock();
         let made = if state.back.is_some() {
             Err(ToolError::new(ErrorCode::Conflict, "another change of the network waits to be confirmed"))
         } else {
             state.made += 1;
-            let checkpoint = Checkpoint { path: "/simulated".into(), created: state.made };
+            let checkpoint = NetworkCheckpoint { path: "/simulated".into(), created: state.made };
             let before = state.active.clone();
             state.back = Some((checkpoint.clone(), Instant::now() + timeout, before));
             Ok(checkpoint)
@@ -98,7 +102,7 @@ impl Network for SimulatedNetwork {
         ready(made).boxed()
     }
 
-    fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+    fn activate<'a>(&'a self, plan: &'a ActivationPlan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         let mut state = self.lock();
         // The previous profile of that interface is inactive, even when the new one does not start.
         state.active.retain(|active| !active.interfaces.contains(&plan.path));
@@ -106,14 +110,14 @@ impl Network for SimulatedNetwork {
             Some(fault) => Err(fault),
             None => {
                 let interfaces = vec![plan.path.clone()];
-                state.active.push(Profile { interfaces: interfaces.clone(), ..plan.profile.clone() });
+                state.active.push(ConnectionProfile { interfaces: interfaces.clone(), ..plan.profile.clone() });
                 Ok(interfaces)
             }
         };
         ready(done).boxed()
     }
 
-    fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn revert_in<'a>(&'a self, to: &'a NetworkCheckpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
         let mut state = self.lock();
         let done = match &mut state.back {
             Some((checkpoint, at, _)) if checkpoint == to => {
@@ -125,11 +129,11 @@ impl Network for SimulatedNetwork {
         ready(done).boxed()
     }
 
-    fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
+    fn stands<'a>(&'a self, checkpoint: &'a NetworkCheckpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
         ready(Ok(self.lock().stands(checkpoint))).boxed()
     }
 
-    fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn end<'a>(&'a self, checkpoint: &'a NetworkCheckpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
         let mut state = self.lock();
         let done = if state.stands(checkpoint) {
             if let Some((_, _, before)) = state.back.take()

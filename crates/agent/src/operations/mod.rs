@@ -26,7 +26,7 @@ pub mod update;
 
 pub use operation::Operation;
 pub(crate) use row::perform;
-pub use row::{Answer, AnyRequest, Row};
+pub use row::{Answer, AnyRequest, OperationRow};
 pub use rows::OPERATIONS;
 
 use serde::{Deserialize, Serialize};

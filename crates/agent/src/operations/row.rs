@@ -19,7 +19,7 @@ use std::{any::Any, fmt, marker::PhantomData};
 type Fields = Box<dyn Any + Send + Sync>;
 
 /// One operation.
-pub struct Row {
+pub struct OperationRow {
     /// Its name on the wire.
     pub tag: &'static str,
     /// The name of its answer on the wire.
@@ -33,7 +33,7 @@ pub struct Row {
     run: for<'a> fn(Context<'a>, Fields) -> BoxFuture<'a, Result<Answer, ToolError>>,
 }
 
-impl Row {
+impl OperationRow {
     pub(super) const fn of<O: Operation>() -> Self {
         Self {
             tag: O::TAG,
@@ -68,7 +68,7 @@ pub(crate) async fn perform<O: Operation>(cx: &Context<'_>, request: O::Request)
 
 /// A request of any operation: `{TAG: request}`.
 pub struct AnyRequest {
-    row: &'static Row,
+    row: &'static OperationRow,
     fields: Fields,
 }
 
@@ -76,7 +76,7 @@ impl AnyRequest {
     /// A request of the operation `O`.
     pub fn of<O: Operation>(request: O::Request) -> Self {
         // `const`, so that no row is built at run time.
-        let row = const { &Row::of::<O>() };
+        let row = const { &OperationRow::of::<O>() };
         Self { row, fields: Box::new(request) }
     }
 
@@ -85,7 +85,7 @@ impl AnyRequest {
         fields.newtype_variant_seed(PhantomData::<O::Request>).map(Self::of::<O>)
     }
 
-    pub fn row(&self) -> &'static Row {
+    pub fn row(&self) -> &'static OperationRow {
         self.row
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     operation::Operation,
-    row::{AnyRequest, Row},
+    row::{AnyRequest, OperationRow},
     table::operations,
 };
 use serde::de::{Error, VariantAccess};

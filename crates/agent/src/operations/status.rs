@@ -3,20 +3,20 @@
 use super::Operation;
 use crate::{
     button::Grip,
-    connections::Change,
+    connections::NetworkChange,
     context::Context,
     peer::Callers,
     power::{PastPower, Scheduled},
     wire::PROTOCOL,
 };
 use base::error::ToolError;
-use contract::{audit::Head, config::PlaceSettings};
+use contract::{audit::AuditHead, config::PlaceSettings};
 use serde::{Deserialize, Serialize};
 
 /// The agent's status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Status {
+#[serde(deny_unknown_fields, expecting = "struct Status")]
+pub struct AgentStatus {
     pub version: String,
     pub protocol: u32,
     /// Privileged operations act on a simulated machine.
@@ -29,10 +29,10 @@ pub struct Status {
     pub last_power: Option<PastPower>,
     /// A network change that is reverted unless it is confirmed.
     #[serde(default)]
-    pub network_change: Option<Change>,
+    pub network_change: Option<NetworkChange>,
     /// The newest audit head that the agent knows.
     #[serde(default)]
-    pub audit_head: Option<Head>,
+    pub audit_head: Option<AuditHead>,
     /// Faults found at start, for health.
     #[serde(default)]
     pub faults: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Status {
     pub places: Option<PlaceSettings>,
 }
 
-impl Status {
+impl AgentStatus {
     /// Where the agent and a server with these places disagree.
     pub fn differences(&self, server: &PlaceSettings) -> Vec<String> {
         self.places.as_ref().map(|places| server.differences(places)).unwrap_or_default()
@@ -60,11 +60,11 @@ impl Operation for GetStatus {
     const ANSWER: &'static str = "status";
     const CALLERS: Callers = Callers::Anyone;
     type Request = StatusRequest;
-    type Answer = Status;
+    type Answer = AgentStatus;
 
-    async fn run(cx: &Context<'_>, _request: StatusRequest) -> Result<Status, ToolError> {
+    async fn run(cx: &Context<'_>, _request: StatusRequest) -> Result<AgentStatus, ToolError> {
         let trouble = cx.button.get().and_then(Grip::trouble);
-        Ok(Status {
+        Ok(AgentStatus {
             version: env!("CARGO_PKG_VERSION").into(),
             protocol: PROTOCOL,
             simulated: cx.simulated,

@@ -2,7 +2,7 @@
 
 use super::{
     OPERATIONS,
-    row::{AnyRequest, Row},
+    row::{AnyRequest, OperationRow},
 };
 use serde::{
     Deserialize, Deserializer,
@@ -14,13 +14,13 @@ use std::fmt;
 macro_rules! operations {
     ($($module:ident::$operation:ident,)*) => {
         /// Every operation of the agent.
-        pub static OPERATIONS: &[Row] = &[$(Row::of::<super::$module::$operation>(),)*];
+        pub static OPERATIONS: &[OperationRow] = &[$(OperationRow::of::<super::$module::$operation>(),)*];
 
         /// Their names on the wire.
         pub(super) const TAGS: &[&str] = &[$(<super::$module::$operation as Operation>::TAG,)*];
 
         /// Parses the fields of the operation `row`.
-        pub(super) fn read<'de, A: VariantAccess<'de>>(row: &Row, fields: A) -> Result<AnyRequest, A::Error> {
+        pub(super) fn read<'de, A: VariantAccess<'de>>(row: &OperationRow, fields: A) -> Result<AnyRequest, A::Error> {
             $(if row.tag == <super::$module::$operation as Operation>::TAG {
                 return AnyRequest::read::<super::$module::$operation, A>(fields);
             })*
@@ -55,21 +55,21 @@ impl<'de> Visitor<'de> for Request {
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {
-    type Value = &'static Row;
+    type Value = &'static OperationRow;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static Row, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static OperationRow, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
 impl Visitor<'_> for Name {
-    type Value = &'static Row;
+    type Value = &'static OperationRow;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("variant identifier")
     }
 
-    fn visit_str<E: Error>(self, name: &str) -> Result<&'static Row, E> {
+    fn visit_str<E: Error>(self, name: &str) -> Result<&'static OperationRow, E> {
         let found = OPERATIONS.iter().find(|row| row.tag == name);
         found.ok_or_else(|| E::unknown_variant(name, super::rows::TAGS))
     }

@@ -7,6 +7,6 @@ pub mod reach;
 mod real;
 mod simulated;
 
-pub use port::{Action, Install, JobEnd, JobMode, Links, Unit, Units};
+pub use port::{Action, EnableEffects, JobEnd, JobMode, Links, Unit, Units};
 pub use real::RealUnits;
 pub use simulated::SimulatedUnits;

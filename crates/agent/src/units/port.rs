@@ -1,6 +1,6 @@
 //! The port to units: their state, and what can be done to them.
 
-use base::{error::ToolError, os::systemd::list::Status};
+use base::{error::ToolError, os::systemd::list::ActiveState};
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub struct Unit {
     /// loaded, not-found, masked, bad-setting, error.
     pub load_state: String,
     pub load_error: Option<String>,
-    pub status: Status,
+    pub status: ActiveState,
     pub sub_status: String,
     pub pid: Option<u64>,
     /// The result of its last run.
@@ -97,8 +97,8 @@ pub struct Links {
 
 /// What enabling a unit does besides linking it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Install {
-    /// Its file has a non-empty [Install] section.
+pub struct EnableEffects {
+    /// Its file has a non-empty [EnableEffects] section.
     pub has_any: bool,
     /// Units that are enabled or disabled with it.
     pub also: Vec<String>,
@@ -143,7 +143,7 @@ pub trait Units: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` when its file cannot be read.
-    fn install(&self, unit: &Unit) -> Result<Install, ToolError>;
+    fn install(&self, unit: &Unit) -> Result<EnableEffects, ToolError>;
 
     /// Enables or disables it.
     ///

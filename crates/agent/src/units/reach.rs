@@ -27,7 +27,7 @@ enum Job {
 
 /// What a job would do to other units.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct JobEffects {
     /// Other active units that would stop, in the order found.
     pub stops: Vec<String>,
     /// Other active services that want it.
@@ -39,14 +39,14 @@ pub struct Reach {
 /// # Errors
 /// `permission_denied` when a protected unit would be stopped or reloaded, or the machine taken down, with the chain of
 /// units in `details.path`; `failed_precondition` when it leads to more units than can be examined.
-pub async fn of(units: &dyn Units, unit: &Unit, action: Action) -> Result<Reach, ToolError> {
+pub async fn of(units: &dyn Units, unit: &Unit, action: Action) -> Result<JobEffects, ToolError> {
     let first: &[Job] = match action {
         Action::Start => &[Job::Start],
         Action::Stop => &[Job::Stop],
         Action::Restart => &[Job::Stop, Job::Start],
         Action::Reload => &[Job::Reload],
     };
-    let mut walk = Walk { came_from: HashMap::new(), reach: Reach::default(), action, anchor: unit.id.clone() };
+    let mut walk = Walk { came_from: HashMap::new(), reach: JobEffects::default(), action, anchor: unit.id.clone() };
     let mut known: HashMap<String, Unit> = HashMap::from([(unit.id.clone(), unit.clone())]);
     let mut level: Vec<(String, Job)> = first.iter().map(|job| (unit.id.clone(), *job)).collect();
     let mut seen: HashSet<(String, Job)> = level.iter().cloned().collect();
@@ -125,7 +125,7 @@ fn leads_to(unit: &Unit, job: Job) -> Vec<(String, Job)> {
 struct Walk {
     /// The unit that first led to each.
     came_from: HashMap<String, String>,
-    reach: Reach,
+    reach: JobEffects,
     action: Action,
     anchor: String,
 }

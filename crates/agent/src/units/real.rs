@@ -1,12 +1,12 @@
 //! Units through systemd's D-Bus interface (org.freedesktop.systemd1(5)), as root.
 
-use super::{Action, Install, JobEnd, JobMode, Links, Unit, Units};
+use super::{Action, EnableEffects, JobEnd, JobMode, Links, Unit, Units};
 use base::{
     error::{ErrorCode, ToolError},
     os::{
         Root,
-        bus::{Bus, refusal},
-        systemd::{MANAGER, Properties, SERVICE, list::Status, properties, unit_file::UnitFile, watch},
+        bus::{DBus, refusal},
+        systemd::{MANAGER, SERVICE, UnitProperties, list::ActiveState, properties, unit_file::UnitFile, watch},
     },
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture};
@@ -15,13 +15,13 @@ use zbus::{Message, ObjectPath, OwnedObjectPath};
 
 /// This machine's units.
 pub struct RealUnits {
-    bus: Bus,
+    bus: DBus,
     root: Root,
 }
 
 impl RealUnits {
     /// The units behind `bus`, with their files below `root`. Connects on first use.
-    pub fn new(bus: Bus, root: Root) -> Self {
+    pub fn new(bus: DBus, root: Root) -> Self {
         Self { bus, root }
     }
 
@@ -134,7 +134,7 @@ impl Units for RealUnits {
         self.job(unit, action, mode, wait).boxed()
     }
 
-    fn install(&self, unit: &Unit) -> Result<Install, ToolError> {
+    fn install(&self, unit: &Unit) -> Result<EnableEffects, ToolError> {
         let mut file = UnitFile::default();
         for path in unit.fragment.iter().chain(&unit.drop_ins) {
             let text = self.root.read(path).map_err(|error| {
@@ -149,7 +149,7 @@ impl Units for RealUnits {
         let has_any = ["WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias"]
             .iter()
             .any(|key| !file.words("Install", key).is_empty());
-        Ok(Install { has_any, also: words("Also"), alias: words("Alias"), required_by: words("RequiredBy") })
+        Ok(EnableEffects { has_any, also: words("Also"), alias: words("Alias"), required_by: words("RequiredBy") })
     }
 
     fn set_enabled<'a>(&'a self, unit: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>> {
@@ -157,7 +157,7 @@ impl Units for RealUnits {
     }
 }
 
-fn read(asked: &str, of: &Properties<'_>) -> Unit {
+fn read(asked: &str, of: &UnitProperties<'_>) -> Unit {
     let lists = |names: &[&str]| -> Vec<String> { names.iter().flat_map(|name| of.list(name)).collect() };
     let id = of.text("Id").unwrap_or(asked).to_owned();
     let mut names = vec![id.clone()];
@@ -176,7 +176,7 @@ fn read(asked: &str, of: &Properties<'_>) -> Unit {
         names,
         load_state: of.owned("LoadState").unwrap_or_default(),
         load_error: of.load_error(),
-        status: Status::of(of.text("ActiveState").unwrap_or_default()),
+        status: ActiveState::of(of.text("ActiveState").unwrap_or_default()),
         sub_status: of.owned("SubState").unwrap_or_default(),
         pid: of.number("MainPID").filter(|pid| *pid > 0),
         result: of.owned("Result"),

@@ -1,7 +1,7 @@
 //! A few units in memory, for a simulated machine: they start, stop, depend on each other, and fail on request.
 
-use super::{Action, Install, JobEnd, JobMode, Links, Unit, Units};
-use base::{error::ToolError, os::systemd::list::Status};
+use super::{Action, EnableEffects, JobEnd, JobMode, Links, Unit, Units};
+use base::{error::ToolError, os::systemd::list::ActiveState};
 use futures::future::{BoxFuture, ready};
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -17,7 +17,7 @@ struct File {
     wants: &'static [&'static str],
     conflicts: &'static [&'static str],
     also: &'static [&'static str],
-    /// Has an [Install] section.
+    /// Has an [EnableEffects] section.
     installs: bool,
     runs: bool,
 }
@@ -55,7 +55,7 @@ struct State {
 
 #[derive(Clone, Copy)]
 struct Live {
-    status: Status,
+    status: ActiveState,
     pid: Option<u64>,
     enabled: bool,
 }
@@ -63,7 +63,7 @@ struct Live {
 impl Default for SimulatedUnits {
     fn default() -> Self {
         let live = |(at, file): (usize, &File)| {
-            let status = if file.runs { Status::Active } else { Status::Inactive };
+            let status = if file.runs { ActiveState::Active } else { ActiveState::Inactive };
             let pid = file.runs.then(|| 300 + at as u64);
             (file.name, Live { status, pid, enabled: file.installs && file.runs })
         };
@@ -93,8 +93,8 @@ impl State {
         }
         self.next_pid += 1;
         let pid = self.next_pid;
-        if let Some(live) = self.units.get_mut(file.name).filter(|live| live.status != Status::Active) {
-            live.status = Status::Active;
+        if let Some(live) = self.units.get_mut(file.name).filter(|live| live.status != ActiveState::Active) {
+            live.status = ActiveState::Active;
             live.pid = Some(pid);
         }
     }
@@ -106,7 +106,7 @@ impl State {
             if live.status.is_up() {
                 stopped.extend(find(file.name));
             }
-            live.status = Status::Inactive;
+            live.status = ActiveState::Inactive;
             live.pid = None;
         }
         for other in FILES.iter().filter(|other| hangs_on(other, file.name)) {
@@ -132,7 +132,7 @@ impl State {
             },
             JobEnd::Ended(word) => {
                 if let Some(live) = self.units.get_mut(file.name) {
-                    *live = Live { status: Status::Failed, pid: None, ..*live };
+                    *live = Live { status: ActiveState::Failed, pid: None, ..*live };
                 }
                 return JobEnd::Ended(if word == "done" { "failed".into() } else { word });
             }
@@ -161,11 +161,11 @@ fn owned(names: &[&str]) -> Vec<String> {
 
 fn unit(name: &str, state: &State) -> Unit {
     let (file, live) = (find(name), state.units.get(name));
-    let status = live.map_or(Status::Inactive, |live| live.status);
-    let failed = status == Status::Failed;
+    let status = live.map_or(ActiveState::Inactive, |live| live.status);
+    let failed = status == ActiveState::Failed;
     let sub = match status {
-        Status::Active => "running",
-        Status::Failed => "failed",
+        ActiveState::Active => "running",
+        ActiveState::Failed => "failed",
         _ => "dead",
     };
     let enabled = match (file, live) {
@@ -221,9 +221,9 @@ impl Units for SimulatedUnits {
         Box::pin(ready(end.map(|end| if wait.is_none() { JobEnd::Queued } else { end })))
     }
 
-    fn install(&self, unit: &Unit) -> Result<Install, ToolError> {
+    fn install(&self, unit: &Unit) -> Result<EnableEffects, ToolError> {
         let file = find(&unit.id).ok_or_else(|| none(&unit.id))?;
-        Ok(Install { has_any: file.installs, also: owned(file.also), ..Install::default() })
+        Ok(EnableEffects { has_any: file.installs, also: owned(file.also), ..EnableEffects::default() })
     }
 
     fn set_enabled<'a>(&'a self, name: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>> {

@@ -16,7 +16,7 @@ use std::{
 use time::macros::datetime;
 
 /// The result of [`init`].
-pub struct Made {
+pub struct CreatedCertificate {
     pub fingerprint: Fingerprint,
     /// Names and addresses that clients may use.
     pub names: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Made {
 /// # Errors
 /// `failed_precondition` when a file exists and `replace` is not set; `invalid_argument` for a name that is not valid
 /// in a certificate; `unavailable` when a file cannot be written.
-pub fn init(tls: &Tls, names: Vec<String>, replace: bool) -> Result<Made, ToolError> {
+pub fn init(tls: &Tls, names: Vec<String>, replace: bool) -> Result<CreatedCertificate, ToolError> {
     for path in [&tls.certificate, &tls.key] {
         if !replace && path.exists() {
             return Err(ToolError::precondition(format!("there is {} already", path.display())).hint(
@@ -38,7 +38,7 @@ pub fn init(tls: &Tls, names: Vec<String>, replace: bool) -> Result<Made, ToolEr
     let Pair { certificate, key, fingerprint } = make(names.clone())?;
     put(&tls.key, key.as_bytes(), 0o600)?;
     put(&tls.certificate, certificate.as_bytes(), 0o644)?;
-    Ok(Made { fingerprint, names })
+    Ok(CreatedCertificate { fingerprint, names })
 }
 
 /// A certificate and its key, both PEM.

@@ -12,14 +12,14 @@ pub mod table;
 use base::{error::ToolError, os::Root};
 use std::process::Command;
 use table::{Bytes, SECTOR, Sector, Table};
-use update::disk::{Access, Device, Layout, RealDisk};
+use update::disk::{Access, BlockDevice, Layout, RealDisk};
 
 /// A difference below this number of bytes is ignored: the last block group may be unused.
 const SLACK: u64 = 1 << 20;
 
 /// What was found and done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct GrowReport {
     /// The data partition's device.
     pub device: String,
     /// Its size before, in bytes.
@@ -28,11 +28,11 @@ pub struct Report {
     pub after: u64,
     /// Sectors of the table that were written, or would be.
     pub sectors: Vec<u64>,
-    pub file_system: FileSystem,
+    pub file_system: FileSystemResult,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileSystem {
+pub enum FileSystemResult {
     /// resize2fs extended it to the partition.
     Grown,
     /// It already fills the partition.
@@ -77,7 +77,7 @@ impl Programs for Real {
 /// Those of finding the card (`capability_missing`: no disk has the layout) and of [`Table::read`];
 /// `failed_precondition` for disks whose sectors do not have 512 bytes; `unavailable` when a sector does not read back
 /// as written, the kernel keeps the old size, or a program fails.
-pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool) -> Result<Report, ToolError> {
+pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool) -> Result<GrowReport, ToolError> {
     let number = layout.data.map(|data| data.number);
     let number =
         number.ok_or_else(|| ToolError::missing(format!("the layout {} has no data partition", layout.name)))?;
@@ -94,12 +94,12 @@ pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool
         device.read_back(at * SECTOR, &mut bytes).map(|()| bytes)
     })?;
     let (writes, grown) = (table.writes(), table.grown());
-    let mut report = Report {
+    let mut report = GrowReport {
         device: data.name.clone(),
         before: table.data().size * SECTOR,
         after: grown.size * SECTOR,
         sectors: writes.iter().map(|sector| sector.at).collect(),
-        file_system: FileSystem::DryRun,
+        file_system: FileSystemResult::DryRun,
     };
     if dry_run {
         return Ok(report);
@@ -120,19 +120,19 @@ pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool
     let read = device.read_back(grown.start * SECTOR + ext4::SUPERBLOCK, &mut superblock);
     read.map_err(|fault| ToolError::unavailable(format!("{} cannot be read: {fault}", data.name)))?;
     report.file_system = match ext4::size(&superblock) {
-        None => FileSystem::NotExt4,
-        Some(size) if size.saturating_add(SLACK) > report.after => FileSystem::Full,
-        Some(_) if !disk.mounted(&data)? => FileSystem::NotMounted,
+        None => FileSystemResult::NotExt4,
+        Some(size) if size.saturating_add(SLACK) > report.after => FileSystemResult::Full,
+        Some(_) if !disk.mounted(&data)? => FileSystemResult::NotMounted,
         Some(_) => {
             programs.run("resize2fs", &[&format!("/dev/{}", data.name)])?;
-            FileSystem::Grown
+            FileSystemResult::Grown
         }
     };
     Ok(report)
 }
 
 /// Writes a sector, flushes it and reads it back.
-fn write(device: &dyn Device, sector: &Sector) -> Result<(), ToolError> {
+fn write(device: &dyn BlockDevice, sector: &Sector) -> Result<(), ToolError> {
     let at = sector.at * SECTOR;
     let mut back: Bytes = [0; SECTOR as usize];
     let written =

@@ -38,18 +38,18 @@ pub struct Table {
     link: Option<Sector>,
     /// The record of the data partition.
     record: Sector,
-    extended: Span,
-    data: Span,
+    extended: SectorRange,
+    data: SectorRange,
 }
 
 /// A range of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct SectorRange {
     pub start: u64,
     pub size: u64,
 }
 
-impl Span {
+impl SectorRange {
     pub fn end(self) -> u64 {
         self.start + self.size
     }
@@ -101,7 +101,7 @@ impl Table {
         let mbr = sector(0)?;
         primaries(&mbr, &sector(1)?, layout).map_err(|why| foreign(layout, &why))?;
         let extended = mbr.entry(3);
-        let extended = Span { start: extended.start, size: extended.size };
+        let extended = SectorRange { start: extended.start, size: extended.size };
         if extended.end() > disk {
             return Err(ToolError::precondition(format!(
                 "the card has {disk} sectors and its partition table needs {}",
@@ -109,7 +109,7 @@ impl Table {
             ))
             .hint("write the image to a larger card: what is beyond its end cannot be read"));
         }
-        let mut chain: Vec<(Sector, Span)> = Vec::new();
+        let mut chain: Vec<(Sector, SectorRange)> = Vec::new();
         let mut at = extended.start;
         loop {
             let number = 5 + chain.len() as u8;
@@ -133,15 +133,15 @@ impl Table {
     }
 
     /// The current data partition.
-    pub fn data(&self) -> Span {
+    pub fn data(&self) -> SectorRange {
         self.data
     }
 
     /// The data partition with the rest of the disk.
-    pub fn grown(&self) -> Span {
+    pub fn grown(&self) -> SectorRange {
         let end = self.disk.min(MOST);
         let end = (end - end % ALIGNMENT).max(self.data.end());
-        Span { size: end - self.data.start, ..self.data }
+        SectorRange { size: end - self.data.start, ..self.data }
     }
 
     /// The sectors to write for that, in order; each must be on the medium before the next one. Containers grow first,
@@ -192,7 +192,12 @@ fn primaries(mbr: &Sector, second: &Sector, layout: &Layout) -> Result<(), Strin
 }
 
 /// The partition of a record, and the sector of the next record.
-fn logical(record: &Sector, number: u8, extended: Span, layout: &Layout) -> Result<(Span, Option<u64>), String> {
+fn logical(
+    record: &Sector,
+    number: u8,
+    extended: SectorRange,
+    layout: &Layout,
+) -> Result<(SectorRange, Option<u64>), String> {
     let (own, link) = (record.entry(0), record.entry(1));
     if !record.signed() || own.start == 0 || own.size == 0 {
         return Err(format!("sector {} is no record of partition {number}", record.at));
@@ -205,7 +210,7 @@ fn logical(record: &Sector, number: u8, extended: Span, layout: &Layout) -> Resu
     if known.or(data) != Some(own.kind) {
         return Err(format!("partition {number} has type {:02x}", own.kind));
     }
-    let span = Span { start: record.at + own.start, size: own.size };
+    let span = SectorRange { start: record.at + own.start, size: own.size };
     if span.end() > extended.end() {
         return Err(format!("partition {number} reaches beyond the extended one"));
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Root, cpuinfo,
-    kernel::{self, Hostname},
+    kernel::{self, HostnameReader},
     meminfo, os_release,
     uptime::Uptime,
 };
@@ -26,7 +26,7 @@ pub struct About {
     root: Root,
     fixed: OnceLock<Fixed>,
     uptime: OnceLock<Uptime>,
-    hostname: OnceLock<Hostname>,
+    hostname: OnceLock<HostnameReader>,
 }
 
 impl About {
@@ -47,7 +47,7 @@ impl About {
     /// # Errors
     /// Those of [`kernel::hostname`].
     pub fn hostname(&self) -> io::Result<String> {
-        once(&self.hostname, || Hostname::open(&self.root))?.now()
+        once(&self.hostname, || HostnameReader::open(&self.root))?.now()
     }
 }
 

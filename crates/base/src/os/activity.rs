@@ -6,8 +6,8 @@
 use super::{
     Root,
     cpu_stat::{self, Ticks},
-    diskstats::{self, Disk},
-    net_dev::{self, Interface},
+    diskstats::{self, DiskCounters},
+    net_dev::{self, InterfaceCounters},
 };
 use std::{
     collections::VecDeque,
@@ -28,14 +28,14 @@ const KEPT: usize = 2;
 
 /// All counters at one moment.
 #[derive(Debug)]
-pub struct Reading {
+pub struct ActivityReading {
     pub at: Instant,
     pub cpu: Ticks,
-    pub network: io::Result<Vec<Interface>>,
-    pub disks: io::Result<Vec<Disk>>,
+    pub network: io::Result<Vec<InterfaceCounters>>,
+    pub disks: io::Result<Vec<DiskCounters>>,
 }
 
-impl Reading {
+impl ActivityReading {
     /// # Errors
     /// Those of [`cpu_stat::read`], without which there is no result.
     pub fn take(root: &Root) -> io::Result<Self> {
@@ -47,8 +47,8 @@ impl Reading {
 /// Two readings and the time between them.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    pub earlier: Arc<Reading>,
-    pub now: Arc<Reading>,
+    pub earlier: Arc<ActivityReading>,
+    pub now: Arc<ActivityReading>,
 }
 
 impl Interval {
@@ -88,7 +88,7 @@ impl Interval {
 /// The readings kept between calls.
 #[derive(Debug, Default)]
 pub struct Activity {
-    kept: Mutex<VecDeque<Arc<Reading>>>,
+    kept: Mutex<VecDeque<Arc<ActivityReading>>>,
 }
 
 impl Activity {
@@ -96,27 +96,28 @@ impl Activity {
     /// Dropping the future ends the wait.
     ///
     /// # Errors
-    /// Those of [`Reading::take`].
+    /// Those of [`ActivityReading::take`].
     pub async fn measure(&self, root: &Root) -> io::Result<Interval> {
-        let now = Arc::new(Reading::take(root)?);
+        let now = Arc::new(ActivityReading::take(root)?);
         if let Some(earlier) = self.earlier_than(&now) {
             self.keep(&now);
             return Ok(Interval { earlier, now });
         }
         self.keep(&now);
         sleep(SHORTEST).await;
-        Ok(Interval { earlier: now, now: Arc::new(Reading::take(root)?) })
+        Ok(Interval { earlier: now, now: Arc::new(ActivityReading::take(root)?) })
     }
 
-    fn earlier_than(&self, now: &Reading) -> Option<Arc<Reading>> {
+    fn earlier_than(&self, now: &ActivityReading) -> Option<Arc<ActivityReading>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let usable =
-            |reading: &&Arc<Reading>| (YOUNGEST..=OLDEST).contains(&now.at.saturating_duration_since(reading.at));
+        let usable = |reading: &&Arc<ActivityReading>| {
+            (YOUNGEST..=OLDEST).contains(&now.at.saturating_duration_since(reading.at))
+        };
         kept.iter().rfind(usable).cloned()
     }
 
     /// Keeps `now`, unless the newest one is so recent that the next call could use neither.
-    fn keep(&self, now: &Arc<Reading>) {
+    fn keep(&self, now: &Arc<ActivityReading>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.back().is_none_or(|newest| now.at.saturating_duration_since(newest.at) >= YOUNGEST) {
             kept.push_back(Arc::clone(now));

@@ -93,7 +93,7 @@ impl Beneath {
     ///
     /// # Errors
     /// As [`Beneath::open`].
-    pub fn regular(&self, relative: &Path) -> Result<(Found, Stat), Errno> {
+    pub fn regular(&self, relative: &Path) -> Result<(OpenedFile, Stat), Errno> {
         Self::read(self.open(relative, OFlags::PATH)?)
     }
 
@@ -101,17 +101,17 @@ impl Beneath {
     ///
     /// # Errors
     /// As [`Beneath::open_plainly`].
-    pub fn regular_here(&self, name: &OsStr) -> Result<(Found, Stat), Errno> {
+    pub fn regular_here(&self, name: &OsStr) -> Result<(OpenedFile, Stat), Errno> {
         Self::read(self.open_plainly(Path::new(name), OFlags::PATH)?)
     }
 
-    fn read(found: OwnedFd) -> Result<(Found, Stat), Errno> {
+    fn read(found: OwnedFd) -> Result<(OpenedFile, Stat), Errno> {
         let about = fstat(&found)?;
         if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
-            return Ok((Found::Other(FileType::from_raw_mode(about.st_mode)), about));
+            return Ok((OpenedFile::Other(FileType::from_raw_mode(about.st_mode)), about));
         }
         let file = open(descriptor(&found), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
-        Ok((Found::File(File::from(file)), about))
+        Ok((OpenedFile::File(File::from(file)), about))
     }
 
     fn resolve(&self, relative: &Path, flags: OFlags, resolve: ResolveFlags) -> Result<OwnedFd, Errno> {
@@ -136,7 +136,7 @@ impl AsFd for Beneath {
 
 /// The result of [`Beneath::regular`].
 #[derive(Debug)]
-pub enum Found {
+pub enum OpenedFile {
     File(File),
     Other(FileType),
 }

@@ -51,13 +51,13 @@ pub async fn unless_told<T>(what: &str, wait: impl Future<Output = T>) -> Result
 
 /// Says whether the caller is gone.
 #[derive(Clone)]
-pub struct Stop {
+pub struct StopSignal {
     gone: Arc<AtomicBool>,
     told: Option<CancellationToken>,
     what: &'static str,
 }
 
-impl Stop {
+impl StopSignal {
     /// For work of `what`: the name of a tool or of its namespace, which the error contains.
     pub fn of(what: &'static str) -> Self {
         Self { gone: Arc::default(), told: TOLD.try_with(Clone::clone).ok(), what }
@@ -74,7 +74,7 @@ impl Stop {
 }
 
 /// Cancels the work when the call is dropped.
-struct Waits(Stop);
+struct Waits(StopSignal);
 
 impl Drop for Waits {
     fn drop(&mut self) {
@@ -82,7 +82,7 @@ impl Drop for Waits {
     }
 }
 
-/// The result of work on a blocking thread. Dropping it cancels the work ([`Stop::check`]).
+/// The result of work on a blocking thread. Dropping it cancels the work ([`StopSignal::check`]).
 ///
 /// All work has one type internally, because tokio compiles a task for every type of work: 2 kB of code each.
 #[must_use = "the work begins when it is awaited"]
@@ -94,7 +94,7 @@ pub struct Blocking<T> {
 /// A result of a type that [`Blocking`] knows.
 type Done = Box<dyn Any + Send>;
 /// Work whose result is boxed.
-type Work = Box<dyn FnOnce(&Stop) -> Result<Done, ToolError> + Send>;
+type Work = Box<dyn FnOnce(&StopSignal) -> Result<Done, ToolError> + Send>;
 
 impl<T: 'static> Future for Blocking<T> {
     type Output = Result<T, ToolError>;
@@ -111,14 +111,14 @@ impl<T: 'static> Future for Blocking<T> {
 /// Those of `work`; `unavailable` while the runtime is shutting down.
 pub fn run<T: Send + 'static>(
     what: &'static str,
-    work: impl FnOnce(&Stop) -> Result<T, ToolError> + Send + 'static,
+    work: impl FnOnce(&StopSignal) -> Result<T, ToolError> + Send + 'static,
 ) -> Blocking<T> {
-    let work = Box::new(move |stop: &Stop| Ok(Box::new(work(stop)?) as Done));
+    let work = Box::new(move |stop: &StopSignal| Ok(Box::new(work(stop)?) as Done));
     Blocking { erased: Box::pin(run_erased(what, work)), result: PhantomData }
 }
 
 async fn run_erased(what: &'static str, work: Work) -> Result<Done, ToolError> {
-    let stop = Stop::of(what);
+    let stop = StopSignal::of(what);
     let waits = Waits(stop.clone());
     // Not on the store's thread: the audit waits for that one, and syncing a file to a card can take a second. These
     // threads end ten seconds after their last use.

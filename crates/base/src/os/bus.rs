@@ -13,7 +13,7 @@ use zbus::{Connection, DynamicType, Message, connection::Builder, fdo};
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// A bus and the connection to it.
-pub struct Bus {
+pub struct DBus {
     /// `None` is the system's own ($DBUS_SYSTEM_BUS_ADDRESS or /run/dbus/system_bus_socket).
     address: Option<String>,
     connection: Mutex<Option<Connection>>,
@@ -21,13 +21,13 @@ pub struct Bus {
 
 /// The addressee: bus name, object and interface.
 #[derive(Clone, Copy, Debug)]
-pub struct Object<'a> {
+pub struct DBusObject<'a> {
     pub service: &'a str,
     pub path: &'a str,
     pub interface: &'a str,
 }
 
-impl Bus {
+impl DBus {
     /// The system bus. Connects on first use.
     pub fn system() -> Self {
         Self { address: None, connection: Mutex::new(None) }
@@ -62,10 +62,10 @@ impl Bus {
     /// Calls `method` of `object`.
     ///
     /// # Errors
-    /// As [`Bus::connection`], and what the service answered: see [`refusal`].
+    /// As [`DBus::connection`], and what the service answered: see [`refusal`].
     pub async fn call<B: Serialize + DynamicType>(
         &self,
-        object: Object<'_>,
+        object: DBusObject<'_>,
         method: &str,
         body: &B,
     ) -> Result<Message, ToolError> {

@@ -8,7 +8,7 @@ use std::io;
 
 /// What one card reports.
 #[derive(Debug)]
-pub struct Card {
+pub struct CardReport {
     /// `SD` or `MMC`, as in the kernel.
     pub kind: io::Result<String>,
     /// Share of its life used, in percent: the upper end of the reported tenth, of the more worn of its two kinds of
@@ -29,9 +29,9 @@ pub enum Spare {
 }
 
 /// The card behind the block device `name` (`mmcblk0`).
-pub fn read(root: &Root, name: &str) -> Card {
+pub fn read(root: &Root, name: &str) -> CardReport {
     let file = |attribute: &str| format!("sys/block/{name}/device/{attribute}");
-    Card {
+    CardReport {
         kind: root.line(&file("type")),
         life_used_percent: if_there(life(root, &file("life_time"))).map(Option::flatten),
         spare: if_there(spare(root, &file("pre_eol_info"))).map(Option::flatten),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn card(life: Option<&str>, spare: Option<&str>) -> Card {
+    fn card(life: Option<&str>, spare: Option<&str>) -> CardReport {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("sys/block/mmcblk0/device");
         fs::create_dir_all(&folder).unwrap();

@@ -9,7 +9,7 @@ const SECTOR: u64 = 512;
 
 /// Counters of one whole disk since boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disk {
+pub struct DiskCounters {
     pub name: String,
     pub reads: u64,
     pub read_bytes: u64,
@@ -26,11 +26,11 @@ pub struct Disk {
 ///
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when a disk's line is not two numbers, a name and eleven numbers.
-pub fn read(root: &Root) -> io::Result<Vec<Disk>> {
+pub fn read(root: &Root) -> io::Result<Vec<DiskCounters>> {
     parse(&root.read(FILE)?)
 }
 
-fn parse(text: &str) -> io::Result<Vec<Disk>> {
+fn parse(text: &str) -> io::Result<Vec<DiskCounters>> {
     let is_whole = |line: &&str| line.split_whitespace().nth(2).is_some_and(is_whole_disk);
     if let Some(short) = text.lines().find(|line| !line.trim().is_empty() && line.split_whitespace().count() < 3) {
         return Err(malformed(FILE, &format!("the line '{}' names no disk", short.trim())));
@@ -38,7 +38,7 @@ fn parse(text: &str) -> io::Result<Vec<Disk>> {
     text.lines().filter(is_whole).map(disk).collect()
 }
 
-fn disk(line: &str) -> io::Result<Disk> {
+fn disk(line: &str) -> io::Result<DiskCounters> {
     let wrong = || malformed(FILE, "a disk's line is not two numbers, a name and eleven numbers");
     let mut columns = line.split_whitespace().skip(2);
     let name = columns.next().ok_or_else(wrong)?.to_owned();
@@ -46,7 +46,7 @@ fn disk(line: &str) -> io::Result<Disk> {
     let [reads, _, sectors_read, _, writes, _, sectors_written, _, in_flight, busy_ms, _, ..] = counters[..] else {
         return Err(wrong());
     };
-    Ok(Disk {
+    Ok(DiskCounters {
         name,
         reads,
         read_bytes: sectors_read.saturating_mul(SECTOR),
@@ -81,7 +81,7 @@ mod tests {
         let [card] = &parse(text).unwrap()[..] else { panic!("one disk") };
         assert_eq!(
             *card,
-            Disk {
+            DiskCounters {
                 name: "mmcblk0".into(),
                 reads: 73_808,
                 read_bytes: 10_649_174 * 512,

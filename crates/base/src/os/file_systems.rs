@@ -35,7 +35,7 @@ pub struct FileSystem {
 
 /// The file systems with their usage.
 #[derive(Debug)]
-pub struct Found {
+pub struct MountedFileSystems {
     /// In mount order; `None` for those that are not queried.
     pub file_systems: Vec<(FileSystem, Option<io::Result<Space>>)>,
     /// Number of further ones, beyond the limit.
@@ -44,7 +44,7 @@ pub struct Found {
 
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when a line does not have the kernel's format.
-pub fn read(root: &Root) -> io::Result<Found> {
+pub fn read(root: &Root) -> io::Result<MountedFileSystems> {
     let mut all = parse(&root.read(FILE)?, |numbers| device_name(root, numbers))?;
     let left_out = all.len().saturating_sub(MOST);
     all.truncate(MOST);
@@ -52,7 +52,7 @@ pub fn read(root: &Root) -> io::Result<Found> {
         let space = file_system.is_local.then(|| space(root, &file_system.mount_point));
         (file_system, space)
     };
-    Ok(Found { file_systems: all.into_iter().map(asked).collect(), left_out })
+    Ok(MountedFileSystems { file_systems: all.into_iter().map(asked).collect(), left_out })
 }
 
 /// The kernel's name of the block device with these numbers (`179:2`), where the mount says `/dev/root`.

@@ -86,7 +86,7 @@ impl Query {
     }
 
     /// Whether the line has the requested unit and severity.
-    fn wants(&self, line: &Line) -> bool {
+    fn wants(&self, line: &JournalLine) -> bool {
         let of_unit = self.unit.as_ref().is_none_or(|unit| {
             let full =
                 if TYPES.iter().any(|end| unit.ends_with(end)) { unit.clone() } else { format!("{unit}.service") };
@@ -103,7 +103,7 @@ impl Query {
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct JournalLine {
     pub cursor: String,
     /// Microseconds since 1970.
     pub micros: u64,
@@ -119,7 +119,7 @@ pub struct Line {
 }
 
 /// A running query. Dropping it ends its process.
-pub struct Reading {
+pub struct JournalReader {
     query: Query,
     child: Child,
     out: BufReader<ChildStdout>,
@@ -135,13 +135,13 @@ pub struct Reading {
 
 /// How a query ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct QueryEnd {
     pub success: bool,
     /// Its error output, shortened.
     pub said: String,
 }
 
-impl Reading {
+impl JournalReader {
     /// Starts a query; `None` when there is no `journalctl`.
     ///
     /// # Errors
@@ -189,9 +189,9 @@ impl Reading {
     ///
     /// # Errors
     /// Those of reading.
-    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next(&mut self) -> io::Result<Option<JournalLine>> {
         while let Some(text) = self.text().await? {
-            let Some(line) = Line::parse(&text) else {
+            let Some(line) = JournalLine::parse(&text) else {
                 self.left_out += 1;
                 continue;
             };
@@ -251,10 +251,10 @@ impl Reading {
     ///
     /// # Errors
     /// Those of waiting.
-    pub async fn end(mut self) -> io::Result<Ended> {
+    pub async fn end(mut self) -> io::Result<QueryEnd> {
         let status = self.child.wait().await?;
         let said = self.complaint.await.unwrap_or_default();
-        Ok(Ended { success: status.success(), said })
+        Ok(QueryEnd { success: status.success(), said })
     }
 }
 
@@ -280,7 +280,7 @@ struct Raw {
     pid: Value,
 }
 
-impl Line {
+impl JournalLine {
     fn parse(json: &[u8]) -> Option<Self> {
         let raw: Raw = serde_json::from_slice(json).ok()?;
         Some(Self {
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn fields_come_in_four_shapes() {
         let line = |fields: &str| {
-            Line::parse(format!(r#"{{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1000001"{fields}}}"#).as_bytes())
+            JournalLine::parse(format!(r#"{{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1000001"{fields}}}"#).as_bytes())
         };
         let plain = line(r#","MESSAGE":"hi","PRIORITY":"3","_PID":"7","_SYSTEMD_UNIT":"a.service""#).unwrap();
         assert_eq!((plain.message.as_str(), plain.priority, plain.pid), ("hi", Some(3), Some(7)));
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!((about.unit.as_deref(), about.message.as_str()), (Some("b.service"), "hi\u{fffd}"));
         assert_eq!(line(r#","MESSAGE":["one",[116,119,111]]"#).unwrap().message, "one\ntwo");
         assert_eq!(line(r#","MESSAGE":null,"PRIORITY":"9""#).unwrap().message, "");
-        assert!(Line::parse(b"{}").is_none() && Line::parse(b"-- No entries --").is_none());
+        assert!(JournalLine::parse(b"{}").is_none() && JournalLine::parse(b"-- No entries --").is_none());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The kernel's identity: `/proc/sys/kernel`.
 
-use super::{Root, live::Live, malformed};
+use super::{Root, live::LiveFile, malformed};
 use std::io;
 
 const HOSTNAME: &str = "proc/sys/kernel/hostname";
@@ -37,16 +37,16 @@ pub fn hostname(root: &Root) -> io::Result<String> {
 /// [`hostname`] for callers that ask often. On the machine itself through uname(2); for a captured tree the file stays
 /// open.
 #[derive(Debug)]
-pub enum Hostname {
+pub enum HostnameReader {
     Uname,
-    File(Live),
+    File(LiveFile),
 }
 
-impl Hostname {
+impl HostnameReader {
     /// # Errors
     /// `NotFound` without procfs, in a tree.
     pub fn open(root: &Root) -> io::Result<Self> {
-        if root.is_system() { Ok(Self::Uname) } else { Live::open(root, HOSTNAME).map(Self::File) }
+        if root.is_system() { Ok(Self::Uname) } else { LiveFile::open(root, HOSTNAME).map(Self::File) }
     }
     /// # Errors
     /// Those of [`hostname`].

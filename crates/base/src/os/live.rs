@@ -7,11 +7,11 @@ use std::{fs::File, io, os::unix::fs::FileExt};
 
 /// An open file whose content changes.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveFile {
     file: File,
 }
 
-impl Live {
+impl LiveFile {
     /// # Errors
     /// Those of opening the file.
     pub fn open(root: &Root, relative: &str) -> io::Result<Self> {

@@ -7,7 +7,7 @@ const FILE: &str = "proc/meminfo";
 
 /// Memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemoryInfo {
     /// Memory managed by the kernel (less than the board has: the firmware and the GPU keep their part).
     pub total: u64,
     /// Memory that programs could still get without swapping: `MemAvailable` or, before Linux 3.14, free + buffers +
@@ -18,7 +18,7 @@ pub struct Memory {
     pub swap_free: u64,
 }
 
-impl Memory {
+impl MemoryInfo {
     /// Memory in use that cannot be reclaimed on demand.
     pub fn used(&self) -> u64 {
         self.total.saturating_sub(self.available)
@@ -27,17 +27,17 @@ impl Memory {
 
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when `MemTotal` or every source for the available memory is missing.
-pub fn read(root: &Root) -> io::Result<Memory> {
+pub fn read(root: &Root) -> io::Result<MemoryInfo> {
     parse(&root.read(FILE)?)
 }
 
-fn parse(text: &str) -> io::Result<Memory> {
+fn parse(text: &str) -> io::Result<MemoryInfo> {
     let field = |name: &str| text.lines().find_map(|line| bytes(line.strip_prefix(name)?.strip_prefix(':')?));
     let total = field("MemTotal").ok_or_else(|| malformed(FILE, "there is no MemTotal in kB"))?;
     let available = field("MemAvailable")
         .or_else(|| field("MemFree")?.checked_add(field("Buffers")?)?.checked_add(field("Cached")?))
         .ok_or_else(|| malformed(FILE, "there is no MemAvailable in kB"))?;
-    Ok(Memory {
+    Ok(MemoryInfo {
         total,
         available: available.min(total),
         swap_total: field("SwapTotal").unwrap_or(0),
@@ -59,7 +59,7 @@ mod tests {
         let memory =
             parse("MemTotal:         437796 kB\nMemFree: 1 kB\nMemAvailable:     338956 kB\nSwapTotal: 9 kB\n")
                 .unwrap();
-        assert_eq!(memory, Memory { total: 448_303_104, available: 347_090_944, swap_total: 9216, swap_free: 0 });
+        assert_eq!(memory, MemoryInfo { total: 448_303_104, available: 347_090_944, swap_total: 9216, swap_free: 0 });
         assert_eq!(memory.used(), 101_212_160);
     }
 

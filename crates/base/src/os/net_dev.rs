@@ -7,7 +7,7 @@ const FILE: &str = "proc/net/dev";
 
 /// Counters of one interface since it came up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interface {
+pub struct InterfaceCounters {
     pub name: String,
     pub received: Counters,
     pub sent: Counters,
@@ -26,7 +26,7 @@ pub struct Counters {
 ///
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when a line is not a name and sixteen numbers.
-pub fn read(root: &Root) -> io::Result<Vec<Interface>> {
+pub fn read(root: &Root) -> io::Result<Vec<InterfaceCounters>> {
     parse(&root.read(FILE)?)
 }
 
@@ -36,7 +36,7 @@ pub fn link_bits_per_second(root: &Root, interface: &str) -> Option<u64> {
     u64::try_from(megabits).ok().filter(|megabits| *megabits > 0).map(|megabits| megabits * 1_000_000)
 }
 
-fn parse(text: &str) -> io::Result<Vec<Interface>> {
+fn parse(text: &str) -> io::Result<Vec<InterfaceCounters>> {
     // Skips the two heading lines, recognised by their bar, which an interface's name cannot contain.
     text.lines()
         .filter(|line| !line.contains('|') && !line.trim().is_empty())
@@ -45,11 +45,11 @@ fn parse(text: &str) -> io::Result<Vec<Interface>> {
         .collect()
 }
 
-fn not_loopback(interface: &io::Result<Interface>) -> bool {
+fn not_loopback(interface: &io::Result<InterfaceCounters>) -> bool {
     interface.as_ref().map_or(true, |interface| interface.name != "lo")
 }
 
-fn interface(line: &str) -> io::Result<Interface> {
+fn interface(line: &str) -> io::Result<InterfaceCounters> {
     let wrong = || malformed(FILE, "a line is not an interface's name and sixteen numbers");
     let (name, counters) = line.rsplit_once(':').ok_or_else(wrong)?;
     let counters: Vec<u64> =
@@ -63,7 +63,7 @@ fn interface(line: &str) -> io::Result<Interface> {
         errors: counters[first + 2],
         drops: counters[first + 3],
     };
-    Ok(Interface { name: name.trim().to_owned(), received: direction(0), sent: direction(8) })
+    Ok(InterfaceCounters { name: name.trim().to_owned(), received: direction(0), sent: direction(8) })
 }
 
 #[cfg(test)]

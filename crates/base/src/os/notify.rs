@@ -21,13 +21,13 @@ const LONGEST_STATUS: usize = 512;
 
 /// The service manager. Without one, notifications are discarded at no cost.
 #[derive(Debug, Default)]
-pub struct Manager {
+pub struct ServiceManager {
     socket: Option<UnixDatagram>,
     /// The watchdog's timeout.
     watchdog: Option<Duration>,
 }
 
-impl Manager {
+impl ServiceManager {
     /// The manager in this process's environment. An unreachable one is logged and ignored: without `READY=1` systemd
     /// itself ends the start with a reason, and in a shell with an inherited variable there is no service.
     pub fn of_process() -> Self {
@@ -37,7 +37,7 @@ impl Manager {
         })
     }
 
-    /// [`Manager::of_process`] with the environment and the process id passed in.
+    /// [`ServiceManager::of_process`] with the environment and the process id passed in.
     ///
     /// # Errors
     /// When `NOTIFY_SOCKET` is neither an absolute path nor an abstract name, or has no listener; when `WATCHDOG_USEC`

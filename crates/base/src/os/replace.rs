@@ -26,14 +26,14 @@ pub enum Over<'a> {
 }
 
 /// A file that is not in place yet. Dropping it removes it.
-pub struct Draft<'a> {
+pub struct ReplacementFile<'a> {
     folder: &'a Beneath,
     file: OwnedFd,
     /// Its hidden name, if it has one.
     name: Option<String>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> ReplacementFile<'a> {
     /// An empty file in `folder`, readable only by its owner.
     ///
     /// # Errors
@@ -152,7 +152,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Drop for Draft<'_> {
+impl Drop for ReplacementFile<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.name
             && let Err(fault) = unlinkat(self.folder, name.as_str(), AtFlags::empty())

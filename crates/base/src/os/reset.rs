@@ -53,7 +53,7 @@ impl Cause {
 
 /// The last reset, with the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reset {
+pub struct ResetInfo {
     pub cause: Cause,
     /// `device_tree`, `power_controller`, `watchdog` or `vcgencmd`.
     pub source: &'static str,
@@ -63,9 +63,9 @@ pub struct Reset {
 ///
 /// # Errors
 /// `InvalidData` when a source cannot be parsed.
-pub fn read(root: &Root) -> io::Result<Option<Reset>> {
+pub fn read(root: &Root) -> io::Result<Option<ResetInfo>> {
     if let Some(cause) = by_watchdog(root)? {
-        return Ok(Some(Reset { cause, source: "watchdog" }));
+        return Ok(Some(ResetInfo { cause, source: "watchdog" }));
     }
     match in_device_tree(root)? {
         Some(word) => of_register(root, word, "device_tree"),
@@ -77,14 +77,14 @@ pub fn read(root: &Root) -> io::Result<Option<Reset>> {
 ///
 /// # Errors
 /// `InvalidData` when the power controller's record cannot be parsed.
-pub fn of_register(root: &Root, word: u32, source: &'static str) -> io::Result<Option<Reset>> {
+pub fn of_register(root: &Root, word: u32, source: &'static str) -> io::Result<Option<ResetInfo>> {
     let cause = by_register(word);
     if cause == Some(Cause::PowerOn)
         && let Some(cause) = by_power_controller(root)?
     {
-        return Ok(Some(Reset { cause, source: "power_controller" }));
+        return Ok(Some(ResetInfo { cause, source: "power_controller" }));
     }
-    Ok(cause.map(|cause| Reset { cause, source }))
+    Ok(cause.map(|cause| ResetInfo { cause, source }))
 }
 
 /// PM_RSTS. Only these four bits: the others hold the number of the boot partition (`bcm2835_wdt.c`).

@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// All of them.
 #[derive(Default)]
-pub struct Roots {
+pub struct FolderRoots {
     roots: Vec<Arc<FolderRoot>>,
     /// Held while files are changed, so that a check and the change that relies on it are not interleaved with another
     /// call.
@@ -39,7 +39,7 @@ impl FolderRoot {
     }
 }
 
-impl Roots {
+impl FolderRoots {
     /// The configured folders, in the order of the configuration.
     pub fn of(folders: impl IntoIterator<Item = FolderRoot>) -> Self {
         Self { roots: folders.into_iter().map(Arc::new).collect(), ..Self::default() }

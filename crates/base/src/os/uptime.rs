@@ -1,6 +1,6 @@
 //! The uptime: `/proc/uptime`.
 
-use super::{Root, live::Live, malformed};
+use super::{Root, live::LiveFile, malformed};
 use std::{io, time::Duration};
 
 const FILE: &str = "proc/uptime";
@@ -18,14 +18,14 @@ pub fn read(root: &Root) -> io::Result<Duration> {
 #[derive(Debug)]
 pub enum Uptime {
     Clock,
-    File(Live),
+    File(LiveFile),
 }
 
 impl Uptime {
     /// # Errors
     /// `NotFound` without procfs, in a tree.
     pub fn open(root: &Root) -> io::Result<Self> {
-        if root.is_system() { Ok(Self::Clock) } else { Live::open(root, FILE).map(Self::File) }
+        if root.is_system() { Ok(Self::Clock) } else { LiveFile::open(root, FILE).map(Self::File) }
     }
     /// # Errors
     /// Those of [`read`]; of the clock none.

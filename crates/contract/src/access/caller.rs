@@ -8,14 +8,14 @@ use std::borrow::Cow;
 /// The transport by which a message arrived. The audit uses these names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Door {
+pub enum Transport {
     Stdio,
     Http,
     Ws,
     Unix,
 }
 
-impl Door {
+impl Transport {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
@@ -35,7 +35,7 @@ pub struct Caller {
     /// The owner of the credential, from the configuration (`access.owners`, `owner` of a token).
     pub owner: Option<String>,
     pub role: Role,
-    pub door: Door,
+    pub transport: Transport,
     /// The caller's connection; `None` for HTTP, which has no lasting one.
     pub presence: Option<Presence>,
     /// Gone once the token that the caller presented is no longer valid; calls still in progress then get no leases.
@@ -48,7 +48,7 @@ const ANONYMOUS: &str = "loopback";
 impl Caller {
     /// A program on this machine that presented no token.
     pub fn anonymous(role: Role) -> Self {
-        Self::new(ANONYMOUS, role, Door::Http)
+        Self::new(ANONYMOUS, role, Transport::Http)
     }
 
     /// Whether it shares its principal with all other anonymous callers.
@@ -56,8 +56,8 @@ impl Caller {
         self.principal == ANONYMOUS
     }
 
-    pub fn new(principal: impl Into<String>, role: Role, door: Door) -> Self {
-        Self { principal: principal.into(), owner: None, role, door, presence: None, pass: None }
+    pub fn new(principal: impl Into<String>, role: Role, transport: Transport) -> Self {
+        Self { principal: principal.into(), owner: None, role, transport, presence: None, pass: None }
     }
 
     /// The same caller as a credential of `owner`.

@@ -28,7 +28,7 @@ pub const DEFAULT_TIMEOUT_MS: u32 = 60_000;
 
 /// A requested command line.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct RequestedCommand<'a> {
     /// Name of a configured command, or its program's full path; with `shell`, a line for `/bin/sh`.
     pub command: &'a str,
     pub args: &'a [String],
@@ -42,7 +42,7 @@ pub struct Wanted<'a> {
 
 /// What is run for an allowed request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Allowed {
+pub struct AllowedCommand {
     pub program: PathBuf,
     /// Without the program's name.
     pub args: Vec<String>,
@@ -61,7 +61,7 @@ pub struct Allowed {
 /// # Errors
 /// `invalid_argument` for what can never be passed to a program, `permission_denied` for what the configuration does
 /// not allow. Each names the parameter.
-pub fn judge(exec: &Exec, wanted: &Wanted<'_>) -> Result<Allowed, ToolError> {
+pub fn judge(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<AllowedCommand, ToolError> {
     sane(wanted)?;
     if wanted.shell {
         return shell(exec, wanted);
@@ -80,7 +80,7 @@ pub fn judge(exec: &Exec, wanted: &Wanted<'_>) -> Result<Allowed, ToolError> {
     }
     let roots = command.cwd_roots.as_ref().unwrap_or(&exec.cwd_roots);
     let asked = Duration::from_millis(wanted.timeout_ms.into());
-    Ok(Allowed {
+    Ok(AllowedCommand {
         program: command.program.clone(),
         args: wanted.args.to_vec(),
         user: command.user.as_ref().unwrap_or(&exec.user).clone(),
@@ -92,7 +92,7 @@ pub fn judge(exec: &Exec, wanted: &Wanted<'_>) -> Result<Allowed, ToolError> {
     })
 }
 
-fn shell(exec: &Exec, wanted: &Wanted<'_>) -> Result<Allowed, ToolError> {
+fn shell(exec: &Exec, wanted: &RequestedCommand<'_>) -> Result<AllowedCommand, ToolError> {
     if !exec.shell {
         return Err(ToolError::denied("no command is run through a shell here")
             .with("parameter", "shell")
@@ -101,7 +101,7 @@ fn shell(exec: &Exec, wanted: &Wanted<'_>) -> Result<Allowed, ToolError> {
     }
     // `sh -c LINE sh ARG...`: the line's $1 is the first argument.
     let args = ["-c", wanted.command, "sh"].into_iter().map(str::to_owned).chain(wanted.args.iter().cloned());
-    Ok(Allowed {
+    Ok(AllowedCommand {
         program: "/bin/sh".into(),
         args: args.collect(),
         user: exec.user.clone(),
@@ -113,12 +113,12 @@ fn shell(exec: &Exec, wanted: &Wanted<'_>) -> Result<Allowed, ToolError> {
     })
 }
 
-fn pairs(wanted: &Wanted<'_>) -> Vec<(String, String)> {
+fn pairs(wanted: &RequestedCommand<'_>) -> Vec<(String, String)> {
     wanted.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The checks that do not depend on the configuration.
-fn sane(wanted: &Wanted<'_>) -> Result<(), ToolError> {
+fn sane(wanted: &RequestedCommand<'_>) -> Result<(), ToolError> {
     let bad = |parameter: &str, what: String| Err(ToolError::invalid(what).with("parameter", parameter));
     if wanted.command.is_empty() || wanted.args.len() > MOST_ARGS || wanted.env.len() > MOST_ENV {
         return bad("args", format!("a command has at most {MOST_ARGS} arguments and {MOST_ENV} variables"));
@@ -265,10 +265,13 @@ mod tests {
         }
     }
 
-    fn run(command: &str, args: &[&str], cwd: Option<&str>) -> Result<Allowed, ToolError> {
+    fn run(command: &str, args: &[&str], cwd: Option<&str>) -> Result<AllowedCommand, ToolError> {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
         let env = BTreeMap::new();
-        judge(&du(), &Wanted { command, args: &args, cwd, env: &env, stdin: None, shell: false, timeout_ms: 60_000 })
+        judge(
+            &du(),
+            &RequestedCommand { command, args: &args, cwd, env: &env, stdin: None, shell: false, timeout_ms: 60_000 },
+        )
     }
 
     #[test]
@@ -320,8 +323,15 @@ mod tests {
             run(command, &["home"], None).unwrap_err();
         }
         let (args, env) = (Vec::new(), BTreeMap::new());
-        let wanted =
-            Wanted { command: "id", args: &args, cwd: None, env: &env, stdin: None, shell: true, timeout_ms: 1000 };
+        let wanted = RequestedCommand {
+            command: "id",
+            args: &args,
+            cwd: None,
+            env: &env,
+            stdin: None,
+            shell: true,
+            timeout_ms: 1000,
+        };
         assert_eq!(judge(&du(), &wanted).unwrap_err().details["parameter"], "shell");
         let open = Exec { shell: true, ..du() };
         assert_eq!(judge(&open, &wanted).unwrap().args, ["-c", "id", "sh"]);

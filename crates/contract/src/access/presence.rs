@@ -1,6 +1,6 @@
 //! A caller's connection. Leases made on it end with it.
 
-use super::seats::{InUse, Seat};
+use super::seats::{ConnectionUse, Seat};
 use std::sync::{
     Arc, Weak,
     atomic::{AtomicBool, Ordering},
@@ -11,7 +11,7 @@ use std::sync::{
 pub struct Presence {
     gone: Arc<AtomicBool>,
     seat: Weak<Seat>,
-    _in_use: Option<Arc<InUse>>,
+    _in_use: Option<Arc<ConnectionUse>>,
 }
 
 impl Presence {

@@ -7,7 +7,7 @@
 
 use super::{
     presence::Presence,
-    shares::{Full, Rule},
+    shares::{PoolFull, Rule},
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -86,7 +86,7 @@ pub struct Seat {
 
 /// Keeps a connection in use until dropped.
 #[derive(Debug)]
-pub struct InUse {
+pub struct ConnectionUse {
     seats: Arc<Seats>,
     number: u64,
 }
@@ -101,13 +101,13 @@ impl Seats {
     /// [`Seat::is`] sets it.
     ///
     /// # Errors
-    /// [`Full`], when there is no idle connection that may be closed.
-    pub fn sit(self: &Arc<Self>, from: &str, most: usize) -> Result<Arc<Seat>, Full> {
+    /// [`PoolFull`], when there is no idle connection that may be closed.
+    pub fn sit(self: &Arc<Self>, from: &str, most: usize) -> Result<Arc<Seat>, PoolFull> {
         let mut table = self.lock();
         if table.rows.values().filter(|row| &*row.from == from).count() >= most
             && !table.evict(|_, row| &*row.from == from)
         {
-            return Err(Full::Share(most));
+            return Err(PoolFull::Share(most));
         }
         // Connections of admins within their reserve are never closed for a new connection.
         if table.rows.len() >= self.rule.whole
@@ -115,7 +115,7 @@ impl Seats {
             && !(table.rows.values().filter(|row| row.is_admin()).count() > self.rule.reserve
                 && table.evict(|_, row| row.is_admin()))
         {
-            return Err(Full::Whole(self.rule.whole));
+            return Err(PoolFull::Whole(self.rule.whole));
         }
         table.next += 1;
         let (number, evicted) = (table.next, CancellationToken::new());
@@ -186,9 +186,9 @@ impl Seat {
     /// on the same connection changes both.
     ///
     /// # Errors
-    /// [`Full`], when the caller has its share of connections, or only the reserve is left, and none of the connections
+    /// [`PoolFull`], when the caller has its share of connections, or only the reserve is left, and none of the connections
     /// in question is idle.
-    pub fn is(&self, principal: &str, is_admin: bool, pass: Option<&Presence>) -> Result<(), Full> {
+    pub fn is(&self, principal: &str, is_admin: bool, pass: Option<&Presence>) -> Result<(), PoolFull> {
         let rule = &self.seats.rule;
         let mut table = self.seats.lock();
         let Some(row) = table.rows.get_mut(&self.number) else { return Ok(()) };
@@ -207,8 +207,8 @@ impl Seat {
                 Err(full) => full,
             };
             let made_room = match full {
-                Full::Share(_) => table.evict(|other, row| other != number && own(row)),
-                Full::Whole(_) => table.evict(|other, row| other != number && row.is_weak()),
+                PoolFull::Share(_) => table.evict(|other, row| other != number && own(row)),
+                PoolFull::Whole(_) => table.evict(|other, row| other != number && row.is_weak()),
             };
             if !made_room {
                 return Err(full);
@@ -221,9 +221,9 @@ impl Seat {
     }
 
     /// Marks the connection as in use until the returned value is dropped.
-    pub fn in_use(&self) -> InUse {
+    pub fn in_use(&self) -> ConnectionUse {
         self.seats.change(self.number, |row| row.open += 1);
-        InUse { seats: Arc::clone(&self.seats), number: self.number }
+        ConnectionUse { seats: Arc::clone(&self.seats), number: self.number }
     }
 
     /// Records since when its peer has read nothing; `None` if it has read, or has nothing to read.
@@ -243,7 +243,7 @@ impl Drop for Seat {
     }
 }
 
-impl Drop for InUse {
+impl Drop for ConnectionUse {
     fn drop(&mut self) {
         self.seats.change(self.number, |row| {
             row.open -= 1;
@@ -292,7 +292,7 @@ mod tests {
         let seats = Seats::new(8);
         let here: Vec<_> = (0..2).map(|_| seats.sit("192.0.2.1", 2).unwrap()).collect();
         let busy: Vec<_> = here.iter().map(|seat| seat.in_use()).collect();
-        assert_eq!(seats.sit("192.0.2.1", 2).unwrap_err(), Full::Share(2));
+        assert_eq!(seats.sit("192.0.2.1", 2).unwrap_err(), PoolFull::Share(2));
         assert!(seats.sit("192.0.2.2", 2).is_ok());
         drop(busy);
         assert!(seats.sit("192.0.2.1", 2).is_ok() && left(&here[0]) && !left(&here[1]));
@@ -308,18 +308,18 @@ mod tests {
             seat.is(principal, is_admin, None)?;
             let in_use = seat.in_use();
             held.push((seat, in_use));
-            Ok::<_, Full>(())
+            Ok::<_, PoolFull>(())
         };
         for _ in 0..4 {
             busy("a", false).unwrap();
         }
-        assert_eq!(busy("a", false), Err(Full::Share(4)));
+        assert_eq!(busy("a", false), Err(PoolFull::Share(4)));
         for _ in 0..3 {
             busy("b", false).unwrap();
         }
-        assert_eq!(busy("c", false), Err(Full::Whole(8)));
+        assert_eq!(busy("c", false), Err(PoolFull::Whole(8)));
         busy("root", true).unwrap();
-        assert_eq!(busy("root", true), Err(Full::Whole(8)));
+        assert_eq!(busy("root", true), Err(PoolFull::Whole(8)));
         // Only an idle connection of the same caller makes room.
         held[0].1 = held[1].0.in_use();
         let seat = seats.sit("here", ANY).unwrap();
@@ -335,7 +335,7 @@ mod tests {
         let _busy = seat.in_use();
         seat.stalled(Some(Instant::now()));
         tokio::time::advance(STALLED - Duration::from_millis(1)).await;
-        assert_eq!(seats.sit("b", ANY).unwrap_err(), Full::Whole(1));
+        assert_eq!(seats.sit("b", ANY).unwrap_err(), PoolFull::Whole(1));
         tick().await;
         assert!(seats.sit("b", ANY).is_ok() && left(&seat));
     }

@@ -68,13 +68,13 @@ impl Rule {
     /// all callers together have `all`.
     ///
     /// # Errors
-    /// [`Full`]
-    pub const fn admits(&self, is_admin: bool, own: usize, weak: usize, all: usize) -> Result<(), Full> {
+    /// [`PoolFull`]
+    pub const fn admits(&self, is_admin: bool, own: usize, weak: usize, all: usize) -> Result<(), PoolFull> {
         if !is_admin && own >= self.share && self.share < self.whole {
-            return Err(Full::Share(self.share));
+            return Err(PoolFull::Share(self.share));
         }
         if all >= self.whole || (!is_admin && weak >= self.whole - self.reserve) {
-            return Err(Full::Whole(self.whole));
+            return Err(PoolFull::Whole(self.whole));
         }
         Ok(())
     }
@@ -82,14 +82,14 @@ impl Rule {
 
 /// Why there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Full {
+pub enum PoolFull {
     /// The caller has its share, of this size.
     Share(usize),
     /// All of this many are taken, except perhaps the reserve.
     Whole(usize),
 }
 
-impl Full {
+impl PoolFull {
     /// `what` names what is counted, in the plural: "calls".
     pub fn error(self, what: &str) -> ToolError {
         match self {
@@ -111,16 +111,16 @@ pub fn is_admin(caller: &Caller) -> bool {
 
 /// The number of taken places, in total and per caller.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct Occupancy {
     pub all: usize,
     weak: usize,
     by: HashMap<String, usize>,
 }
 
-impl Taken {
+impl Occupancy {
     /// # Errors
-    /// [`Full`]
-    pub fn admits(&self, rule: &Rule, caller: &Caller) -> Result<(), Full> {
+    /// [`PoolFull`]
+    pub fn admits(&self, rule: &Rule, caller: &Caller) -> Result<(), PoolFull> {
         let own = self.by.get(&*caller.party()).copied().unwrap_or_default();
         rule.admits(is_admin(caller), own, self.weak, self.all)
     }
@@ -152,12 +152,12 @@ impl Taken {
 #[derive(Debug)]
 pub struct Pool {
     rule: Rule,
-    taken: Mutex<Taken>,
+    taken: Mutex<Occupancy>,
 }
 
 /// One taken place, freed when dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct PoolPlace {
     pool: Arc<Pool>,
     caller: Arc<Caller>,
 }
@@ -168,24 +168,24 @@ impl Pool {
     }
 
     /// # Errors
-    /// [`Full`]
-    pub fn take(self: &Arc<Self>, caller: &Arc<Caller>) -> Result<Held, Full> {
+    /// [`PoolFull`]
+    pub fn take(self: &Arc<Self>, caller: &Arc<Caller>) -> Result<PoolPlace, PoolFull> {
         let mut taken = self.lock();
         taken.admits(&self.rule, caller)?;
         taken.add(caller);
-        Ok(Held { pool: Arc::clone(self), caller: Arc::clone(caller) })
+        Ok(PoolPlace { pool: Arc::clone(self), caller: Arc::clone(caller) })
     }
 
     pub fn count(&self) -> usize {
         self.lock().all
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, Occupancy> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Held {
+impl Drop for PoolPlace {
     fn drop(&mut self) {
         self.pool.lock().remove(&self.caller);
     }
@@ -194,10 +194,10 @@ impl Drop for Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::caller::Door;
+    use crate::access::caller::Transport;
 
     fn who(name: &str, role: Role) -> Arc<Caller> {
-        Arc::new(Caller::new(name, role, Door::Http))
+        Arc::new(Caller::new(name, role, Transport::Http))
     }
 
     #[test]
@@ -219,16 +219,16 @@ mod tests {
         for _ in 0..5 {
             held.push(pool.take(&weak[0]).unwrap());
         }
-        assert_eq!(pool.take(&weak[0]).unwrap_err(), Full::Share(5));
+        assert_eq!(pool.take(&weak[0]).unwrap_err(), PoolFull::Share(5));
         for _ in 0..3 {
             held.push(pool.take(&weak[1]).unwrap());
         }
-        assert_eq!(pool.take(&weak[1]).unwrap_err(), Full::Whole(10));
-        assert_eq!(pool.take(&weak[2]).unwrap_err(), Full::Whole(10));
+        assert_eq!(pool.take(&weak[1]).unwrap_err(), PoolFull::Whole(10));
+        assert_eq!(pool.take(&weak[2]).unwrap_err(), PoolFull::Whole(10));
         let root = who("uid:0", Role::Admin);
         held.push(pool.take(&root).unwrap());
         held.push(pool.take(&root).unwrap());
-        assert_eq!(pool.take(&root).unwrap_err(), Full::Whole(10));
+        assert_eq!(pool.take(&root).unwrap_err(), PoolFull::Whole(10));
         drop(held);
         assert_eq!(pool.count(), 0);
         assert!(pool.lock().by.is_empty(), "names are not kept");

@@ -57,7 +57,7 @@ pub const EARLIEST: OffsetDateTime = datetime!(2026-01-01 00:00 UTC);
 
 /// Why a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum TokenError {
     /// Not a token of this server.
     Unknown,
     Expired,
@@ -71,9 +71,13 @@ pub enum Fault {
 ///
 /// # Errors
 /// When there is none, it has expired by `now`, or its expiry cannot be judged because the clock is not set.
-pub fn judge<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTime) -> Result<&'a TokenSetting, Fault> {
+pub fn judge<'a>(
+    tokens: &'a [TokenSetting],
+    presented: &str,
+    now: OffsetDateTime,
+) -> Result<&'a TokenSetting, TokenError> {
     if presented.len() > LONGEST {
-        return Err(Fault::Unknown);
+        return Err(TokenError::Unknown);
     }
     let presented = hash(presented);
     let mut found = None;
@@ -82,10 +86,10 @@ pub fn judge<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTim
             found = Some(token);
         }
     }
-    let token = found.ok_or(Fault::Unknown)?;
+    let token = found.ok_or(TokenError::Unknown)?;
     match token.expires {
-        Some(_) if now < EARLIEST => Err(Fault::Clock),
-        Some(expires) if now >= expires => Err(Fault::Expired),
+        Some(_) if now < EARLIEST => Err(TokenError::Clock),
+        Some(expires) if now >= expires => Err(TokenError::Expired),
         _ => Ok(token),
     }
 }

@@ -1,24 +1,24 @@
 //! Hints on how to resolve a refusal, by the caller's transport: a stdio client has no tokens, an HTTP client no
 //! terminal.
 
-use super::caller::{Caller, Door};
+use super::caller::{Caller, Transport};
 use crate::meta::Role;
 use serde_json::{Map, Value};
 
 /// How this caller can get role `needed`.
 pub fn to_a_role(caller: &Caller, needed: Role) -> String {
     let role = needed.name();
-    match caller.door {
-        Door::Stdio => format!(
+    match caller.transport {
+        Transport::Stdio => format!(
             "the role of a stdio client is that of `raspi-mcp serve --stdio --role {role}`, or access.stdio_role in the \
              configuration; its owner can change it"
         ),
-        Door::Unix => {
+        Transport::Unix => {
             "on the unix socket root and the members of access.admin_group are admin, everybody else is read_only; \
                        the owner can add this user to the group"
                 .to_owned()
         }
-        Door::Http | Door::Ws => match caller.principal.split_once(':') {
+        Transport::Http | Transport::Ws => match caller.principal.split_once(':') {
             Some(("jwt", _)) => format!("the issuer of your token has to put {role} into its role claim"),
             Some(_) => format!(
                 "connect with a token of that role: the owner makes one with `raspi-mcp token make --role {role}`"
@@ -33,9 +33,9 @@ pub fn to_a_role(caller: &Caller, needed: Role) -> String {
 
 /// The source of this caller's role.
 pub fn role_of(caller: &Caller) -> String {
-    match (caller.door, caller.principal.split_once(':')) {
-        (Door::Stdio, _) => "access.stdio_role".into(),
-        (Door::Unix, _) => "access.admin_group".into(),
+    match (caller.transport, caller.principal.split_once(':')) {
+        (Transport::Stdio, _) => "access.stdio_role".into(),
+        (Transport::Unix, _) => "access.admin_group".into(),
         (_, Some(("jwt", _))) => "the role claim of its token".into(),
         (_, Some((_, name))) => format!("the role of token {name}"),
         (_, None) => "access.loopback_role".into(),
@@ -49,26 +49,26 @@ pub fn to_open(caller: &Caller, command: &str) -> String {
 
 /// As [`to_open`], for cases where the command alone is not enough.
 pub fn to_run(caller: &Caller, command: &str) -> String {
-    let at = match caller.door {
-        Door::Stdio | Door::Unix => "in a terminal on this device",
-        Door::Http | Door::Ws => "on the device, at its console or over ssh",
+    let at = match caller.transport {
+        Transport::Stdio | Transport::Unix => "in a terminal on this device",
+        Transport::Http | Transport::Ws => "on the device, at its console or over ssh",
     };
     format!("the owner opens it with `{command}`, run {at} (as root where raspi-mcp is installed)")
 }
 
 /// How a person approves the ask `id`.
 pub fn to_an_approval(caller: &Caller, id: &str) -> String {
-    let at = match caller.door {
-        Door::Stdio | Door::Unix => "in a terminal on this device",
-        Door::Http | Door::Ws => "on the device, at its console or over ssh",
+    let at = match caller.transport {
+        Transport::Stdio | Transport::Unix => "in a terminal on this device",
+        Transport::Http | Transport::Ws => "on the device, at its console or over ssh",
     };
     format!("tell the person to run `raspi-mcp approve {id}` {at}, then make the same call again")
 }
 
 /// How this caller can get a change of the configuration; `change` describes it.
 pub fn to_the_configuration(caller: &Caller, change: &str) -> String {
-    match caller.door {
-        Door::Stdio => {
+    match caller.transport {
+        Transport::Stdio => {
             format!("the owner can {change} in the configuration that this server is started with, and start it again")
         }
         _ => format!("the owner of this machine can {change} in /etc/raspi-mcp and restart raspi-mcp"),

@@ -1,6 +1,6 @@
 //! What server and agent exchange about the audit chain: positions, records, checkpoints and gaps.
 
-use super::head::Head;
+use super::head::AuditHead;
 use serde::{Deserialize, Serialize};
 
 /// Maximum bytes of records in one [`Extension`]: in base64 they fit into one line of the agent's protocol.
@@ -13,7 +13,7 @@ pub const MAX_RECORDS: usize = 512;
 #[serde(deny_unknown_fields)]
 pub struct KnownHeads {
     /// Positions of all chains, in order within each chain; the last one of a chain is its newest.
-    pub heads: Vec<Head>,
+    pub heads: Vec<AuditHead>,
     /// Number of lines of the agent's file that are missing or have a wrong HMAC: somebody changed that file.
     pub forged: u64,
     #[serde(default)]
@@ -33,13 +33,13 @@ pub struct KnownChain {
     pub proven: bool,
     /// Valid beginnings of the chain: the agent's checkpoints, and its beginning when the agent first saw it. The
     /// newest is last.
-    pub beginnings: Vec<Checkpoint>,
+    pub beginnings: Vec<AuditCheckpoint>,
 }
 
 /// The agent's authenticated permission to delete the records up to and including `through_seq`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Checkpoint {
+#[serde(deny_unknown_fields, expecting = "struct Checkpoint")]
+pub struct AuditCheckpoint {
     pub chain: String,
     pub through_seq: i64,
     /// SHA-256, 64 hexadecimal digits.
@@ -57,7 +57,7 @@ pub struct Checkpoint {
 #[serde(deny_unknown_fields)]
 pub struct AcceptedGap {
     /// The last known position of the chain.
-    pub last: Head,
+    pub last: AuditHead,
     /// The user who accepted it, as reported by the kernel.
     pub by: String,
     pub ts_ms: i64,
@@ -79,14 +79,14 @@ pub struct Beginning {
 
 /// The agent's answer: how far it has recomputed the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Position {
+#[serde(deny_unknown_fields, expecting = "struct Position")]
+pub struct VerifiedPosition {
     pub seq: i64,
     pub hash: String,
     /// Bytes of the next record that the agent already has.
     pub part: u64,
     /// Other chains of this store that are missing and that no owner accepted as lost.
-    pub missing: Vec<Head>,
+    pub missing: Vec<AuditHead>,
     /// Gaps that an owner accepted and that are not in the chain yet.
     pub accepted: Vec<AcceptedGap>,
 }
@@ -97,7 +97,7 @@ pub struct Position {
 pub struct Extension {
     pub chain: String,
     pub after: i64,
-    /// As [`Position::part`].
+    /// As [`VerifiedPosition::part`].
     pub part: u64,
     /// Bytes of each record, or of the part of it in this message.
     pub lengths: Vec<u32>,

@@ -3,7 +3,7 @@
 //! Sizes are in stored bytes. JSON needs six bytes for a control character, so the number of characters is no measure.
 
 use super::record::{MAX_NAME, MAX_WORD, ROW_OVERHEAD};
-use base::canonical::Whole;
+use base::canonical::ArgsDigest;
 use serde_json::{Value, json};
 use std::{borrow::Cow, io};
 
@@ -25,7 +25,7 @@ const _: () = assert!(MAX_BODY + NUMBER + 2 * MAX_NAME + MAX_WORD + ROW_OVERHEAD
 
 /// `args`, already redacted, as stored in a record: unchanged, or replaced by their length, hash and beginning. `whole`
 /// describes the original arguments.
-pub fn fit(args: Value, whole: &Whole) -> Value {
+pub fn fit(args: Value, whole: &ArgsDigest) -> Value {
     match beginning(&args, MAX_ARGS) {
         Ok(_) => args,
         Err(text) => left_out(whole, Some(&text)),
@@ -45,7 +45,7 @@ pub fn compact(args: Value, sha256: &str) -> Value {
         }
         Err(_) => {
             let bytes = args.to_string().len();
-            left_out(&Whole { sha256: sha256.to_owned(), bytes }, None)
+            left_out(&ArgsDigest { sha256: sha256.to_owned(), bytes }, None)
         }
     }
 }
@@ -54,7 +54,7 @@ pub fn compact(args: Value, sha256: &str) -> Value {
 pub const LEFT_OUT: &str = "arguments_left_out";
 
 /// The replacement of arguments that are too long.
-pub fn left_out(whole: &Whole, text: Option<&str>) -> Value {
+pub fn left_out(whole: &ArgsDigest, text: Option<&str>) -> Value {
     let mut said = json!({ "bytes": whole.bytes, "sha256": cut(&whole.sha256, 64) });
     if let Some(text) = text {
         said["head"] = cut(text, HEAD).into();
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn long_arguments_become_length_hash_and_head() {
         let args = json!({ "path": "x".repeat(8000) });
-        let whole = Whole { sha256: "a".repeat(64), bytes: 780_000 };
+        let whole = ArgsDigest { sha256: "a".repeat(64), bytes: 780_000 };
         let told = fit(args, &whole);
         assert_eq!((&told[LEFT_OUT]["bytes"], &told[LEFT_OUT]["sha256"]), (&json!(780_000), &json!("a".repeat(64))));
         assert!(told[LEFT_OUT]["head"].as_str().unwrap().starts_with("{\"path\":\"xxx"), "{told}");

@@ -6,9 +6,9 @@ pub mod known;
 pub mod limit;
 pub mod record;
 
-pub use head::Head;
+pub use head::AuditHead;
 pub use known::{
-    AcceptedGap, Beginning, Checkpoint, Extension, KnownChain, KnownHeads, MAX_EXTENSION, MAX_RECORDS, Position,
-    RoomRequest,
+    AcceptedGap, AuditCheckpoint, Beginning, Extension, KnownChain, KnownHeads, MAX_EXTENSION, MAX_RECORDS,
+    RoomRequest, VerifiedPosition,
 };
-pub use record::{Approval, Record, rfc3339};
+pub use record::{Approval, AuditRecord, rfc3339};

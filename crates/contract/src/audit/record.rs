@@ -2,7 +2,7 @@
 
 use super::limit::{self, MAX_BODY, cut};
 use crate::{audit::changed::Changed, meta::Role};
-use base::canonical::Whole;
+use base::canonical::ArgsDigest;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 
 /// The record of one call. `args` must already be redacted; the SHA-256 is of the original arguments.
 #[derive(Clone, Debug)]
-pub struct Record<'a> {
+pub struct AuditRecord<'a> {
     /// When the call ended, or for an intent when it began, in milliseconds since 1970 UTC.
     pub ts_ms: i64,
     /// Number of the intent, the record written before this call changed anything.
@@ -64,7 +64,7 @@ const MAX_ID: usize = 256;
 pub const MAX_WORD: usize = 64;
 
 /// A record ready for the chain, without its number, which is assigned when it is appended.
-pub struct Prepared {
+pub struct PreparedRecord {
     pub ts_ms: i64,
     pub kind: &'static str,
     pub tool: String,
@@ -78,7 +78,7 @@ pub struct Prepared {
 
 /// The JSON of a record, in reading order. The parts that a call may share with the previous one are optional.
 #[derive(Serialize)]
-pub struct Body<'a> {
+pub struct RecordBody<'a> {
     /// First, so that a scan over many records finds it without parsing them (see `raspi_mcp::audit::query`).
     #[serde(skip_serializing_if = "Option::is_none")]
     intent: Option<i64>,
@@ -124,8 +124,8 @@ struct Shared<'a> {
     count: Option<u64>,
 }
 
-impl<'a> Body<'a> {
-    pub fn of(record: &'a Record<'_>) -> Self {
+impl<'a> RecordBody<'a> {
+    pub fn of(record: &'a AuditRecord<'_>) -> Self {
         Self {
             intent: record.intent,
             ts: rfc3339(record.ts_ms),
@@ -170,7 +170,7 @@ impl<'a> Body<'a> {
             && let Some(shared) = &mut self.shared
         {
             let text = shared.args.to_string();
-            let whole = Whole { sha256: shared.args_sha256.clone().into_owned(), bytes: text.len() };
+            let whole = ArgsDigest { sha256: shared.args_sha256.clone().into_owned(), bytes: text.len() };
             shared.args = Cow::Owned(limit::left_out(&whole, Some(&text)));
             out.truncate(start);
             serde_json::to_writer(out, self).expect("a record is plain data");
@@ -178,30 +178,30 @@ impl<'a> Body<'a> {
     }
 }
 
-impl Record<'_> {
+impl AuditRecord<'_> {
     /// The record as a row of its own.
-    pub fn prepare(&self) -> Prepared {
+    pub fn prepare(&self) -> PreparedRecord {
         self.prepare_as("call", None)
     }
 
     /// The record before the call runs, without an outcome.
-    pub fn prepare_intent(&self) -> Prepared {
+    pub fn prepare_intent(&self) -> PreparedRecord {
         self.prepare_as("intent", None)
     }
 
     /// One record for `count` calls with the same outcome.
-    pub fn prepare_gathered(&self, count: u64) -> Prepared {
+    pub fn prepare_gathered(&self, count: u64) -> PreparedRecord {
         self.prepare_as("gathered", Some(count))
     }
 
-    fn prepare_as(&self, kind: &'static str, count: Option<u64>) -> Prepared {
-        let mut body = Body::of(self);
+    fn prepare_as(&self, kind: &'static str, count: Option<u64>) -> PreparedRecord {
+        let mut body = RecordBody::of(self);
         if let Some(shared) = &mut body.shared {
             (shared.kind, shared.count) = (kind, count);
         }
         let mut json = Vec::with_capacity(512);
         body.write_to(&mut json);
-        Prepared {
+        PreparedRecord {
             ts_ms: self.ts_ms,
             kind,
             rest: String::from_utf8(json).expect("JSON is UTF-8").split_off(1),
@@ -213,7 +213,7 @@ impl Record<'_> {
     }
 }
 
-impl Prepared {
+impl PreparedRecord {
     /// A record about the chain itself.
     pub fn own(kind: &'static str, ts_ms: i64, mut fields: Value) -> Self {
         fields["ts"] = json!(rfc3339(ts_ms));
@@ -230,7 +230,7 @@ impl Prepared {
         }
     }
 
-    /// One row for a batch of reads. `calls` is the output of [`Body::write_to`], `newest_ms` the time of the last
+    /// One row for a batch of reads. `calls` is the output of [`RecordBody::write_to`], `newest_ms` the time of the last
     /// call, `of` the bytes per caller. A row of one caller has the principal in its column, for the accounting after
     /// the next start.
     pub fn reads(newest_ms: i64, calls: &[u8], of: &[(String, usize)]) -> Self {

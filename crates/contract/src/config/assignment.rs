@@ -1,9 +1,9 @@
 //! Turns written entries into checked assignments of a key, a value and an origin.
 
 use super::{
-    fault::{Fault, Origin, Position},
-    found::{Entry, Found, Written, quoted},
-    keys::{self, KEYS, Key, SECTIONS, section_of},
+    fault::{ConfigError, Origin, TextPosition},
+    found::{ConfigEntry, LocatedValue, UncheckedValue, quoted},
+    keys::{self, KEYS, SECTIONS, SettingKey, section_of},
     kind::KnownTools,
     nearest::nearest,
 };
@@ -13,7 +13,7 @@ use serde_json::Value;
 /// One key, or one tool or action of `policy`, with a checked value.
 #[derive(Clone, Debug)]
 pub struct Assignment {
-    pub key: &'static Key,
+    pub key: &'static SettingKey,
     /// The tool or action, for `policy`.
     pub tool: Option<&'static str>,
     pub value: Value,
@@ -33,29 +33,29 @@ fn actions() -> impl Iterator<Item = &'static str> {
 }
 
 /// The assignments of one source, and all its faults.
-pub struct Reading<'a> {
+pub struct SourceAssignments<'a> {
     tools: &'a KnownTools,
     origin: Origin,
     pub assignments: Vec<Assignment>,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ConfigError>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> SourceAssignments<'a> {
     pub fn of(origin: Origin, tools: &'a KnownTools) -> Self {
         Self { tools, origin, assignments: Vec::new(), faults: Vec::new() }
     }
 
-    pub fn fault(&mut self, at: Option<Position>, message: impl Into<String>) {
-        self.faults.push(Fault::new(self.origin.at(at), message));
+    pub fn fault(&mut self, at: Option<TextPosition>, message: impl Into<String>) {
+        self.faults.push(ConfigError::new(self.origin.at(at), message));
     }
 
     /// Reads the entries below `section` (empty: the top level).
-    pub fn table(&mut self, section: &str, entries: &[Entry]) {
-        for Entry { key, key_at, found } in entries {
+    pub fn table(&mut self, section: &str, entries: &[ConfigEntry]) {
+        for ConfigEntry { key, key_at, found } in entries {
             let name = if section.is_empty() { key.clone() } else { format!("{section}.{key}") };
             match &found.value {
                 // `policy.system.reboot = "ask"` without quotes around the tool is a table in a table.
-                Written::Table(inner) if keys::is_section(&name) || name.starts_with("policy.") => {
+                UncheckedValue::Table(inner) if keys::is_section(&name) || name.starts_with("policy.") => {
                     self.table(&name, inner);
                 }
                 _ if keys::is_section(&name) => {
@@ -66,14 +66,16 @@ impl<'a> Reading<'a> {
                 }
                 // A misspelt section: its keys are checked one by one, because the hint for a key is better than one
                 // for the section.
-                Written::Table(inner) if keys::find(&name).is_none() && !inner.is_empty() => self.table(&name, inner),
+                UncheckedValue::Table(inner) if keys::find(&name).is_none() && !inner.is_empty() => {
+                    self.table(&name, inner)
+                }
                 _ => self.value(&name, *key_at, found),
             }
         }
     }
 
     /// Checks one value for the key called `name`.
-    pub fn value(&mut self, name: &str, key_at: Option<Position>, found: &Found) {
+    pub fn value(&mut self, name: &str, key_at: Option<TextPosition>, found: &LocatedValue) {
         let Some(key) = keys::find(name).filter(|_| name != "policy") else {
             let hint = self.unknown(name);
             return self.fault(key_at, format!("unknown key {}{hint}", quoted(name)));
@@ -144,8 +146,8 @@ pub fn variable_of(name: &str) -> String {
 }
 
 /// Reads one environment variable or flag; `name` is the dotted key.
-pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> (Vec<Assignment>, Vec<Fault>) {
-    let mut reading = Reading::of(origin, tools);
+pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> (Vec<Assignment>, Vec<ConfigError>) {
+    let mut reading = SourceAssignments::of(origin, tools);
     match keys::find(name) {
         Some(key) if key.kind.tables().is_some_and(|tables| tables.secret) => {
             reading.fault(None, format!("{name} can only be set in a file, where others cannot read it"));
@@ -154,7 +156,7 @@ pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> 
             reading.fault(None, format!("{name} can only be set in a file: it is {}", key.kind.expected()));
         }
         Some(key) if name != "policy" => reading.value(name, None, &key.kind.read_text(text)),
-        _ => reading.value(name, None, &Found::text(text)),
+        _ => reading.value(name, None, &LocatedValue::text(text)),
     }
     (reading.assignments, reading.faults)
 }

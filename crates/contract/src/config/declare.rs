@@ -49,7 +49,7 @@ macro_rules! section {
     }) => {
         impl $crate::config::key::Section for $Section {
             const ABOUT: &'static str = concat!($($about),+).trim_ascii();
-            const KEYS: &'static [$crate::config::key::Key] = &[$($crate::config::key::Key::new(
+            const KEYS: &'static [$crate::config::key::SettingKey] = &[$($crate::config::key::SettingKey::new(
                 concat!(stringify!($section), ".", stringify!($key)),
                 $kind,
                 $in_state,
@@ -63,7 +63,7 @@ macro_rules! section {
     };
 }
 
-/// Declares the values of a setting that is one of several words: an enum, and the [`Kind`](super::kind::Kind) that
+/// Declares the values of a setting that is one of several words: an enum, and the [`Kind`](super::kind::SettingKind) that
 /// accepts them.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ pub enum $Choice:ident {
@@ -77,7 +77,7 @@ macro_rules! choice {
 
         impl $Choice {
             /// The accepted words.
-            pub const KIND: $crate::config::kind::Kind = $crate::config::kind::Kind::Choice(&[$($word),+]);
+            pub const KIND: $crate::config::kind::SettingKind = $crate::config::kind::SettingKind::Choice(&[$($word),+]);
         }
     };
 }
@@ -108,7 +108,7 @@ macro_rules! settings {
                 $crate::config::key::SectionInfo {
                     name: "",
                     about: concat!($($about),+).trim_ascii(),
-                    keys: &[$($crate::config::key::Key::new(stringify!($key), $kind, $in_state, concat!($($doc),+)),)*],
+                    keys: &[$($crate::config::key::SettingKey::new(stringify!($key), $kind, $in_state, concat!($($doc),+)),)*],
                 },
                 $($crate::config::key::SectionInfo {
                     name: stringify!($section),

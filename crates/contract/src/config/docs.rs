@@ -2,8 +2,8 @@
 //! current.
 
 use super::{
-    keys::{Key, SECTIONS, SectionInfo},
-    kind::Kind,
+    keys::{SECTIONS, SectionInfo, SettingKey},
+    kind::SettingKind,
     places::Places,
     settings::Settings,
 };
@@ -44,7 +44,7 @@ pub fn default_file() -> String {
                 let _ = writeln!(file, "# {line}");
             }
             match (key.kind, default_of(&defaults, key)) {
-                (Kind::Tables(tables), _) => file.push_str(tables.example),
+                (SettingKind::Tables(tables), _) => file.push_str(tables.example),
                 (_, Some(value)) => {
                     let _ = writeln!(file, "#{} = {value}", written_name(key));
                 }
@@ -60,16 +60,16 @@ fn defaults() -> Value {
 }
 
 /// The default as TOML; `policy` has none.
-fn default_of(defaults: &Value, key: &Key) -> Option<String> {
+fn default_of(defaults: &Value, key: &SettingKey) -> Option<String> {
     let value = key.name.split('.').fold(defaults, |at, part| &at[part]);
     // JSON and TOML have the same syntax for booleans, integers, plain strings and lists of them.
-    (key.kind != Kind::Mode).then(|| value.to_string())
+    (key.kind != SettingKind::Mode).then(|| value.to_string())
 }
 
 /// The key as written below its section's heading.
-fn written_name(key: &Key) -> &'static str {
+fn written_name(key: &SettingKey) -> &'static str {
     match key.kind {
-        Kind::Mode => "\"<tool>\"",
+        SettingKind::Mode => "\"<tool>\"",
         _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),
     }
 }

@@ -2,11 +2,11 @@
 
 use super::{
     assignment::Assignment,
-    fault::{Fault, Origin},
+    fault::{ConfigError, Origin},
     keys::InState,
     kind::KnownTools,
     places::Places,
-    prepared::Prepared,
+    prepared::PreparedFolder,
     settings::Settings,
 };
 use crate::actions::Does;
@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 /// Settings as a tree, so that the table of keys can address them by name.
 #[derive(Clone)]
-pub struct Draft {
+pub struct SettingsDraft {
     tree: Value,
     /// The origin of each key's value, with the number of the step.
     set_by: BTreeMap<String, (usize, Origin)>,
@@ -27,18 +27,18 @@ pub struct Draft {
     identity_dir: PathBuf,
 }
 
-impl Draft {
+impl SettingsDraft {
     /// A draft with the defaults.
     ///
     /// # Errors
     /// One fault when a path is not UTF-8.
-    pub fn new(places: &Places) -> Result<Self, Fault> {
+    pub fn new(places: &Places) -> Result<Self, ConfigError> {
         let tree = serde_json::to_value(Settings::default_for(places)).map_err(|error| {
-            Fault::new(Origin::Default, format!("the folders raspi-mcp starts from cannot be used: {error}"))
+            ConfigError::new(Origin::Default, format!("the folders raspi-mcp starts from cannot be used: {error}"))
         })?;
         let configuration = vec![places.image_dir.clone(), places.identity_dir.clone(), places.site_dir.clone()];
         // An unreadable state counts as a missing one, which allows nothing additional.
-        let standing = Prepared::at(&places.identity_dir).standing().unwrap_or_default();
+        let standing = PreparedFolder::at(&places.identity_dir).standing().unwrap_or_default();
         let unclaimed = standing.is_some_and(|standing| !standing.claimed);
         Ok(Self {
             tree,
@@ -80,7 +80,7 @@ impl Draft {
     ///
     /// # Errors
     /// One fault for a table, such as a token, whose name is already taken.
-    pub fn apply(&mut self, assignment: &Assignment) -> Result<(), Fault> {
+    pub fn apply(&mut self, assignment: &Assignment) -> Result<(), ConfigError> {
         let (name, slot) = (assignment.name(), self.slot(assignment));
         match (assignment.key.kind.tables(), slot, &assignment.value) {
             (Some(tables), Value::Array(held), Value::Array(more)) => {
@@ -89,7 +89,7 @@ impl Draft {
                     if let (true, Some(taken)) = (tables.named, taken) {
                         let what = tables.noun;
                         let message = format!("there is a {what} named {} already; names must differ", taken["name"]);
-                        return Err(Fault::new(assignment.origin.clone(), message));
+                        return Err(ConfigError::new(assignment.origin.clone(), message));
                     }
                     held.push(table.clone());
                 }
@@ -104,10 +104,10 @@ impl Draft {
     ///
     /// # Errors
     /// One fault when it does not.
-    pub fn narrow(&mut self, assignment: &Assignment, tools: &KnownTools, site: &str) -> Result<(), Fault> {
+    pub fn narrow(&mut self, assignment: &Assignment, tools: &KnownTools, site: &str) -> Result<(), ConfigError> {
         let name = assignment.name();
         let by = self.origin(&name);
-        let refuse = |what: String| Err(Fault::new(assignment.origin.clone(), what));
+        let refuse = |what: String| Err(ConfigError::new(assignment.origin.clone(), what));
         let wanted = &assignment.value;
         let held = self.slot(assignment);
         let by = if by == Origin::Default { String::new() } else { format!(" by {by}") };
@@ -174,9 +174,9 @@ impl Draft {
     /// # Errors
     /// One fault if a checked value does not fit its type: then the table of keys and the types disagree, which is a
     /// bug.
-    pub fn settings(&self) -> Result<Settings, Fault> {
+    pub fn settings(&self) -> Result<Settings, ConfigError> {
         let settings = serde_json::from_value(self.tree.clone()).map_err(|error| {
-            Fault::new(Origin::Default, format!("key table and settings disagree: {error}; report this"))
+            ConfigError::new(Origin::Default, format!("key table and settings disagree: {error}; report this"))
         })?;
         Ok(Settings { unclaimed: self.unclaimed, identity_dir: self.identity_dir.clone(), ..settings })
     }

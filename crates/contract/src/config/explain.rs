@@ -4,7 +4,7 @@ use super::{
     Settings, Sources,
     fault::{Faults, Origin},
     keys::KEYS,
-    kind::Kind,
+    kind::SettingKind,
     load,
 };
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub fn explain(sources: &Sources) -> Result<(Settings, Vec<InForce>), Faults> {
     let summary = settings.summary();
     let mut all = Vec::new();
     for key in KEYS {
-        if key.kind == Kind::Mode {
+        if key.kind == SettingKind::Mode {
             all.extend(settings.policy.keys().map(|tool| {
                 let name = format!("{}.{tool}", key.name);
                 InForce { value: summary[key.name][tool].clone(), origin: draft.origin(&name), key: name }

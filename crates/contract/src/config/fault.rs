@@ -8,7 +8,7 @@ use std::{
 
 /// A position in a text. Line and column start at one; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct TextPosition {
     pub line: usize,
     pub column: usize,
 }
@@ -17,7 +17,7 @@ pub struct Position {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A fragment; no position when the whole file is meant.
-    File { path: Arc<Path>, at: Option<Position> },
+    File { path: Arc<Path>, at: Option<TextPosition> },
     /// The name of an environment variable.
     Variable(String),
     /// A command-line flag as typed, such as `--http`.
@@ -34,7 +34,7 @@ impl Origin {
 
     /// The same source at another position.
     #[must_use]
-    pub fn at(&self, at: Option<Position>) -> Self {
+    pub fn at(&self, at: Option<TextPosition>) -> Self {
         match (self, at) {
             (Self::File { path, .. }, Some(_)) => Self::File { path: path.clone(), at },
             _ => self.clone(),
@@ -55,19 +55,19 @@ impl fmt::Display for Origin {
 
 /// One fault: `/etc/raspi-mcp/10-site.toml:3:1: unknown key "limit.x"; did you mean "limits.x"?`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ConfigError {
     pub origin: Origin,
     /// What was found, what was expected and what to do. Never contains a secret.
     pub message: String,
 }
 
-impl Fault {
+impl ConfigError {
     pub fn new(origin: Origin, message: impl Into<String>) -> Self {
         Self { origin, message: message.into() }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.origin, self.message)
     }
@@ -75,7 +75,7 @@ impl fmt::Display for Fault {
 
 /// All faults, in the order of the sources. Never empty when returned as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+pub struct Faults(pub Vec<ConfigError>);
 
 /// Maximum number of faults shown; the last line says how many were left out.
 const SHOWN: usize = 100;

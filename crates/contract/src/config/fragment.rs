@@ -1,9 +1,9 @@
 //! Finds, reads and parses fragments on disk, within limits.
 
 use super::{
-    assignment::{Assignment, Reading},
-    fault::{Fault, Origin},
-    found::{Entry, Lines, table},
+    assignment::{Assignment, SourceAssignments},
+    fault::{ConfigError, Origin},
+    found::{ConfigEntry, LineIndex, table},
     kind::{Complaint, KnownTools},
 };
 use std::{
@@ -23,7 +23,7 @@ const MOST: usize = 64;
 pub struct Fragment {
     pub assignments: Vec<Assignment>,
     /// Empty if the whole file was understood.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ConfigError>,
 }
 
 /// Reads every `*.toml` of a folder, sorted by name. A missing folder has none; hidden files are ignored.
@@ -41,7 +41,7 @@ pub fn read_dir_with(
     instead: Option<&(PathBuf, String)>,
 ) -> Vec<Fragment> {
     let broken = |message: String| {
-        let faults = vec![Fault::new(Origin::file(dir), message)];
+        let faults = vec![ConfigError::new(Origin::file(dir), message)];
         vec![Fragment { assignments: Vec::new(), faults }]
     };
     let mut files = match list(dir) {
@@ -88,7 +88,7 @@ pub fn read_file(path: &Path, owner: Option<u32>, tools: &KnownTools) -> Fragmen
 
 /// Parses the text of a file.
 pub fn parse(path: &Path, text: Result<String, String>, tools: &KnownTools) -> Fragment {
-    let mut reading = Reading::of(Origin::file(path), tools);
+    let mut reading = SourceAssignments::of(Origin::file(path), tools);
     match text {
         Ok(text) => match document(&text) {
             Ok(entries) => reading.table("", &entries),
@@ -140,8 +140,8 @@ fn belongs(about: &Metadata, owner: Option<u32>) -> Result<(), String> {
 ///
 /// # Errors
 /// The syntax faults. Faults in the rest are not reported then, because they could mislead.
-pub fn document(text: &str) -> Result<Vec<Entry>, Vec<Complaint>> {
-    let lines = Lines::of(text);
+pub fn document(text: &str) -> Result<Vec<ConfigEntry>, Vec<Complaint>> {
+    let lines = LineIndex::of(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         return Ok(table(document.get_ref(), &lines));

@@ -1,22 +1,22 @@
-//! The description of a setting: one [`Key`] each, made by its declaration (`declare.rs`).
+//! The description of a setting: one [`SettingKey`] each, made by its declaration (`declare.rs`).
 
-use super::{kind::Kind, places::Places};
+use super::{kind::SettingKind, places::Places};
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct SettingKey {
     /// `section.key`, or the key alone at the top level. `policy` stands for every `policy.<tool>`.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// What a fragment in the state folder may do to it.
     pub in_state: InState,
     /// One or two sentences for the documentation, ending with a full stop.
     pub doc: &'static str,
 }
 
-impl Key {
+impl SettingKey {
     /// `doc` is a doc comment: each of its lines begins with a space.
-    pub const fn new(name: &'static str, kind: Kind, in_state: InState, doc: &'static str) -> Self {
+    pub const fn new(name: &'static str, kind: SettingKind, in_state: InState, doc: &'static str) -> Self {
         Self { name, kind, in_state, doc: doc.trim_ascii() }
     }
 }
@@ -29,7 +29,7 @@ pub struct SectionInfo {
     /// The text above its keys in the documentation.
     pub about: &'static str,
     /// In the order of the documentation.
-    pub keys: &'static [Key],
+    pub keys: &'static [SettingKey],
 }
 
 /// The settings of one section. `section!` implements it.
@@ -37,7 +37,7 @@ pub trait Section: Sized {
     /// The text above its keys in the documentation.
     const ABOUT: &'static str;
     /// Its keys, in the order of the documentation.
-    const KEYS: &'static [Key];
+    const KEYS: &'static [SettingKey];
 
     /// The section without any configuration.
     fn default_for(places: &Places) -> Self;

@@ -2,16 +2,16 @@
 //! `docs/configuration.md` and the default file use this list.
 
 pub use super::{
-    key::{InState, Key, SectionInfo},
+    key::{InState, SectionInfo, SettingKey},
     words::NAMESPACES,
 };
-use super::{kind::Kind, settings::Settings};
+use super::{kind::SettingKind, settings::Settings};
 
 /// The sections of the file, in the order of the documentation. The first is the top level.
 pub const SECTIONS: &[SectionInfo] = Settings::SECTIONS;
 
 /// Every key, by section, in the order of the documentation.
-pub const KEYS: &[Key] = &joined::<{ count(SECTIONS) }>(SECTIONS);
+pub const KEYS: &[SettingKey] = &joined::<{ count(SECTIONS) }>(SECTIONS);
 
 const fn count(sections: &[SectionInfo]) -> usize {
     let (mut count, mut section) = (0, 0);
@@ -23,8 +23,8 @@ const fn count(sections: &[SectionInfo]) -> usize {
 }
 
 /// The keys of all sections in one list; `COUNT` is [`count`] of them.
-const fn joined<const COUNT: usize>(sections: &[SectionInfo]) -> [Key; COUNT] {
-    let mut all = [Key::new("", Kind::Bool, InState::Never, ""); COUNT];
+const fn joined<const COUNT: usize>(sections: &[SectionInfo]) -> [SettingKey; COUNT] {
+    let mut all = [SettingKey::new("", SettingKind::Bool, InState::Never, ""); COUNT];
     let (mut at, mut section) = (0, 0);
     while section < sections.len() {
         let keys = sections[section].keys;
@@ -40,7 +40,7 @@ const fn joined<const COUNT: usize>(sections: &[SectionInfo]) -> [Key; COUNT] {
 }
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.
-pub fn find(name: &str) -> Option<&'static Key> {
+pub fn find(name: &str) -> Option<&'static SettingKey> {
     let wanted = if name.starts_with("policy.") { "policy" } else { name };
     KEYS.iter().find(|key| key.name == wanted)
 }

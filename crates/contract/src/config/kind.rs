@@ -1,8 +1,8 @@
 //! The types of values: their checks, and the texts that say what was expected.
 
 use super::{
-    fault::Position,
-    found::{Found, Written},
+    fault::TextPosition,
+    found::{LocatedValue, UncheckedValue},
     nearest::nearest,
     owners,
     sections::{gpio::PwmPin, update},
@@ -15,13 +15,13 @@ use std::net::SocketAddr;
 
 /// The type and bounds of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     Bool,
     /// A whole number, both bounds included.
     Integer {
         min: i64,
         max: i64,
-        unit: Unit,
+        unit: IntegerUnit,
     },
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -75,7 +75,7 @@ pub enum Kind {
 
 /// What an integer counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum IntegerUnit {
     Count,
     Seconds,
     Bytes,
@@ -86,22 +86,22 @@ pub const MIB: i64 = 1024 * KIB;
 pub const GIB: i64 = 1024 * MIB;
 
 /// A whole number; both bounds are included.
-pub const fn count(min: i64, max: i64) -> Kind {
-    Kind::Integer { min, max, unit: Unit::Count }
+pub const fn count(min: i64, max: i64) -> SettingKind {
+    SettingKind::Integer { min, max, unit: IntegerUnit::Count }
 }
 
 /// A whole number of seconds; both bounds are included.
-pub const fn seconds(min: i64, max: i64) -> Kind {
-    Kind::Integer { min, max, unit: Unit::Seconds }
+pub const fn seconds(min: i64, max: i64) -> SettingKind {
+    SettingKind::Integer { min, max, unit: IntegerUnit::Seconds }
 }
 
 /// A whole number of bytes; both bounds are included.
-pub const fn bytes(min: i64, max: i64) -> Kind {
-    Kind::Integer { min, max, unit: Unit::Bytes }
+pub const fn bytes(min: i64, max: i64) -> SettingKind {
+    SettingKind::Integer { min, max, unit: IntegerUnit::Bytes }
 }
 
 /// Roles, weakest first.
-pub const ROLES: Kind = Kind::Choice(&["read_only", "ops_rw", "admin"]);
+pub const ROLES: SettingKind = SettingKind::Choice(&["read_only", "ops_rw", "admin"]);
 
 /// Maximum bytes of a unix socket's path: `sun_path` has 108 bytes, the last of them zero (unix(7)).
 const SOCKET_PATH_BYTES: usize = 107;
@@ -111,20 +111,20 @@ const TEXT_BYTES: usize = 512;
 const LIST_ENTRIES: usize = 256;
 
 /// A fault in a value, at the position of the wrong part.
-pub type Complaint = (Option<Position>, String);
+pub type Complaint = (Option<TextPosition>, String);
 
 /// The tools of this build with their default modes.
 pub type KnownTools = [(&'static str, Mode)];
 
-impl Kind {
+impl SettingKind {
     /// "a whole number of seconds from 1 to 600".
     pub fn expected(self) -> String {
         match self {
             Self::Bool => "true or false".into(),
             Self::Integer { min, max, unit } => match unit {
-                Unit::Count => format!("a whole number from {min} to {max}"),
-                Unit::Seconds => format!("a whole number of seconds from {min} to {max}"),
-                Unit::Bytes => format!("a whole number of bytes from {} to {}", sized(min), sized(max)),
+                IntegerUnit::Count => format!("a whole number from {min} to {max}"),
+                IntegerUnit::Seconds => format!("a whole number of seconds from {min} to {max}"),
+                IntegerUnit::Bytes => format!("a whole number of bytes from {} to {}", sized(min), sized(max)),
             },
             Self::Choice(words) => one_of(words),
             Self::Mode => one_of(MODES),
@@ -157,7 +157,13 @@ impl Kind {
     }
 
     /// Checks a value and returns it in the form the settings are read from. All faults go to `wrong`.
-    pub fn check(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
+    pub fn check(
+        self,
+        name: &str,
+        found: &LocatedValue,
+        tools: &KnownTools,
+        wrong: &mut Vec<Complaint>,
+    ) -> Option<Value> {
         match self {
             Self::Tables(tables) => tables.check(found, tools, wrong),
             _ if self.is_list() => self.check_list(name, found, tools, wrong),
@@ -175,7 +181,7 @@ impl Kind {
     ///
     /// # Errors
     /// The fault.
-    pub fn check_field(self, name: &str, found: &Found, tools: &KnownTools) -> Result<Value, Complaint> {
+    pub fn check_field(self, name: &str, found: &LocatedValue, tools: &KnownTools) -> Result<Value, Complaint> {
         let mut wrong = Vec::new();
         let value = self.check(name, found, tools, &mut wrong);
         value.ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", self.expected()))))
@@ -218,32 +224,40 @@ impl Kind {
     }
 
     /// Checks a single value. The error is the text to add after "must be ..., not ...".
-    fn check_one(self, found: &Found) -> Result<Value, String> {
+    fn check_one(self, found: &LocatedValue) -> Result<Value, String> {
         match (self, &found.value) {
-            (Self::Bool, Written::Boolean(value)) => Ok((*value).into()),
-            (Self::Integer { min, max, .. }, Written::Integer(value)) if (min..=max).contains(value) => {
+            (Self::Bool, UncheckedValue::Boolean(value)) => Ok((*value).into()),
+            (Self::Integer { min, max, .. }, UncheckedValue::Integer(value)) if (min..=max).contains(value) => {
                 Ok((*value).into())
             }
-            (Self::Choice(words), Written::Text(text)) => word(words, text),
-            (Self::Mode, Written::Text(text)) => word(MODES, text),
-            (Self::Address, Written::Text(text)) => {
+            (Self::Choice(words), UncheckedValue::Text(text)) => word(words, text),
+            (Self::Mode, UncheckedValue::Text(text)) => word(MODES, text),
+            (Self::Address, UncheckedValue::Text(text)) => {
                 let address: SocketAddr = text.parse().map_err(|_| String::new())?;
                 Ok(address.to_string().into())
             }
-            (Self::Text, Written::Text(text)) if text.len() <= TEXT_BYTES && !text.contains(char::is_control) => {
+            (Self::Text, UncheckedValue::Text(text))
+                if text.len() <= TEXT_BYTES && !text.contains(char::is_control) =>
+            {
                 Ok(text.as_str().into())
             }
-            (Self::Folder | Self::File, Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
-            (Self::SocketPath, Written::Text(text)) if full_path(text) && text.len() <= SOCKET_PATH_BYTES => {
+            (Self::Folder | Self::File, UncheckedValue::Text(text)) if full_path(text) => Ok(text.as_str().into()),
+            (Self::SocketPath, UncheckedValue::Text(text)) if full_path(text) && text.len() <= SOCKET_PATH_BYTES => {
                 Ok(text.as_str().into())
             }
-            (Self::Account, Written::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
+            (Self::Account, UncheckedValue::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
             _ => Err(String::new()),
         }
     }
 
-    fn check_list(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
-        let Written::List(items) = &found.value else {
+    fn check_list(
+        self,
+        name: &str,
+        found: &LocatedValue,
+        tools: &KnownTools,
+        wrong: &mut Vec<Complaint>,
+    ) -> Option<Value> {
+        let UncheckedValue::List(items) = &found.value else {
             wrong.push((found.at, format!("{name} must be {}, not {}", self.expected(), found.shown())));
             return None;
         };
@@ -269,13 +283,13 @@ impl Kind {
         (wrong.len() == before).then_some(Value::Array(words))
     }
 
-    fn check_item(self, item: &Found, tools: &KnownTools) -> Result<Value, String> {
+    fn check_item(self, item: &LocatedValue, tools: &KnownTools) -> Result<Value, String> {
         let text = match (self, &item.value) {
-            (Self::Pins, Written::Integer(pin @ 2..=27)) => return Ok((*pin).into()),
-            (Self::Pins, Written::Integer(0 | 1)) => {
+            (Self::Pins, UncheckedValue::Integer(pin @ 2..=27)) => return Ok((*pin).into()),
+            (Self::Pins, UncheckedValue::Integer(0 | 1)) => {
                 return Err("; 0 and 1 belong to the identification EEPROM of add-on boards".into());
             }
-            (_, Written::Text(text)) => text,
+            (_, UncheckedValue::Text(text)) => text,
             _ => return Err(String::new()),
         };
         let namespaces = || NAMESPACES.iter().copied();
@@ -307,23 +321,23 @@ impl Kind {
     }
 
     /// The value of an environment variable or flag, parsed as this kind.
-    pub fn read_text(self, text: &str) -> Found {
+    pub fn read_text(self, text: &str) -> LocatedValue {
         let value = match self {
-            Self::Bool => text.parse().ok().map(Written::Boolean),
-            Self::Integer { .. } => text.replace('_', "").parse().ok().map(Written::Integer),
+            Self::Bool => text.parse().ok().map(UncheckedValue::Boolean),
+            Self::Integer { .. } => text.replace('_', "").parse().ok().map(UncheckedValue::Integer),
             _ if self.is_list() => {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-                Some(Written::List(items.map(|item| self.read_item(item)).collect()))
+                Some(UncheckedValue::List(items.map(|item| self.read_item(item)).collect()))
             }
             _ => None,
         };
-        value.map_or_else(|| Found::text(text), |value| Found { at: None, value })
+        value.map_or_else(|| LocatedValue::text(text), |value| LocatedValue { at: None, value })
     }
 
-    fn read_item(self, text: &str) -> Found {
+    fn read_item(self, text: &str) -> LocatedValue {
         match (self, text.parse()) {
-            (Self::Pins, Ok(number)) => Found { at: None, value: Written::Integer(number) },
-            _ => Found::text(text),
+            (Self::Pins, Ok(number)) => LocatedValue { at: None, value: UncheckedValue::Integer(number) },
+            _ => LocatedValue::text(text),
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::{
     PlaceSettings, Places, Settings, Sources,
     assignment::{Assignment, PREFIX, from_text},
-    draft::Draft,
-    fault::{Fault, Faults, Origin},
+    draft::SettingsDraft,
+    fault::{ConfigError, Faults, Origin},
     fragment::{self, Fragment},
-    prepared::Prepared,
+    prepared::PreparedFolder,
     together,
     token_files::TokenFiles,
 };
@@ -21,7 +21,7 @@ pub fn load(sources: &Sources) -> Result<Settings, Faults> {
 }
 
 /// The settings, and the draft with the origins.
-pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
+pub(super) fn loaded(sources: &Sources) -> Result<(Settings, SettingsDraft), Faults> {
     let mut faults = Vec::new();
     let shared = is_shared(sources);
     let base = base(sources, shared, None, &mut faults);
@@ -79,17 +79,17 @@ pub fn place_of(variable: &str) -> Option<String> {
 /// Whether the site folder is an appliance's: both of its systems read the same files there, and one of them may be
 /// older than the files.
 fn is_shared(sources: &Sources) -> bool {
-    sources.file.is_none() && !matches!(Prepared::at(&sources.places.identity_dir).standing(), Ok(None))
+    sources.file.is_none() && !matches!(PreparedFolder::at(&sources.places.identity_dir).standing(), Ok(None))
 }
 
 /// Applies the owner's fragments of an appliance over image and identity. A fragment that this version does not
 /// understand never keeps it from starting, since it may be for a newer version: it is set aside, and the settings are
 /// restricted. Returns the reasons.
-fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<String> {
+fn owners(sources: &Sources, owner: Option<u32>, draft: &mut SettingsDraft) -> Vec<String> {
     let mut restricted = Vec::new();
     for fragment in site(sources, owner) {
         let over = tried(draft, &fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
-            true => Err(Fault::new(assignment.origin.clone(), "the places of an appliance are its image's")),
+            true => Err(ConfigError::new(assignment.origin.clone(), "the places of an appliance are its image's")),
             false => next.apply(assignment),
         });
         match over {
@@ -105,9 +105,9 @@ fn site(sources: &Sources, owner: Option<u32>) -> Vec<Fragment> {
 }
 
 /// The assignments of image, identity and site, in that order; a `shared` site is applied later, by [`owners`].
-fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
+fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<ConfigError>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
-    let identity = Prepared::at(&sources.places.identity_dir).fragments();
+    let identity = PreparedFolder::at(&sources.places.identity_dir).fragments();
     fragments.extend(fragment::read_dir(&identity, owner, &sources.tools));
     match &sources.file {
         Some(file) => fragments.push(fragment::read_file(file, owner, &sources.tools)),
@@ -123,7 +123,7 @@ fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fa
 }
 
 /// The assignments of variables and flags, in that order.
-fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<Fault>) -> Vec<Assignment> {
+fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<ConfigError>) -> Vec<Assignment> {
     let variables = sources.env.iter().filter(|_| environment).filter_map(|(variable, text)| {
         let name = variable.strip_prefix(PREFIX)?.to_lowercase().replace("__", ".");
         Some((name, text, Origin::Variable(variable.clone())))
@@ -140,8 +140,13 @@ fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<Fault>) -> V
 
 /// The defaults with image and site applied. The folders are determined first, with the last value from any source,
 /// because other defaults depend on them.
-fn laid(sources: &Sources, base: &[Assignment], over: &[Assignment], faults: &mut Vec<Fault>) -> Result<Draft, Faults> {
-    let start = |places| Draft::new(places).map_err(|fault| Faults(vec![fault]));
+fn laid(
+    sources: &Sources,
+    base: &[Assignment],
+    over: &[Assignment],
+    faults: &mut Vec<ConfigError>,
+) -> Result<SettingsDraft, Faults> {
+    let start = |places| SettingsDraft::new(places).map_err(|fault| Faults(vec![fault]));
     let mut folders = start(&sources.places)?;
     for assignment in base.iter().chain(over).filter(|assignment| assignment.key.name.starts_with("places.")) {
         faults.extend(folders.apply(assignment).err());
@@ -163,23 +168,23 @@ fn laid(sources: &Sources, base: &[Assignment], over: &[Assignment], faults: &mu
     Ok(draft)
 }
 
-fn folder(draft: &Draft, of: impl Fn(&PlaceSettings) -> PathBuf) -> Result<PathBuf, Faults> {
+fn folder(draft: &SettingsDraft, of: impl Fn(&PlaceSettings) -> PathBuf) -> Result<PathBuf, Faults> {
     draft.settings().map(|settings| of(&settings.places)).map_err(|fault| Faults(vec![fault]))
 }
 
 /// The draft with one state fragment applied, or why the fragment is not accepted.
-fn narrowed(draft: &Draft, fragment: &Fragment, sources: &Sources) -> Result<Draft, Vec<Fault>> {
+fn narrowed(draft: &SettingsDraft, fragment: &Fragment, sources: &Sources) -> Result<SettingsDraft, Vec<ConfigError>> {
     let site = sources.file.as_ref().unwrap_or(&sources.places.site_dir).display().to_string();
     tried(draft, fragment, |next, assignment| next.narrow(assignment, &sources.tools, &site))
 }
 
 /// The draft with one fragment of the agent's own folder applied, or why the fragment is not accepted.
-fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<Fault>> {
+fn extended(draft: &SettingsDraft, fragment: &Fragment) -> Result<SettingsDraft, Vec<ConfigError>> {
     tried(draft, fragment, |next, assignment| {
         if assignment.key.name.starts_with("places.") {
             let message = "the server does not read this file, and both halves have to agree on the places; set them in the \
                            site configuration";
-            return Err(Fault::new(assignment.origin.clone(), message));
+            return Err(ConfigError::new(assignment.origin.clone(), message));
         }
         next.apply(assignment)
     })
@@ -187,10 +192,10 @@ fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<Fault>> {
 
 /// Applies all of a fragment or nothing of it.
 fn tried(
-    draft: &Draft,
+    draft: &SettingsDraft,
     fragment: &Fragment,
-    mut lay: impl FnMut(&mut Draft, &Assignment) -> Result<(), Fault>,
-) -> Result<Draft, Vec<Fault>> {
+    mut lay: impl FnMut(&mut SettingsDraft, &Assignment) -> Result<(), ConfigError>,
+) -> Result<SettingsDraft, Vec<ConfigError>> {
     let mut faults = fragment.faults.clone();
     let mut next = draft.clone();
     for assignment in &fragment.assignments {
@@ -210,16 +215,16 @@ fn tried(
     if faults.is_empty() { Ok(next) } else { Err(faults) }
 }
 
-fn set_aside(reasons: &[Fault]) -> Vec<String> {
+fn set_aside(reasons: &[ConfigError]) -> Vec<String> {
     reasons.iter().map(|fault| format!("set aside: {fault}")).collect()
 }
 
 fn finish(
-    mut draft: Draft,
+    mut draft: SettingsDraft,
     over: &[Assignment],
     restricted: Vec<String>,
-    mut faults: Vec<Fault>,
-) -> Result<(Settings, Draft), Faults> {
+    mut faults: Vec<ConfigError>,
+) -> Result<(Settings, SettingsDraft), Faults> {
     for assignment in over {
         faults.extend(draft.apply(assignment).err());
     }

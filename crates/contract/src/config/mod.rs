@@ -35,8 +35,8 @@ mod words;
 
 pub use assignment::{Assignment, variable_of};
 pub use explain::{InForce, explain};
-pub use fault::{Fault, Faults, Origin, Position};
-pub use found::{Entry, Found, Written, quoted};
+pub use fault::{ConfigError, Faults, Origin, TextPosition};
+pub use found::{ConfigEntry, LocatedValue, UncheckedValue, quoted};
 pub use fragment::{Fragment, read_file as read_fragment};
 pub use fragment::{document, read_text};
 pub use kind::KnownTools;
@@ -48,7 +48,7 @@ pub use places::{Places, SERVER_USER};
 pub use reload::{Reload, fragment_of};
 pub use sections::{
     Access, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel, LogTarget,
-    PlaceSettings, Policy, Process, Profile, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
+    PlaceSettings, PolicyModes, Process, Profile, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
     allow::{Grant, is_caller},
     exec::{CommandSetting, EXEC_USER},
     files::{FileRoot, is_grantable, wrong_grants},
@@ -67,7 +67,7 @@ use std::path::PathBuf;
 
 /// One command-line flag that sets a key.
 #[derive(Clone, Debug)]
-pub struct Flag {
+pub struct CliFlag {
     /// `section.key`.
     pub key: String,
     pub value: String,
@@ -85,7 +85,7 @@ pub struct Sources {
     pub instead: Option<(PathBuf, String)>,
     /// Environment variables; only those that start with `RASPI_MCP__` are used.
     pub env: Vec<(String, String)>,
-    pub flags: Vec<Flag>,
+    pub flags: Vec<CliFlag>,
     /// The tools of this build with their default modes. `policy` accepts only these and the actions.
     pub tools: Vec<(&'static str, Mode)>,
 }

@@ -1,6 +1,6 @@
 //! The folders of configuration, state and sockets: the system's on an appliance, the XDG ones for a developer.
 
-use super::fault::{Fault, Faults, Origin};
+use super::fault::{ConfigError, Faults, Origin};
 use std::path::{Path, PathBuf};
 
 /// The account that the server runs under on an appliance.
@@ -69,7 +69,7 @@ impl Places {
         let home = absolute("HOME").or_else(|| Some(PathBuf::from(home)).filter(|path| path.is_absolute()));
         let folder = |name: &str, below_home: &str| {
             absolute(name).or_else(|| home.as_ref().map(|home| home.join(below_home))).ok_or_else(|| {
-                Faults(vec![Fault::new(
+                Faults(vec![ConfigError::new(
                     Origin::Variable(name.into()),
                     format!("user {uid} has no home folder to find {below_home} in; set {name} or HOME to a full path"),
                 )])

@@ -11,18 +11,19 @@ use std::{
 
 /// The folder on an appliance.
 pub const FOLDER: &str = "/run/raspi-mcp-identity";
-/// The file with the machine's identity, in JSON: a [`Standing`].
+/// The file with the machine's identity, in JSON: a [`ApplianceState`].
 pub const STATE: &str = "state.json";
 /// Maximum bytes read from a file in it; the largest is a root of trust.
 const LONGEST: u64 = 1 << 20;
 
 /// The folder, for readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared(PathBuf);
+pub struct PreparedFolder(PathBuf);
 
 /// The content of `state.json`, which everybody may read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+#[serde(expecting = "struct Standing")]
+pub struct ApplianceState {
     pub claimed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -35,7 +36,7 @@ pub struct Standing {
     pub faults: Vec<String>,
 }
 
-impl Prepared {
+impl PreparedFolder {
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
@@ -53,7 +54,7 @@ impl Prepared {
     ///
     /// # Errors
     /// Those of reading; `InvalidData` when the content is not what this program writes.
-    pub fn standing(&self) -> io::Result<Option<Standing>> {
+    pub fn standing(&self) -> io::Result<Option<ApplianceState>> {
         let Some(bytes) = read(&self.0.join(STATE))? else { return Ok(None) };
         serde_json::from_slice(&bytes).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }

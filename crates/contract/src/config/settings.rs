@@ -6,7 +6,7 @@
 use super::{
     declare::{choice, settings},
     key::InState,
-    kind::Kind,
+    kind::SettingKind,
     sections::*,
     token::TokenSetting,
     token_files::TokenFiles,
@@ -30,7 +30,7 @@ settings! {
         /// to accept dots. Calls accept both forms.
         tool_names: ToolNames = ToolNames::Auto, ToolNames::KIND, InState::Free;
         /// The environment of this machine. Some tools run only in some environments.
-        environment: Environment = Environment::Prod, Kind::Choice(&["prod", "staging", "lab"]), InState::Never;
+        environment: Environment = Environment::Prod, SettingKind::Choice(&["prod", "staging", "lab"]), InState::Never;
     }
     [http] Http;
     [tls] Tls;
@@ -39,7 +39,7 @@ settings! {
     [access] Access;
     [jwt] Jwt;
     [tools] Tools;
-    [policy] Policy;
+    [policy] PolicyModes;
     [approval] Approval;
     [service] Service;
     [places] PlaceSettings;

@@ -1,7 +1,7 @@
 //! The description of a setting that is written as tables, like `[[access.tokens]]`.
 
 use super::{
-    found::{Found, quoted},
+    found::{LocatedValue, quoted},
     kind::{Complaint, KnownTools, meant},
     tables::{Tables, enumerated},
 };
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Checks the field of that name, and returns it in the form the settings are read from. `None`: there is no such
 /// field.
-pub type CheckField = fn(&str, &Found, &KnownTools) -> Option<Result<Value, Complaint>>;
+pub type CheckField = fn(&str, &LocatedValue, &KnownTools) -> Option<Result<Value, Complaint>>;
 
 /// One such setting. Its check, the expected form in the documentation and the example of the default file come from
 /// here.
@@ -48,7 +48,7 @@ impl TableSetting {
     }
 
     /// The tables in the form the settings are read from, or all their faults.
-    pub fn check(&self, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
+    pub fn check(&self, found: &LocatedValue, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
         let Self { key, noun, most, required, .. } = *self;
         let tables = Tables { key, expected: &self.expected(), most, noun, required };
         tables.check(found, wrong, |field, key_at, found| {
@@ -87,9 +87,9 @@ mod tests {
         assert_eq!(tables.len(), 5);
         for tables in tables {
             for field in tables.fields() {
-                assert!((tables.check_field)(field, &Found::text(""), &[]).is_some(), "{}.{field}", tables.key);
+                assert!((tables.check_field)(field, &LocatedValue::text(""), &[]).is_some(), "{}.{field}", tables.key);
             }
-            assert!((tables.check_field)("colour", &Found::text(""), &[]).is_none(), "{}", tables.key);
+            assert!((tables.check_field)("colour", &LocatedValue::text(""), &[]).is_none(), "{}", tables.key);
         }
     }
 

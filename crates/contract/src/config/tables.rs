@@ -1,8 +1,8 @@
 //! Checks settings that are tables, like `[[access.tokens]]`, field by field, and reports all faults at once.
 
 use super::{
-    fault::Position,
-    found::{Entry, Found, Written},
+    fault::TextPosition,
+    found::{ConfigEntry, LocatedValue, UncheckedValue},
     kind::Complaint,
 };
 use serde_json::{Map, Value};
@@ -26,12 +26,12 @@ impl Tables<'_> {
     /// and position.
     pub fn check(
         &self,
-        found: &Found,
+        found: &LocatedValue,
         wrong: &mut Vec<Complaint>,
-        field: impl Fn(&str, Option<Position>, &Found) -> Result<Value, Complaint>,
+        field: impl Fn(&str, Option<TextPosition>, &LocatedValue) -> Result<Value, Complaint>,
     ) -> Option<Value> {
         let Self { key, expected, most, .. } = self;
-        let Written::List(items) = &found.value else {
+        let UncheckedValue::List(items) = &found.value else {
             wrong.push((found.at, format!("{key} must be {expected}, not {}", found.kind())));
             return None;
         };
@@ -46,17 +46,17 @@ impl Tables<'_> {
 
     fn check_one(
         &self,
-        item: &Found,
+        item: &LocatedValue,
         wrong: &mut Vec<Complaint>,
-        field: impl Fn(&str, Option<Position>, &Found) -> Result<Value, Complaint>,
+        field: impl Fn(&str, Option<TextPosition>, &LocatedValue) -> Result<Value, Complaint>,
     ) -> Option<Value> {
         let Self { key, noun, required, .. } = self;
-        let Written::Table(entries) = &item.value else {
+        let UncheckedValue::Table(entries) = &item.value else {
             wrong.push((item.at, format!("{key} holds {}; write [[{key}]] for each {noun}", item.kind())));
             return None;
         };
         let mut table = Map::new();
-        for Entry { key, key_at, found } in entries {
+        for ConfigEntry { key, key_at, found } in entries {
             match field(key, *key_at, found) {
                 Ok(value) => drop(table.insert(key.clone(), value)),
                 Err(complaint) => wrong.push(complaint),

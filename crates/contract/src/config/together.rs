@@ -1,8 +1,8 @@
 //! Rules between keys, whose values are each valid alone.
 
 use super::{
-    draft::Draft,
-    fault::Fault,
+    draft::SettingsDraft,
+    fault::ConfigError,
     sections::{approval, camera, exec, files, gpio, update},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
@@ -11,10 +11,10 @@ use crate::meta::Mode;
 use std::path::Path;
 
 /// The violated rules, each at the place of the key that violates it.
-pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
+pub fn check(draft: &SettingsDraft, settings: &Settings) -> Vec<ConfigError> {
     let mut faults = Vec::new();
     // Reported at the last of the assignments.
-    let mut broken = |keys: &[&str], message: String| faults.push(Fault::new(draft.latest(keys), message));
+    let mut broken = |keys: &[&str], message: String| faults.push(ConfigError::new(draft.latest(keys), message));
     let approval = &settings.approval;
     if approval.wait_seconds > approval.expire_seconds {
         broken(

@@ -2,10 +2,10 @@
 
 use super::{
     Sources,
-    fault::{Fault, Faults, Origin},
+    fault::{ConfigError, Faults, Origin},
     fragment,
-    kind::{Kind, KnownTools},
-    prepared::Prepared,
+    kind::{KnownTools, SettingKind},
+    prepared::PreparedFolder,
     token::TokenSetting,
     tokens::TOKENS,
 };
@@ -34,7 +34,7 @@ pub struct KeptToken {
 impl TokenFiles {
     pub fn of(sources: &Sources) -> Self {
         let mut folders =
-            vec![sources.places.image_dir.clone(), Prepared::at(&sources.places.identity_dir).fragments()];
+            vec![sources.places.image_dir.clone(), PreparedFolder::at(&sources.places.identity_dir).fragments()];
         if sources.file.is_none() {
             folders.push(sources.places.site_dir.clone());
         }
@@ -75,11 +75,11 @@ impl TokenFiles {
             faults.extend(fragment.faults.into_iter().filter(|fault| !was_set_aside(&fault.origin)));
             let alone = fragment.assignments.len() == 1;
             for assignment in &fragment.assignments {
-                if assignment.key.kind != Kind::Tables(&TOKENS) || was_set_aside(&assignment.origin) {
+                if assignment.key.kind != SettingKind::Tables(&TOKENS) || was_set_aside(&assignment.origin) {
                     continue;
                 }
                 let Origin::File { path, .. } = &assignment.origin else { continue };
-                let fault = |message: String| Fault::new(assignment.origin.clone(), message);
+                let fault = |message: String| ConfigError::new(assignment.origin.clone(), message);
                 match serde_json::from_value::<Vec<TokenSetting>>(assignment.value.clone()) {
                     Ok(settings) => {
                         let alone = alone && settings.len() == 1;

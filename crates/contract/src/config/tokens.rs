@@ -2,7 +2,7 @@
 //! itself.
 
 use super::{
-    found::{Found, Written},
+    found::{LocatedValue, UncheckedValue},
     kind::ROLES,
     owners::NAME_BYTES,
     table_setting::TableSetting,
@@ -34,9 +34,9 @@ pub const TOKENS: TableSetting = TableSetting {
 ",
 };
 
-fn check_field(field: &str, found: &Found) -> Option<Result<Value, String>> {
+fn check_field(field: &str, found: &LocatedValue) -> Option<Result<Value, String>> {
     let text = match &found.value {
-        Written::Text(text) | Written::Time(text) => text.as_str(),
+        UncheckedValue::Text(text) | UncheckedValue::Time(text) => text.as_str(),
         _ => "",
     };
     Some(match field {

@@ -6,37 +6,37 @@
 //! the binary. The contract tests now compare with it.
 
 use super::{
-    fault::{Fault, Wrong},
-    format::Format,
-    number::Bounds,
+    fault::{SchemaError, Wrong},
+    format::StringFormat,
+    number::NumberBounds,
 };
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 /// A compiled schema.
 #[derive(Debug)]
-pub struct Checker(pub(super) Node);
+pub struct Checker(pub(super) SchemaNode);
 
 /// One schema of the tree. Absent keywords are empty.
 #[derive(Debug, Default)]
-pub(super) struct Node {
+pub(super) struct SchemaNode {
     /// The schema `false`, which no value fits.
     pub(super) never: bool,
-    pub(super) types: Vec<Type>,
+    pub(super) types: Vec<JsonType>,
     pub(super) one_of_these: Option<Vec<Value>>,
-    pub(super) bounds: Option<Box<Bounds>>,
-    pub(super) text: Option<Box<Text>>,
-    pub(super) list: Option<Box<List>>,
-    pub(super) object: Option<Box<Object>>,
-    pub(super) all: Vec<Node>,
-    pub(super) any: Vec<Node>,
-    pub(super) one: Vec<Node>,
-    pub(super) not: Option<Box<Node>>,
-    pub(super) condition: Option<Box<[Node; 3]>>,
+    pub(super) bounds: Option<Box<NumberBounds>>,
+    pub(super) text: Option<Box<StringKeywords>>,
+    pub(super) list: Option<Box<ArrayKeywords>>,
+    pub(super) object: Option<Box<ObjectKeywords>>,
+    pub(super) all: Vec<SchemaNode>,
+    pub(super) any: Vec<SchemaNode>,
+    pub(super) one: Vec<SchemaNode>,
+    pub(super) not: Option<Box<SchemaNode>>,
+    pub(super) condition: Option<Box<[SchemaNode; 3]>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum JsonType {
     Null,
     Boolean,
     Integer,
@@ -47,35 +47,35 @@ pub(super) enum Type {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct StringKeywords {
     pub(super) shortest: Option<u64>,
     pub(super) longest: Option<u64>,
     pub(super) pattern: Option<Regex>,
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<StringFormat>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct List {
+pub(super) struct ArrayKeywords {
     pub(super) fewest: Option<u64>,
     pub(super) most: Option<u64>,
     pub(super) unique: bool,
-    pub(super) items: Option<Node>,
+    pub(super) items: Option<SchemaNode>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Object {
+pub(super) struct ObjectKeywords {
     pub(super) required: Vec<String>,
-    pub(super) properties: Vec<(String, Node)>,
-    pub(super) others: Option<Node>,
+    pub(super) properties: Vec<(String, SchemaNode)>,
+    pub(super) others: Option<SchemaNode>,
     pub(super) fewest: Option<u64>,
     pub(super) most: Option<u64>,
-    pub(super) names: Option<Node>,
+    pub(super) names: Option<SchemaNode>,
 }
 
 impl Checker {
     /// # Errors
     /// The first fault.
-    pub fn check<'v>(&self, value: &'v Value) -> Result<(), Fault<'v>> {
+    pub fn check<'v>(&self, value: &'v Value) -> Result<(), SchemaError<'v>> {
         self.0.check(value)
     }
 
@@ -90,7 +90,7 @@ impl Checker {
     }
 }
 
-impl Node {
+impl SchemaNode {
     fn without_nulls(&self, value: &mut Value) {
         let (Some(rules), Value::Object(map)) = (&self.object, value) else { return };
         for (name, property) in &rules.properties {
@@ -102,8 +102,8 @@ impl Node {
         }
     }
 
-    fn check<'v>(&self, value: &'v Value) -> Result<(), Fault<'v>> {
-        let wrong = |wrong| Err(Fault::new(value, wrong));
+    fn check<'v>(&self, value: &'v Value) -> Result<(), SchemaError<'v>> {
+        let wrong = |wrong| Err(SchemaError::new(value, wrong));
         if self.never {
             return wrong(Wrong::Never);
         }
@@ -145,7 +145,7 @@ impl Node {
     }
 }
 
-impl Type {
+impl JsonType {
     fn has(self, value: &Value) -> bool {
         match (self, value) {
             (Self::Null, Value::Null)
@@ -178,7 +178,7 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-impl Text {
+impl StringKeywords {
     fn complaint(&self, text: &str) -> Option<String> {
         let length = (self.shortest.is_some() || self.longest.is_some()).then(|| text.chars().count() as u64);
         if let (Some(length), Some(shortest)) = (length, self.shortest.filter(|least| length < Some(*least))) {
@@ -195,9 +195,9 @@ impl Text {
     }
 }
 
-impl List {
-    fn check<'v>(&self, value: &'v Value, items: &'v [Value]) -> Result<(), Fault<'v>> {
-        let wrong = |said: String| Err(Fault::new(value, Wrong::Said(said)));
+impl ArrayKeywords {
+    fn check<'v>(&self, value: &'v Value, items: &'v [Value]) -> Result<(), SchemaError<'v>> {
+        let wrong = |said: String| Err(SchemaError::new(value, Wrong::Said(said)));
         let length = items.len() as u64;
         if let Some(fewest) = self.fewest.filter(|fewest| length < *fewest) {
             return wrong(format!("has {length} items, and {fewest} is the fewest"));
@@ -214,9 +214,9 @@ impl List {
     }
 }
 
-impl Object {
-    fn check<'v>(&self, value: &'v Value, map: &'v Map<String, Value>) -> Result<(), Fault<'v>> {
-        let wrong = |wrong| Err(Fault::new(value, wrong));
+impl ObjectKeywords {
+    fn check<'v>(&self, value: &'v Value, map: &'v Map<String, Value>) -> Result<(), SchemaError<'v>> {
+        let wrong = |wrong| Err(SchemaError::new(value, wrong));
         // First, so that a misspelt name is not reported as a missing one.
         if let Some(others) = &self.others {
             for (name, item) in map {

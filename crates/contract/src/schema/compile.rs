@@ -1,8 +1,8 @@
 //! Compiles schemas.
 
 use super::{
-    check::{Checker, List, Node, Object, Text, Type},
-    format::Format,
+    check::{ArrayKeywords, Checker, JsonType, ObjectKeywords, SchemaNode, StringKeywords},
+    format::StringFormat,
 };
 use regex_lite::Regex;
 use serde_json::{Map, Value};
@@ -26,11 +26,11 @@ impl Checker {
     /// A sentence naming the keyword that is unknown or has an invalid value.
     pub fn new(schema: &Value) -> Result<Self, String> {
         let root = Root { schema, parts: Cell::new(0) };
-        Node::of(schema, &root, 0).map(Self)
+        SchemaNode::of(schema, &root, 0).map(Self)
     }
 }
 
-impl Node {
+impl SchemaNode {
     fn of(schema: &Value, root: &Root<'_>, depth: usize) -> Result<Self, String> {
         if depth > DEEPEST {
             return Err(format!("a schema nests more than {DEEPEST} deep"));
@@ -58,7 +58,7 @@ impl Node {
         value: &Value,
         words: &Map<String, Value>,
         root: &Root<'_>,
-        of: &impl Fn(&Value) -> Result<Node, String>,
+        of: &impl Fn(&Value) -> Result<SchemaNode, String>,
     ) -> Result<(), String> {
         let bad = || format!("{word} cannot be {value}");
         let count = || value.as_u64().map(Some).ok_or_else(bad);
@@ -75,7 +75,8 @@ impl Node {
             }
             "type" => {
                 let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-                self.types = names.iter().map(|name| Type::named(name).ok_or_else(bad)).collect::<Result<_, _>>()?;
+                self.types =
+                    names.iter().map(|name| JsonType::named(name).ok_or_else(bad)).collect::<Result<_, _>>()?;
             }
             "enum" => self.one_of_these = Some(value.as_array().ok_or_else(bad)?.clone()),
             "const" => self.one_of_these = Some(vec![value.clone()]),
@@ -88,7 +89,7 @@ impl Node {
                 let pattern = value.as_str().ok_or_else(bad)?;
                 self.text().pattern = Some(Regex::new(pattern).map_err(|error| format!("pattern {pattern}: {error}"))?);
             }
-            "format" => self.text().format = Some(value.as_str().and_then(Format::named).ok_or_else(bad)?),
+            "format" => self.text().format = Some(value.as_str().and_then(StringFormat::named).ok_or_else(bad)?),
             "items" => self.list().items = Some(of(value)?),
             "minItems" => self.list().fewest = count()?,
             "maxItems" => self.list().most = count()?,
@@ -112,7 +113,7 @@ impl Node {
             "oneOf" => self.one = several()?,
             "not" => self.not = Some(Box::new(of(value)?)),
             "if" => {
-                let part = |word: &str| words.get(word).map_or_else(|| Ok(Node::default()), of);
+                let part = |word: &str| words.get(word).map_or_else(|| Ok(SchemaNode::default()), of);
                 self.condition = Some(Box::new([of(value)?, part("then")?, part("else")?]));
             }
             // No effect without `if`, and read together with it.
@@ -122,18 +123,18 @@ impl Node {
         Ok(())
     }
 
-    fn text(&mut self) -> &mut Text {
+    fn text(&mut self) -> &mut StringKeywords {
         self.text.get_or_insert_default()
     }
-    fn list(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut ArrayKeywords {
         self.list.get_or_insert_default()
     }
-    fn object(&mut self) -> &mut Object {
+    fn object(&mut self) -> &mut ObjectKeywords {
         self.object.get_or_insert_default()
     }
 }
 
-impl Type {
+impl JsonType {
     fn named(name: &Value) -> Option<Self> {
         Some(match name.as_str()? {
             "null" => Self::Null,

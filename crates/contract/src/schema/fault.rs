@@ -1,12 +1,12 @@
 //! A fault in a value, and the error that is made from it.
 
-use super::check::Type;
+use super::check::JsonType;
 use base::{error::ToolError, redact::is_secret_name};
 use serde_json::Value;
 
 /// The first fault found.
 #[derive(Debug)]
-pub struct Fault<'v> {
+pub struct SchemaError<'v> {
     /// The faulty value itself, not its container.
     value: &'v Value,
     wrong: Wrong,
@@ -16,7 +16,7 @@ pub struct Fault<'v> {
 
 #[derive(Debug)]
 pub(super) enum Wrong {
-    Type(Vec<Type>),
+    Type(Vec<JsonType>),
     /// A property that is not in the schema.
     Unknown(String),
     Missing(String),
@@ -26,7 +26,7 @@ pub(super) enum Wrong {
     Said(String),
 }
 
-impl<'v> Fault<'v> {
+impl<'v> SchemaError<'v> {
     pub(super) fn new(value: &'v Value, wrong: Wrong) -> Self {
         Self { value, wrong, path: String::new() }
     }
@@ -81,7 +81,7 @@ impl<'v> Fault<'v> {
     }
 }
 
-impl Type {
+impl JsonType {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Null => "null",

@@ -3,17 +3,21 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum StringFormat {
     DateTime,
     Ipv4,
     Ipv6,
     Uuid,
 }
 
-const NAMES: [(&str, Format); 4] =
-    [("date-time", Format::DateTime), ("ipv4", Format::Ipv4), ("ipv6", Format::Ipv6), ("uuid", Format::Uuid)];
+const NAMES: [(&str, StringFormat); 4] = [
+    ("date-time", StringFormat::DateTime),
+    ("ipv4", StringFormat::Ipv4),
+    ("ipv6", StringFormat::Ipv6),
+    ("uuid", StringFormat::Uuid),
+];
 
-impl Format {
+impl StringFormat {
     pub(super) fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
     }

@@ -9,7 +9,7 @@ mod number;
 mod projection;
 
 pub use check::Checker;
-pub use fault::Fault;
+pub use fault::SchemaError;
 pub use projection::projection;
 
 use schemars::{JsonSchema, generate::SchemaSettings};

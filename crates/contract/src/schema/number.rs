@@ -4,7 +4,7 @@ use serde_json::Number;
 use std::cmp::Ordering;
 
 #[derive(Debug, Default)]
-pub(super) struct Bounds {
+pub(super) struct NumberBounds {
     least: Option<Number>,
     most: Option<Number>,
     above: Option<Number>,
@@ -12,7 +12,7 @@ pub(super) struct Bounds {
     step: Option<Number>,
 }
 
-impl Bounds {
+impl NumberBounds {
     pub(super) fn read(&mut self, word: &str, value: &Number) {
         let place = match word {
             "minimum" => &mut self.least,

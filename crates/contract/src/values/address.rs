@@ -12,9 +12,9 @@ pub const HIGHEST: u8 = 0x77;
 
 /// The address of a device, 0x08 to 0x77, without the direction bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Address(u8);
+pub struct I2cAddress(u8);
 
-impl Address {
+impl I2cAddress {
     /// `None` for a reserved address or one of more than 7 bits.
     pub fn new(number: u8) -> Option<Self> {
         (LOWEST..=HIGHEST).contains(&number).then_some(Self(number))
@@ -29,7 +29,7 @@ impl Address {
 }
 
 /// The usual notation, `0x48`.
-impl fmt::Display for Address {
+impl fmt::Display for I2cAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#04x}", self.0)
     }
@@ -42,12 +42,12 @@ pub struct Addresses(u128);
 impl Addresses {
     /// Every address a device may have.
     pub fn every() -> Self {
-        Address::all().collect()
+        I2cAddress::all().collect()
     }
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
-    pub const fn holds(self, address: Address) -> bool {
+    pub const fn holds(self, address: I2cAddress) -> bool {
         self.0 >> address.0 & 1 == 1
     }
     pub const fn and(self, more: Self) -> Self {
@@ -57,8 +57,8 @@ impl Addresses {
         Self(self.0 & !others.0)
     }
     /// Ascending.
-    pub fn iter(self) -> impl Iterator<Item = Address> {
-        Address::all().filter(move |address| self.holds(*address))
+    pub fn iter(self) -> impl Iterator<Item = I2cAddress> {
+        I2cAddress::all().filter(move |address| self.holds(*address))
     }
 
     /// `0x48`, or `0x50-0x57` with both ends.
@@ -72,7 +72,7 @@ impl Addresses {
             // `from_str_radix` accepts a sign.
             let number = digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(digits, 16));
             let number = number.and_then(Result::ok).ok_or_else(bad)?;
-            Address::new(number).ok_or_else(|| format!("{text} is reserved; devices have 0x08 to 0x77"))
+            I2cAddress::new(number).ok_or_else(|| format!("{text} is reserved; devices have 0x08 to 0x77"))
         };
         let (first, last) = match text.split_once('-') {
             Some((first, last)) => (one(first)?, one(last)?),
@@ -81,27 +81,27 @@ impl Addresses {
         if first > last {
             return Err(format!("{text} ends before it begins"));
         }
-        Ok((first.0..=last.0).filter_map(Address::new).collect())
+        Ok((first.0..=last.0).filter_map(I2cAddress::new).collect())
     }
 
     /// In the form that [`Addresses::parse`] reads, with adjacent addresses as one range.
     pub fn ranges(self) -> Vec<String> {
-        let mut ranges: Vec<(Address, Address)> = Vec::new();
+        let mut ranges: Vec<(I2cAddress, I2cAddress)> = Vec::new();
         for address in self.iter() {
             match ranges.last_mut() {
                 Some((_, last)) if last.0 + 1 == address.0 => *last = address,
                 _ => ranges.push((address, address)),
             }
         }
-        let shown = |(first, last): (Address, Address)| {
+        let shown = |(first, last): (I2cAddress, I2cAddress)| {
             if first == last { first.to_string() } else { format!("{first}-{last}") }
         };
         ranges.into_iter().map(shown).collect()
     }
 }
 
-impl FromIterator<Address> for Addresses {
-    fn from_iter<T: IntoIterator<Item = Address>>(all: T) -> Self {
+impl FromIterator<I2cAddress> for Addresses {
+    fn from_iter<T: IntoIterator<Item = I2cAddress>>(all: T) -> Self {
         Self(all.into_iter().fold(0, |bits, address| bits | 1 << address.0))
     }
 }
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn devices_have_no_reserved_address() {
-        let all: Vec<u8> = (0..=255).filter(|number| Address::new(*number).is_some()).collect();
+        let all: Vec<u8> = (0..=255).filter(|number| I2cAddress::new(*number).is_some()).collect();
         assert_eq!((all.first(), all.last(), all.len()), (Some(&0x08), Some(&0x77), 112));
     }
 }

@@ -6,7 +6,7 @@ mod level;
 mod pin;
 pub mod window;
 
-pub use address::{Address, Addresses};
+pub use address::{Addresses, I2cAddress};
 pub use level::{Level, Pull};
 pub use pin::{Pin, PinError};
 pub use window::{Window, Windows};

@@ -1,7 +1,7 @@
 //! Detects the board from the configuration and the device tree.
 
-use super::{Board, Simulated};
-use crate::model::{Kind, Profile, profile};
+use super::{Board, SimulatedBoard};
+use crate::model::{BoardKind, BoardProfile, profile};
 use base::os::{Root, command_line, cpuinfo};
 use contract::config::BoardChoice as Choice;
 use std::sync::Arc;
@@ -42,13 +42,13 @@ pub(super) fn detect(choice: Choice, root: &Root) -> Result<Board, Conflict> {
 }
 
 fn raspberry_pi(root: &Root, compatible: &[String], reason: String) -> Board {
-    let profile = compatible.iter().find_map(|name| Profile::of_compatible(name));
+    let profile = compatible.iter().find_map(|name| BoardProfile::of_compatible(name));
     let cpu = cpuinfo::read(root).unwrap_or_default();
     let model = tree_line(root, "model")
         .or(cpu.board)
         .unwrap_or_else(|| profile.map_or_else(|| compatible[0].clone(), |profile| profile.name.to_owned()));
     Board {
-        kind: Kind::RaspberryPi,
+        kind: BoardKind::RaspberryPi,
         reason,
         model,
         serial: tree_line(root, "serial-number").or(cpu.serial),
@@ -68,19 +68,19 @@ fn linux(root: &Root, reason: String) -> Board {
         .or_else(|| cpuinfo::read(root).ok()?.model_name)
         .unwrap_or_else(|| "Linux machine without a model name".into());
     let serial = tree_line(root, "serial-number");
-    Board { kind: Kind::Linux, reason, model, serial, revision: None, profile: None, simulated: None }
+    Board { kind: BoardKind::Linux, reason, model, serial, revision: None, profile: None, simulated: None }
 }
 
 fn simulated(reason: String) -> Board {
     let profile = profile::simulated();
     Board {
-        kind: Kind::Simulated,
+        kind: BoardKind::Simulated,
         reason,
         model: format!("{} Rev 1.5 (simulated)", profile.name),
         serial: Some("10000000005ca1ab".into()),
         revision: Some("c03115".into()),
         profile: Some(profile),
-        simulated: Some(Arc::new(Simulated::default())),
+        simulated: Some(Arc::new(SimulatedBoard::default())),
     }
 }
 

@@ -7,17 +7,17 @@ mod simulated;
 
 pub use contract::config::BoardChoice as Choice;
 pub use detect::Conflict;
-pub use simulated::{Part, Simulated};
+pub use simulated::{BoardPart, SimulatedBoard};
 
 use super::gpio::{Hardware, Twin};
-use super::model::{Kind, Profile, Revision, RevisionError};
+use super::model::{BoardKind, BoardProfile, Revision, RevisionError};
 use base::os::Root;
 use std::sync::Arc;
 
 /// The board this server runs on.
 #[derive(Clone, Debug)]
 pub struct Board {
-    pub kind: Kind,
+    pub kind: BoardKind,
     /// Why this kind was chosen, for `system.get_capabilities`.
     pub reason: String,
     /// The board's name: `Raspberry Pi 4 Model B Rev 1.4`.
@@ -27,9 +27,9 @@ pub struct Board {
     /// The revision code as the kernel prints it, on Raspberry Pis.
     pub revision: Option<String>,
     /// The model's data; `None` for boards other than Raspberry Pis and for models newer than this table.
-    pub profile: Option<&'static Profile>,
+    pub profile: Option<&'static BoardProfile>,
     /// The state of a simulated board; tests hold another handle to it.
-    pub simulated: Option<Arc<Simulated>>,
+    pub simulated: Option<Arc<SimulatedBoard>>,
 }
 
 impl Board {
@@ -45,7 +45,7 @@ impl Board {
 
     /// Its pins.
     pub fn pins(&self) -> Hardware {
-        let twin = |board: &Arc<Simulated>| Twin { gpio: board.gpio.clone(), pwm: board.pwm.clone() };
+        let twin = |board: &Arc<SimulatedBoard>| Twin { gpio: board.gpio.clone(), pwm: board.pwm.clone() };
         Hardware { kind: self.kind, profile: self.profile, simulated: self.simulated.as_ref().map(twin) }
     }
 

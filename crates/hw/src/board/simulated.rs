@@ -1,8 +1,6 @@
 //! A simulated Raspberry Pi in memory: it has state, changes over time, and supports fault injection.
 
-use crate::{
-    camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm,
-};
+use crate::{camera::simulated::SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm};
 use std::{
     collections::BTreeMap,
     io,
@@ -12,14 +10,14 @@ use std::{
 
 /// A part of the board in which faults can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum BoardPart {
     Temperature,
     Throttling,
 }
 
 /// The state of a simulated board.
 #[derive(Debug, Default)]
-pub struct Simulated {
+pub struct SimulatedBoard {
     /// Its lines.
     pub gpio: SimulatedGpio,
     /// Its PWM channels.
@@ -36,7 +34,7 @@ struct State {
     /// `None`: it rises and falls by itself.
     celsius: Option<f64>,
     throttled: u32,
-    failing: BTreeMap<Part, String>,
+    failing: BTreeMap<BoardPart, String>,
 }
 
 /// A board on a desk: about this warm, varying a few degrees every ten minutes.
@@ -44,13 +42,13 @@ const MEAN_CELSIUS: f64 = 47.0;
 const SWING_CELSIUS: f64 = 3.0;
 const SWING_PERIOD: Duration = Duration::from_secs(600);
 
-impl Simulated {
+impl SimulatedBoard {
     /// The processor's temperature at `uptime`; deterministic.
     ///
     /// # Errors
-    /// After [`Simulated::fail`].
+    /// After [`SimulatedBoard::fail`].
     pub fn celsius(&self, uptime: Duration) -> io::Result<f64> {
-        let state = self.working(Part::Temperature)?;
+        let state = self.working(BoardPart::Temperature)?;
         let phase = (uptime.as_secs_f64() / SWING_PERIOD.as_secs_f64() + 0.25).fract();
         // A triangle: a sine would be the only use of libm in the binary (0.6 MB of resident memory).
         let wave = if phase < 0.5 { 4.0 * phase - 1.0 } else { 3.0 - 4.0 * phase };
@@ -62,9 +60,9 @@ impl Simulated {
     /// The firmware's throttling word, 0 until set.
     ///
     /// # Errors
-    /// After [`Simulated::fail`].
+    /// After [`SimulatedBoard::fail`].
     pub fn throttled(&self) -> io::Result<u32> {
-        Ok(self.working(Part::Throttling)?.throttled)
+        Ok(self.working(BoardPart::Throttling)?.throttled)
     }
 
     /// Holds the temperature at `celsius` from now on.
@@ -80,16 +78,16 @@ impl Simulated {
     }
 
     /// From now on `part` fails with `why`.
-    pub fn fail(&self, part: Part, why: &str) {
+    pub fn fail(&self, part: BoardPart, why: &str) {
         self.state().failing.insert(part, why.to_owned());
     }
 
     /// `part` works again.
-    pub fn heal(&self, part: Part) {
+    pub fn heal(&self, part: BoardPart) {
         self.state().failing.remove(&part);
     }
 
-    fn working(&self, part: Part) -> io::Result<MutexGuard<'_, State>> {
+    fn working(&self, part: BoardPart) -> io::Result<MutexGuard<'_, State>> {
         let state = self.state();
         match state.failing.get(&part) {
             Some(why) => Err(io::Error::other(why.clone())),
@@ -109,7 +107,7 @@ mod tests {
 
     #[test]
     fn alive_and_the_same_for_the_same_moment() {
-        let board = Simulated::default();
+        let board = SimulatedBoard::default();
         let at = |seconds| board.celsius(Duration::from_secs(seconds)).unwrap();
         assert_eq!((at(0), at(150), at(450)), (47.0, 50.0, 44.0));
         assert_eq!(at(75), at(75));
@@ -119,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_has_happened_stays() {
-        let board = Simulated::default();
+        let board = SimulatedBoard::default();
         board.set_throttled_now(0b0101);
         assert_eq!(board.throttled().unwrap(), 0x5_0005);
         board.set_throttled_now(0);
@@ -128,11 +126,11 @@ mod tests {
 
     #[test]
     fn fails_when_told_and_heals() {
-        let board = Simulated::default();
-        board.fail(Part::Temperature, "the sensor has come off");
+        let board = SimulatedBoard::default();
+        board.fail(BoardPart::Temperature, "the sensor has come off");
         assert_eq!(board.celsius(Duration::ZERO).unwrap_err().to_string(), "the sensor has come off");
         assert!(board.throttled().is_ok());
-        board.heal(Part::Temperature);
+        board.heal(BoardPart::Temperature);
         assert!(board.celsius(Duration::ZERO).is_ok());
     }
 }

@@ -4,7 +4,7 @@
 
 use super::{
     jpeg,
-    port::{Fault, Format, Picture, Pixels, Raw, Size, Wish},
+    port::{CameraError, Picture, PictureFormat, Pixels, Raw, Size, Wish},
 };
 use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType};
 use std::io;
@@ -20,17 +20,17 @@ pub const LARGEST: u64 = 4608 * 3456;
 /// Encodes this frame as `wish` requests.
 ///
 /// # Errors
-/// [`Fault::Torn`] when the frame is incomplete, [`Fault::TooLarge`], [`Fault::Failed`] by an encoder.
-pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
+/// [`CameraError::Torn`] when the frame is incomplete, [`CameraError::TooLarge`], [`CameraError::Failed`] by an encoder.
+pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, CameraError> {
     let (bytes, size, passed_through) = match (raw.pixels, wish.format) {
-        (Pixels::Mjpeg, Format::Jpeg) => {
+        (Pixels::Mjpeg, PictureFormat::Jpeg) => {
             let (bytes, size) = jpeg::whole(raw.bytes)?;
             if bytes.len() > wish.max_bytes {
-                return Err(Fault::TooLarge { limit: wish.max_bytes });
+                return Err(CameraError::TooLarge { limit: wish.max_bytes });
             }
             (bytes, size, true)
         }
-        (Pixels::Mjpeg, Format::Png) => {
+        (Pixels::Mjpeg, PictureFormat::Png) => {
             let (pixels, size) = decode(raw.bytes)?;
             let stride = size.width as usize * 3;
             let raw = Raw { pixels: Pixels::Rgb24, size, stride, full_range: true, bytes: &pixels };
@@ -39,8 +39,8 @@ pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
         (_, format) => {
             raw.check()?;
             let bytes = match format {
-                Format::Jpeg => to_jpeg(raw, wish)?,
-                Format::Png => png(raw, wish.max_bytes)?,
+                PictureFormat::Jpeg => to_jpeg(raw, wish)?,
+                PictureFormat::Png => png(raw, wish.max_bytes)?,
             };
             (bytes, raw.size, false)
         }
@@ -49,24 +49,26 @@ pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
 }
 
 /// The pixels of a JPEG, three bytes each.
-fn decode(bytes: &[u8]) -> Result<(Vec<u8>, Size), Fault> {
+fn decode(bytes: &[u8]) -> Result<(Vec<u8>, Size), CameraError> {
     let (whole, size) = jpeg::whole(bytes)?;
     if size.area() > LARGEST {
-        return Err(Fault::Unfit(format!("the camera gave a JPEG of {size}; at most {LARGEST} pixels are decoded")));
+        return Err(CameraError::Unfit(format!(
+            "the camera gave a JPEG of {size}; at most {LARGEST} pixels are decoded"
+        )));
     }
     let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
-    let torn = |fault: zune_jpeg::errors::DecodeErrors| Fault::Torn(fault.to_string());
+    let torn = |fault: zune_jpeg::errors::DecodeErrors| CameraError::Torn(fault.to_string());
     let pixels = JpegDecoder::new_with_options(ZCursor::new(&whole), options).decode().map_err(torn)?;
     if pixels.len() as u64 != size.area() * 3 {
-        return Err(Fault::Torn(format!("{} bytes of pixels for {size}", pixels.len())));
+        return Err(CameraError::Torn(format!("{} bytes of pixels for {size}", pixels.len())));
     }
     Ok((pixels, size))
 }
 
 /// Encodes lines as a JPEG.
-fn to_jpeg(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, Fault> {
+fn to_jpeg(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, CameraError> {
     let side = |side: u32| {
-        u16::try_from(side).map_err(|_| Fault::Unfit(format!("a JPEG is never {side} pixels wide or high")))
+        u16::try_from(side).map_err(|_| CameraError::Unfit(format!("a JPEG is never {side} pixels wide or high")))
     };
     let lines = Lines { raw, width: side(raw.size.width)?, height: side(raw.size.height)? };
     let mut sink = Sink::new(wish.max_bytes);
@@ -105,7 +107,7 @@ impl ImageBuffer for Lines<'_> {
 }
 
 /// Encodes lines as a PNG.
-fn png(raw: &Raw<'_>, max_bytes: usize) -> Result<Vec<u8>, Fault> {
+fn png(raw: &Raw<'_>, max_bytes: usize) -> Result<Vec<u8>, CameraError> {
     let mut sink = Sink::new(max_bytes);
     let made = write_png(raw, &mut sink);
     sink.end(made)
@@ -140,11 +142,11 @@ impl Sink {
         Self { bytes: Vec::new(), limit, full: false }
     }
 
-    fn end<E: std::fmt::Display>(self, made: Result<(), E>) -> Result<Vec<u8>, Fault> {
+    fn end<E: std::fmt::Display>(self, made: Result<(), E>) -> Result<Vec<u8>, CameraError> {
         match made {
-            _ if self.full => Err(Fault::TooLarge { limit: self.limit }),
+            _ if self.full => Err(CameraError::TooLarge { limit: self.limit }),
             Ok(()) => Ok(self.bytes),
-            Err(fault) => Err(Fault::Failed(format!("the picture could not be encoded: {fault}"))),
+            Err(fault) => Err(CameraError::Failed(format!("the picture could not be encoded: {fault}"))),
         }
     }
 }
@@ -167,7 +169,7 @@ impl io::Write for Sink {
 mod tests {
     use super::*;
 
-    fn wish(format: Format, max_bytes: usize) -> Wish {
+    fn wish(format: PictureFormat, max_bytes: usize) -> Wish {
         Wish { size: Size::new(64, 48), format, quality: 90, warmup: 0, max_bytes }
     }
 
@@ -198,38 +200,38 @@ mod tests {
     #[test]
     fn the_picture_shows_what_the_frame_held() {
         let bytes = halves();
-        let jpeg = encode(&frame(&bytes), &wish(Format::Jpeg, 1 << 20)).unwrap();
+        let jpeg = encode(&frame(&bytes), &wish(PictureFormat::Jpeg, 1 << 20)).unwrap();
         assert!(!jpeg.passed_through && jpeg.size == Size::new(64, 48));
         check(&decode(&jpeg.bytes).unwrap().0);
-        let png = encode(&frame(&bytes), &wish(Format::Png, 1 << 20)).unwrap();
+        let png = encode(&frame(&bytes), &wish(PictureFormat::Png, 1 << 20)).unwrap();
         check(&unpng(&png.bytes));
         // And by way of the camera's own JPEG, without tables and with a tail.
         let mut mjpeg = jpeg::without_tables(&jpeg.bytes);
         mjpeg.resize(9000, 0xff);
         let raw = Raw { pixels: Pixels::Mjpeg, bytes: &mjpeg, ..frame(&[]) };
-        let passed = encode(&raw, &wish(Format::Jpeg, 1 << 20)).unwrap();
+        let passed = encode(&raw, &wish(PictureFormat::Jpeg, 1 << 20)).unwrap();
         assert!(passed.passed_through);
         assert_eq!(decode(&passed.bytes).unwrap(), decode(&jpeg.bytes).unwrap());
-        check(&unpng(&encode(&raw, &wish(Format::Png, 1 << 20)).unwrap().bytes));
+        check(&unpng(&encode(&raw, &wish(PictureFormat::Png, 1 << 20)).unwrap().bytes));
     }
 
     #[test]
     fn grey_stays_grey() {
         let bytes = vec![77; 64 * 48];
         let raw = Raw { pixels: Pixels::Grey, stride: 64, ..frame(&bytes) };
-        let jpeg = encode(&raw, &wish(Format::Jpeg, 1 << 20)).unwrap();
+        let jpeg = encode(&raw, &wish(PictureFormat::Jpeg, 1 << 20)).unwrap();
         assert!(decode(&jpeg.bytes).unwrap().0.iter().all(|byte| byte.abs_diff(77) < 3));
-        assert_eq!(unpng(&encode(&raw, &wish(Format::Png, 1 << 20)).unwrap().bytes), bytes);
+        assert_eq!(unpng(&encode(&raw, &wish(PictureFormat::Png, 1 << 20)).unwrap().bytes), bytes);
     }
 
     #[test]
     fn a_picture_beyond_its_bound_is_given_up_on_the_way() {
         let bytes = halves();
-        for format in Format::ALL {
+        for format in PictureFormat::ALL {
             let whole = encode(&frame(&bytes), &wish(format, 1 << 20)).unwrap().bytes.len();
             assert_eq!(encode(&frame(&bytes), &wish(format, whole)).unwrap().bytes.len(), whole);
             let fault = encode(&frame(&bytes), &wish(format, whole - 1)).unwrap_err();
-            assert_eq!(fault, Fault::TooLarge { limit: whole - 1 }, "{format:?}");
+            assert_eq!(fault, CameraError::TooLarge { limit: whole - 1 }, "{format:?}");
         }
     }
 }

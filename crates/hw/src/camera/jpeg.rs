@@ -3,7 +3,7 @@
 //! A driver's buffer is as long as the longest frame may be, and contains the rest of another frame behind this one. So
 //! the end is found by parsing the markers (ITU-T T.81, B.1), not by searching backwards for its two bytes.
 
-use super::port::{Fault, Size};
+use super::port::{CameraError, Size};
 
 const SOI: u8 = 0xd8;
 const EOI: u8 = 0xd9;
@@ -24,9 +24,9 @@ pub struct Walked {
 /// Parses one picture from its start to its end.
 ///
 /// # Errors
-/// [`Fault::Torn`] with the position of the error.
-pub fn walk(bytes: &[u8]) -> Result<Walked, Fault> {
-    let torn = |at: usize, why: &str| Fault::Torn(format!("byte {at} of {}: {why}", bytes.len()));
+/// [`CameraError::Torn`] with the position of the error.
+pub fn walk(bytes: &[u8]) -> Result<Walked, CameraError> {
+    let torn = |at: usize, why: &str| CameraError::Torn(format!("byte {at} of {}: {why}", bytes.len()));
     if bytes.get(..2) != Some(&[0xff, SOI]) {
         return Err(torn(0, "no JPEG begins here"));
     }
@@ -102,7 +102,7 @@ fn scan_end(bytes: &[u8], mut at: usize) -> usize {
 ///
 /// # Errors
 /// As [`walk`].
-pub fn whole(bytes: &[u8]) -> Result<(Vec<u8>, Size), Fault> {
+pub fn whole(bytes: &[u8]) -> Result<(Vec<u8>, Size), CameraError> {
     let walked = walk(bytes)?;
     let picture = &bytes[..walked.length];
     if walked.has_tables {
@@ -222,7 +222,7 @@ mod tests {
         let good = picture();
         // Cut anywhere it is torn, and nothing here panics.
         for end in 0..good.len() {
-            assert!(matches!(walk(&good[..end]), Err(Fault::Torn(_))), "cut at {end}");
+            assert!(matches!(walk(&good[..end]), Err(CameraError::Torn(_))), "cut at {end}");
         }
         for bad in
             [&b""[..], b"\xff", b"\xff\xd8", b"\xff\xd8\xff\xd9", b"\xff\xd8\xff\xda\x00\x01", b"\x89PNG\r\n\x1a\n"]

@@ -16,19 +16,19 @@ mod rpicam_list;
 pub mod simulated;
 pub mod v4l;
 
-pub use port::{Backend, Camera, Fault, Format, Holder, Mode, Shot, Size, Sizes, Wish};
+pub use port::{Backend, Camera, CameraError, CameraFormat, Holder, PictureFormat, Shot, Size, Sizes, Wish};
 
 use base::{
     error::ToolError,
     os::{
         Root,
-        blocking::{self, Stop},
+        blocking::{self, StopSignal},
         real_path::resolved,
     },
 };
 use contract::config::sections::camera::CameraSettings;
 use photo_store::PhotoStore;
-use port::{Port, Until};
+use port::{CameraPort, Until};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -37,7 +37,7 @@ use tokio::sync::Mutex;
 
 /// All camera backends of this board.
 pub struct Cameras {
-    ports: Vec<Arc<dyn Port>>,
+    ports: Vec<Arc<dyn CameraPort>>,
     /// Names, paths and locations of allowed cameras, with `*` and `?`.
     allow: Vec<String>,
     /// Held while a picture is taken.
@@ -48,27 +48,30 @@ pub struct Cameras {
 
 /// Why the board's cameras are unavailable: a fault, or a complete error.
 #[derive(Debug)]
-pub enum Trouble {
-    Fault(Fault),
+pub enum CamerasUnavailable {
+    Fault(CameraError),
     Error(ToolError),
 }
 
 impl Cameras {
     /// The cameras of the machine under `root`, or of a simulated board, with `settings` applied.
-    pub fn of(settings: &CameraSettings, simulated: Option<&Arc<simulated::Simulated>>, root: &Root) -> Self {
-        let ports: Vec<Arc<dyn Port>> = match simulated {
+    pub fn of(settings: &CameraSettings, simulated: Option<&Arc<simulated::SimulatedCameras>>, root: &Root) -> Self {
+        let ports: Vec<Arc<dyn CameraPort>> = match simulated {
             Some(cameras) => vec![Arc::new(Arc::clone(cameras))],
             None => {
-                let on_the_ribbon = rpicam::Rpicam::find(root).map(|port| Arc::new(port) as Arc<dyn Port>);
+                let on_the_ribbon = rpicam::Rpicam::find(root).map(|port| Arc::new(port) as Arc<dyn CameraPort>);
                 // Cameras on the ribbon cable come first: they are the more likely choice.
-                on_the_ribbon.into_iter().chain([Arc::new(v4l::V4l { root: root.clone() }) as Arc<dyn Port>]).collect()
+                on_the_ribbon
+                    .into_iter()
+                    .chain([Arc::new(v4l::V4l { root: root.clone() }) as Arc<dyn CameraPort>])
+                    .collect()
             }
         };
         Self::with(ports, settings, simulated.is_some())
     }
 
     /// The cameras of these ports.
-    pub fn with(ports: Vec<Arc<dyn Port>>, settings: &CameraSettings, simulated: bool) -> Self {
+    pub fn with(ports: Vec<Arc<dyn CameraPort>>, settings: &CameraSettings, simulated: bool) -> Self {
         let CameraSettings { max_photos, max_bytes, max_age_days, .. } = *settings;
         let photos = PhotoStore::new(resolved(&settings.dir), max_photos as usize, max_bytes, max_age_days);
         Self { ports, allow: settings.allowed(simulated), turn: Arc::default(), photos: Arc::new(photos) }
@@ -93,7 +96,7 @@ impl Cameras {
     ///
     /// # Errors
     /// When no backend works.
-    pub async fn list(&self, limit: Duration) -> Result<Vec<Camera>, Trouble> {
+    pub async fn list(&self, limit: Duration) -> Result<Vec<Camera>, CamerasUnavailable> {
         let ports = self.ports.clone();
         self.run(limit, move |until| list(&ports, until)).await
     }
@@ -102,14 +105,14 @@ impl Cameras {
     ///
     /// # Errors
     /// As [`Cameras::list`].
-    pub async fn find(&self, named: &str, limit: Duration) -> Result<Option<Camera>, Trouble> {
+    pub async fn find(&self, named: &str, limit: Duration) -> Result<Option<Camera>, CamerasUnavailable> {
         let (ports, named) = (self.ports.clone(), named.to_owned());
         self.run(limit, move |until| {
             for port in &ports {
                 match port.find(&named, until) {
                     Ok(None) => {}
                     Ok(found) => return Ok(found),
-                    Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+                    Err(CameraError::Cancelled) => return Err(CameraError::Cancelled),
                     // Another backend may find it; otherwise the listing below reports the fault.
                     Err(fault) => tracing::debug!(target: "camera", backend = ?port.backend(), ?fault, "cannot look"),
                 }
@@ -122,13 +125,14 @@ impl Cameras {
     /// Takes a picture with `camera`, within `limit`. Waits for a picture in progress.
     ///
     /// # Errors
-    /// See [`Fault`].
-    pub async fn take(&self, camera: Camera, wish: Wish, limit: Duration) -> Result<Shot, Trouble> {
+    /// See [`CameraError`].
+    pub async fn take(&self, camera: Camera, wish: Wish, limit: Duration) -> Result<Shot, CamerasUnavailable> {
         let port = self.ports.iter().find(|port| port.backend() == camera.backend).cloned();
-        let port = port.ok_or(Trouble::Fault(Fault::Absent))?;
+        let port = port.ok_or(CamerasUnavailable::Fault(CameraError::Absent))?;
         // Released when the work ends, which may be shortly after the call ends.
-        let turn =
-            blocking::unless_told("camera", Arc::clone(&self.turn).lock_owned()).await.map_err(Trouble::Error)?;
+        let turn = blocking::unless_told("camera", Arc::clone(&self.turn).lock_owned())
+            .await
+            .map_err(CamerasUnavailable::Error)?;
         self.run(limit, move |until| {
             let _turn = turn;
             port.take(&camera, &wish, until, &mut |raw| encode::encode(raw, &wish))
@@ -139,21 +143,21 @@ impl Cameras {
     async fn run<T: Send + 'static>(
         &self,
         limit: Duration,
-        work: impl FnOnce(&Until) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, Trouble> {
+        work: impl FnOnce(&Until) -> Result<T, CameraError> + Send + 'static,
+    ) -> Result<T, CamerasUnavailable> {
         let deadline = Instant::now() + limit;
-        let work = move |stop: &Stop| Ok(work(&Until { deadline, stop: stop.clone() }));
-        blocking::run("camera", work).await.map_err(Trouble::Error)?.map_err(Trouble::Fault)
+        let work = move |stop: &StopSignal| Ok(work(&Until { deadline, stop: stop.clone() }));
+        blocking::run("camera", work).await.map_err(CamerasUnavailable::Error)?.map_err(CamerasUnavailable::Fault)
     }
 }
 
 /// Lists the cameras of all ports. A failing port is skipped if another one has cameras.
-fn list(ports: &[Arc<dyn Port>], until: &Until) -> Result<Vec<Camera>, Fault> {
+fn list(ports: &[Arc<dyn CameraPort>], until: &Until) -> Result<Vec<Camera>, CameraError> {
     let (mut cameras, mut failed) = (Vec::new(), None);
     for port in ports {
         match port.list(until) {
             Ok(found) => cameras.extend(found),
-            Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+            Err(CameraError::Cancelled) => return Err(CameraError::Cancelled),
             Err(fault) => {
                 tracing::warn!(target: "camera", backend = ?port.backend(), ?fault, "cannot list its cameras");
                 failed = Some(fault);

@@ -4,14 +4,14 @@
 //! Only regular files with generated names are counted, read or removed; other files in the folder are left alone. All
 //! accesses are relative to the opened folder, so no link in it leads out.
 
-use super::port::Format;
+use super::port::PictureFormat;
 use base::{
     clock,
     error::{ErrorCode, ToolError},
     os::{
-        beneath::{Beneath, Found},
-        blocking::Stop,
-        replace::{Draft, Over, sync_folder},
+        beneath::{Beneath, OpenedFile},
+        blocking::StopSignal,
+        replace::{Over, ReplacementFile, sync_folder},
     },
 };
 use rustix::{
@@ -37,7 +37,7 @@ pub struct PhotoName(String);
 
 impl PhotoName {
     /// Generates a name. Random, so that photos of one millisecond differ and names cannot be guessed.
-    fn new(now: OffsetDateTime, format: Format) -> Result<Self, ToolError> {
+    fn new(now: OffsetDateTime, format: PictureFormat) -> Result<Self, ToolError> {
         let mut random = [0u8; 4];
         ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random)
             .map_err(|_| ToolError::unavailable("the kernel gives no random numbers"))?;
@@ -63,8 +63,8 @@ impl PhotoName {
         &self.0
     }
 
-    pub fn format(&self) -> Format {
-        if self.0.ends_with(".png") { Format::Png } else { Format::Jpeg }
+    pub fn format(&self) -> PictureFormat {
+        if self.0.ends_with(".png") { PictureFormat::Png } else { PictureFormat::Jpeg }
     }
 
     /// When it was taken; `None` for digits that are not a date.
@@ -80,7 +80,7 @@ impl PhotoName {
 
 /// A stored photo.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredPhoto {
     pub name: PhotoName,
     pub path: PathBuf,
     pub taken: OffsetDateTime,
@@ -109,7 +109,7 @@ impl PhotoStore {
     ///
     /// # Errors
     /// When the folder cannot be used, or a file in it cannot be removed.
-    pub fn tidy(&self, now: OffsetDateTime, stop: &Stop) -> Result<usize, ToolError> {
+    pub fn tidy(&self, now: OffsetDateTime, stop: &StopSignal) -> Result<usize, ToolError> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         match self.open() {
             Ok(folder) => self.make_room(&folder, now, 0, 0, stop),
@@ -123,7 +123,13 @@ impl PhotoStore {
     /// # Errors
     /// Those of [`PhotoStore::tidy`]; `resource_exhausted` on a full disk; `content_too_large` when it alone exceeds
     /// the total.
-    pub fn keep(&self, bytes: &[u8], format: Format, now: OffsetDateTime, stop: &Stop) -> Result<Kept, ToolError> {
+    pub fn keep(
+        &self,
+        bytes: &[u8],
+        format: PictureFormat,
+        now: OffsetDateTime,
+        stop: &StopSignal,
+    ) -> Result<StoredPhoto, ToolError> {
         let size = bytes.len() as u64;
         if size > self.max_bytes {
             return Err(ToolError::new(
@@ -142,11 +148,11 @@ impl PhotoStore {
         let folder = self.open().map_err(fault)?;
         let removed = self.make_room(&folder, now, 1, size, stop)?;
         stop.check()?;
-        let mut draft = Draft::new(&folder).map_err(fault)?;
+        let mut draft = ReplacementFile::new(&folder).map_err(fault)?;
         draft.fill(bytes).map_err(fault)?;
         let name = PhotoName::new(now, format)?;
         draft.place(OsStr::new(name.as_str()), Over::Nothing).map_err(fault)?;
-        Ok(Kept { path: self.dir.join(name.as_str()), name, taken: now, removed })
+        Ok(StoredPhoto { path: self.dir.join(name.as_str()), name, taken: now, removed })
     }
 
     /// Reads a photo, at most `limit` bytes.
@@ -162,9 +168,9 @@ impl PhotoStore {
         };
         let found = self.open().and_then(|folder| folder.regular_here(OsStr::new(name.as_str())));
         let (file, about) = match found {
-            Ok((Found::File(file), about)) => (file, about),
+            Ok((OpenedFile::File(file), about)) => (file, about),
             // A link or folder was not created here.
-            Ok((Found::Other(_), _)) | Err(Errno::NOENT | Errno::LOOP) => return Err(absent()),
+            Ok((OpenedFile::Other(_), _)) | Err(Errno::NOENT | Errno::LOOP) => return Err(absent()),
             Err(fault) => return Err(self.fault(fault)),
         };
         let size = u64::try_from(about.st_size).unwrap_or_default();
@@ -197,7 +203,7 @@ impl PhotoStore {
         now: OffsetDateTime,
         photos: usize,
         bytes: u64,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> Result<usize, ToolError> {
         let kept = self.photos(folder, stop)?;
         let (mut count, mut sum) = (kept.len() + photos, kept.iter().map(|(_, size)| size).sum::<u64>() + bytes);
@@ -226,7 +232,7 @@ impl PhotoStore {
     }
 
     /// All photos with their sizes, oldest first.
-    fn photos(&self, folder: &Beneath, stop: &Stop) -> Result<Vec<(PhotoName, u64)>, ToolError> {
+    fn photos(&self, folder: &Beneath, stop: &StopSignal) -> Result<Vec<(PhotoName, u64)>, ToolError> {
         let fault = |fault| self.fault(fault);
         // A separate descriptor: reading a directory moves its position.
         let mut found = Vec::new();

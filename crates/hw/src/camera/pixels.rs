@@ -3,7 +3,7 @@
 //! Video has brightness in 16 to 235 and colour in 16 to 240 unless its driver says otherwise; JPEG and PNG use 0 to
 //! 255. Colours are BT.601, the default of V4L2's camera formats (kernel documentation, "Colorspaces").
 
-use super::port::{Fault, Pixels, Raw};
+use super::port::{CameraError, Pixels, Raw};
 
 /// Brightness and colours of video stretched to the full range.
 struct Stretch {
@@ -35,11 +35,11 @@ impl Raw<'_> {
     /// Checks that the frame is complete. Call it once before reading lines.
     ///
     /// # Errors
-    /// [`Fault::Torn`] when bytes are missing, [`Fault::Unfit`] for a compressed frame.
-    pub fn check(&self) -> Result<(), Fault> {
+    /// [`CameraError::Torn`] when bytes are missing, [`CameraError::Unfit`] for a compressed frame.
+    pub fn check(&self) -> Result<(), CameraError> {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let (line, lines) = match self.pixels {
-            Pixels::Mjpeg => return Err(Fault::Unfit("a JPEG has no lines".into())),
+            Pixels::Mjpeg => return Err(CameraError::Unfit("a JPEG has no lines".into())),
             Pixels::Yuyv | Pixels::Uyvy => (width.next_multiple_of(2) * 2, height),
             // Half as many lines of colour, of the same length.
             Pixels::Nv12 => (width.next_multiple_of(2), height + height.div_ceil(2)),
@@ -47,12 +47,15 @@ impl Raw<'_> {
             Pixels::Grey => (width, height),
         };
         if width == 0 || height == 0 || self.stride < line {
-            return Err(Fault::Failed(format!("the driver gave {} with lines of {} bytes", self.size, self.stride)));
+            return Err(CameraError::Failed(format!(
+                "the driver gave {} with lines of {} bytes",
+                self.size, self.stride
+            )));
         }
         // The last line may end with its last pixel.
         let least = self.stride * (lines - 1) + line;
         if self.bytes.len() < least {
-            return Err(Fault::Torn(format!("{} of {least} bytes came", self.bytes.len())));
+            return Err(CameraError::Torn(format!("{} of {least} bytes came", self.bytes.len())));
         }
         Ok(())
     }
@@ -179,9 +182,9 @@ mod tests {
         let bytes = vec![128; 640 * 480 * 2];
         let torn = |pixels, stride, len: usize| raw(pixels, 640, 480, stride, &bytes[..len]).check();
         assert_eq!(torn(Pixels::Yuyv, 1280, 640 * 480 * 2), Ok(()));
-        assert!(matches!(torn(Pixels::Yuyv, 1280, 640 * 480 * 2 - 1), Err(Fault::Torn(_))));
-        assert!(matches!(torn(Pixels::Nv12, 640, 640 * 480), Err(Fault::Torn(_))));
-        assert!(matches!(torn(Pixels::Yuyv, 640, 640 * 480 * 2), Err(Fault::Failed(_))));
-        assert!(matches!(torn(Pixels::Mjpeg, 0, 10), Err(Fault::Unfit(_))));
+        assert!(matches!(torn(Pixels::Yuyv, 1280, 640 * 480 * 2 - 1), Err(CameraError::Torn(_))));
+        assert!(matches!(torn(Pixels::Nv12, 640, 640 * 480), Err(CameraError::Torn(_))));
+        assert!(matches!(torn(Pixels::Yuyv, 640, 640 * 480 * 2), Err(CameraError::Failed(_))));
+        assert!(matches!(torn(Pixels::Mjpeg, 0, 10), Err(CameraError::Unfit(_))));
     }
 }

@@ -2,20 +2,20 @@
 //!
 //! Both calls may block, so they run on a thread for blocking work (see [`super::Cameras`]).
 
-use base::os::{blocking::Stop, glob::Glob};
+use base::os::{blocking::StopSignal, glob::Glob};
 use std::time::{Duration, Instant};
 
 /// How a picture is written for callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Format {
+pub enum PictureFormat {
     #[default]
     Jpeg,
     Png,
 }
 
-impl Format {
+impl PictureFormat {
     pub const ALL: [Self; 2] = [Self::Jpeg, Self::Png];
 
     pub const fn mime(self) -> &'static str {
@@ -104,7 +104,7 @@ pub enum Sizes {
 
 /// One format of a camera, with its sizes; empty if the driver does not report them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mode {
+pub struct CameraFormat {
     /// Four characters, or a longer name of libcamera's.
     pub code: String,
     pub sizes: Vec<Sizes>,
@@ -131,7 +131,7 @@ pub struct Camera {
     /// Where it is connected: stable across restarts, while the number may change.
     pub bus: String,
     pub backend: Backend,
-    pub modes: Vec<Mode>,
+    pub modes: Vec<CameraFormat>,
 }
 
 impl Camera {
@@ -146,7 +146,7 @@ impl Camera {
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub size: Size,
-    pub format: Format,
+    pub format: PictureFormat,
     /// Quality of a JPEG encoded here, 1 to 100; the camera's own JPEGs are not re-encoded.
     pub quality: u8,
     /// Frames to skip first, so that exposure and colours settle.
@@ -170,7 +170,7 @@ pub struct Raw<'a> {
 #[derive(Debug)]
 pub struct Picture {
     pub bytes: Vec<u8>,
-    pub format: Format,
+    pub format: PictureFormat,
     pub size: Size,
     /// The camera's own JPEG, unchanged.
     pub passed_through: bool,
@@ -186,13 +186,13 @@ pub struct Shot {
     pub warmup: Option<u32>,
 }
 
-/// Encodes a frame. [`Fault::Torn`] requests the next frame.
-pub type Encode<'a> = &'a mut dyn FnMut(&Raw<'_>) -> Result<Picture, Fault>;
+/// Encodes a frame. [`CameraError::Torn`] requests the next frame.
+pub type Encode<'a> = &'a mut dyn FnMut(&Raw<'_>) -> Result<Picture, CameraError>;
 
 /// The time limit and the cancellation of a call.
 pub struct Until {
     pub deadline: Instant,
-    pub stop: Stop,
+    pub stop: StopSignal,
 }
 
 /// Longest single wait, so that a cancellation is noticed.
@@ -202,13 +202,13 @@ impl Until {
     /// The rest of `patience` since `since`, as one wait of limited length; call it again after that. Never zero.
     ///
     /// # Errors
-    /// [`Fault::Cancelled`]; [`Fault::NoFrame`] when `patience` or the time limit is over.
-    pub fn slice(&self, since: Instant, patience: Duration) -> Result<Duration, Fault> {
-        self.stop.check().map_err(|_| Fault::Cancelled)?;
+    /// [`CameraError::Cancelled`]; [`CameraError::NoFrame`] when `patience` or the time limit is over.
+    pub fn slice(&self, since: Instant, patience: Duration) -> Result<Duration, CameraError> {
+        self.stop.check().map_err(|_| CameraError::Cancelled)?;
         let now = Instant::now();
         let left = (since + patience).min(self.deadline).saturating_duration_since(now);
         if left.is_zero() {
-            return Err(Fault::NoFrame { waited: now - since });
+            return Err(CameraError::NoFrame { waited: now - since });
         }
         // poll(2) counts in milliseconds.
         Ok(left.min(SLICE).max(Duration::from_millis(1)))
@@ -226,7 +226,7 @@ pub struct Holder {
 
 /// Why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum CameraError {
     /// It does not exist (any more).
     Absent,
     /// This user may not open it.
@@ -250,26 +250,26 @@ pub enum Fault {
 }
 
 /// A kind of camera.
-pub trait Port: Send + Sync {
+pub trait CameraPort: Send + Sync {
     fn backend(&self) -> Backend;
 
     /// Lists the cameras. One that cannot be queried is skipped.
     ///
     /// # Errors
     /// When no camera can be listed at all.
-    fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault>;
+    fn list(&self, until: &Until) -> Result<Vec<Camera>, CameraError>;
 
     /// The camera with this id or name. Ports override it where that is cheaper than the whole list.
     ///
     /// # Errors
-    /// As [`Port::list`].
-    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, Fault> {
+    /// As [`CameraPort::list`].
+    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, CameraError> {
         Ok(self.list(until)?.into_iter().find(|camera| camera.id == named || camera.name == named))
     }
 
     /// Takes one picture: opens the camera, and has closed it when this returns.
     ///
     /// # Errors
-    /// See [`Fault`].
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault>;
+    /// See [`CameraError`].
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, CameraError>;
 }

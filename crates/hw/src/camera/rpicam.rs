@@ -5,7 +5,9 @@
 //! are those of rpicam-apps' documentation. Not tested with a sensor yet (docs/hardware.md).
 
 use super::{
-    port::{Backend, Camera, Encode, Fault, Format, Picture, Pixels, Port, Raw, Shot, Size, Until, Wish},
+    port::{
+        Backend, Camera, CameraError, CameraPort, Encode, Picture, PictureFormat, Pixels, Raw, Shot, Size, Until, Wish,
+    },
     rpicam_list,
 };
 use base::os::Root;
@@ -58,8 +60,9 @@ impl Rpicam {
     }
 
     /// Runs it to its end. Returns at most `limit` bytes of output.
-    fn run(&self, args: &[String], limit: usize, until: &Until) -> Result<Vec<u8>, Fault> {
-        let failed = |error: io::Error| Fault::Failed(format!("{} cannot be run: {error}", self.program.display()));
+    fn run(&self, args: &[String], limit: usize, until: &Until) -> Result<Vec<u8>, CameraError> {
+        let failed =
+            |error: io::Error| CameraError::Failed(format!("{} cannot be run: {error}", self.program.display()));
         let child = Command::new(&self.program)
             .args(args)
             .env_clear()
@@ -82,25 +85,25 @@ impl Rpicam {
 }
 
 /// The fault of a failed run: libcamera allows one process per camera.
-fn judged(complaint: &str, status: &str) -> Fault {
+fn judged(complaint: &str, status: &str) -> CameraError {
     let mut said = complaint.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let has = |words: &[&str]| words.iter().any(|words| complaint.to_ascii_lowercase().contains(words));
     if has(&["in use by another process", "device or resource busy", "failed to acquire camera"]) {
-        Fault::Busy(None)
+        CameraError::Busy(None)
     } else if has(&["no cameras available", "selected camera is not available"]) {
-        Fault::Absent
+        CameraError::Absent
     } else {
         let last: String = said.next().unwrap_or(status).chars().take(200).collect();
-        Fault::Failed(last)
+        CameraError::Failed(last)
     }
 }
 
-impl Port for Rpicam {
+impl CameraPort for Rpicam {
     fn backend(&self) -> Backend {
         Backend::Rpicam
     }
 
-    fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault> {
+    fn list(&self, until: &Until) -> Result<Vec<Camera>, CameraError> {
         if let Some(listed) = self.listed.get() {
             return Ok(listed.clone());
         }
@@ -115,23 +118,23 @@ impl Port for Rpicam {
                 Ok(cameras)
             }
             // Older releases fail when there is nothing to list.
-            Err(Fault::Absent) => Ok(Vec::new()),
+            Err(CameraError::Absent) => Ok(Vec::new()),
             Err(fault) => Err(fault),
         }
     }
 
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault> {
-        let number = camera.id.strip_prefix("csi:").ok_or(Fault::Absent)?;
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, CameraError> {
+        let number = camera.id.strip_prefix("csi:").ok_or(CameraError::Absent)?;
         let bytes = self.run(&arguments(number, wish), wish.max_bytes, until)?;
         let (picture, code) = match wish.format {
-            Format::Jpeg => {
+            PictureFormat::Jpeg => {
                 let raw = Raw { pixels: Pixels::Mjpeg, size: wish.size, stride: 0, full_range: true, bytes: &bytes };
                 (encode(&raw)?, "JPEG")
             }
             // Made by the program from the sensor's data, without a JPEG in between.
-            Format::Png => {
-                let size = png_size(&bytes).ok_or_else(|| Fault::Torn("what it wrote is no PNG".into()))?;
-                (Picture { bytes, format: Format::Png, size, passed_through: true }, "PNG")
+            PictureFormat::Png => {
+                let size = png_size(&bytes).ok_or_else(|| CameraError::Torn("what it wrote is no PNG".into()))?;
+                (Picture { bytes, format: PictureFormat::Png, size, passed_through: true }, "PNG")
             }
         };
         Ok(Shot { picture, code: code.into(), warmup: None })
@@ -140,7 +143,7 @@ impl Port for Rpicam {
 
 fn arguments(number: &str, wish: &Wish) -> Vec<String> {
     let settle = (wish.warmup * FRAME_MS).max(SETTLE_MS);
-    let encoding = if wish.format == Format::Png { "png" } else { "jpg" };
+    let encoding = if wish.format == PictureFormat::Png { "png" } else { "jpg" };
     let pairs = [
         ("--camera", number.to_owned()),
         ("--width", wish.size.width.to_string()),
@@ -185,17 +188,17 @@ impl Running {
     }
 
     /// Reads both of its streams until it has ended.
-    fn finish(&mut self, limit: usize, until: &Until) -> Result<(Vec<u8>, Vec<u8>), Fault> {
+    fn finish(&mut self, limit: usize, until: &Until) -> Result<(Vec<u8>, Vec<u8>), CameraError> {
         let since = Instant::now();
         let (mut stdout, mut stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let (mut output, mut complaint) = (Vec::new(), Vec::new());
-        let failed = |error: io::Error| Fault::Failed(format!("its output cannot be read: {error}"));
+        let failed = |error: io::Error| CameraError::Failed(format!("its output cannot be read: {error}"));
         loop {
             let slice = until.slice(since, PATIENCE)?;
             let (out, err, gone) =
                 self.ready(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), slice)?;
             if out && more(&mut stdout, &mut output, limit + 1).map_err(failed)? > limit {
-                return Err(Fault::TooLarge { limit });
+                return Err(CameraError::TooLarge { limit });
             }
             if err {
                 more(&mut stderr, &mut complaint, usize::MAX).map_err(failed)?;
@@ -216,7 +219,7 @@ impl Running {
         stdout: Option<rustix::fd::BorrowedFd<'_>>,
         stderr: Option<rustix::fd::BorrowedFd<'_>>,
         slice: Duration,
-    ) -> Result<(bool, bool, bool), Fault> {
+    ) -> Result<(bool, bool, bool), CameraError> {
         // A stream that has ended is not polled; the leader's descriptor takes its place.
         let leader = self.leader.as_fd();
         let mut asked = [stdout.unwrap_or(leader), stderr.unwrap_or(leader), leader]
@@ -224,7 +227,7 @@ impl Running {
         let wait = Timespec { tv_sec: slice.as_secs() as i64, tv_nsec: slice.subsec_nanos().into() };
         match poll(&mut asked, Some(&wait)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Fault::Failed(error.to_string())),
+            Err(error) => return Err(CameraError::Failed(error.to_string())),
         }
         let ready = |n: usize| !asked[n].revents().is_empty();
         Ok((stdout.is_some() && ready(0), stderr.is_some() && ready(1), ready(2)))
@@ -273,9 +276,9 @@ mod tests {
     #[test]
     fn failures_are_told_apart_by_what_it_says() {
         let busy = "[0:01:02] ERROR Camera camera.cpp:1020 Pipeline handler in use by another process\nERROR: *** failed to acquire camera /base/x ***";
-        assert_eq!(judged(busy, "1"), Fault::Busy(None));
-        assert_eq!(judged("ERROR: *** no cameras available ***\n", "255"), Fault::Absent);
-        assert_eq!(judged("\n  what now?  \n", "exit status: 1"), Fault::Failed("what now?".into()));
-        assert_eq!(judged("", "signal: 11"), Fault::Failed("signal: 11".into()));
+        assert_eq!(judged(busy, "1"), CameraError::Busy(None));
+        assert_eq!(judged("ERROR: *** no cameras available ***\n", "255"), CameraError::Absent);
+        assert_eq!(judged("\n  what now?  \n", "exit status: 1"), CameraError::Failed("what now?".into()));
+        assert_eq!(judged("", "signal: 11"), CameraError::Failed("signal: 11".into()));
     }
 }

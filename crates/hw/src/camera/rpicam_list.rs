@@ -8,7 +8,7 @@
 //!                              2304x1296 [56.03 fps - (0, 0)/4608x2592 crop]
 //! ```
 
-use super::port::{Backend, Camera, Mode, Size, Sizes};
+use super::port::{Backend, Camera, CameraFormat, Size, Sizes};
 
 /// The cameras of a listing, without those on USB, which V4L2 handles. Unknown lines are ignored.
 pub fn parse(text: &str) -> Vec<Camera> {
@@ -41,11 +41,11 @@ fn camera(line: &str) -> Option<Camera> {
 }
 
 /// `Modes: 'SRGGB10_CSI2P' : 1536x864 [120.13 fps - (768, 432)/3072x1728 crop]`; later lines begin with the format or the size.
-fn mode(line: &str, modes: &mut Vec<Mode>) {
+fn mode(line: &str, modes: &mut Vec<CameraFormat>) {
     let rest = line.trim().strip_prefix("Modes:").unwrap_or(line.trim()).trim_start();
     let rest = match rest.strip_prefix('\'').and_then(|rest| rest.split_once("' :")) {
         Some((code, rest)) => {
-            modes.push(Mode { code: code.to_owned(), sizes: Vec::new() });
+            modes.push(CameraFormat { code: code.to_owned(), sizes: Vec::new() });
             rest.trim_start()
         }
         None => rest,
@@ -80,7 +80,7 @@ Available cameras
 ";
 
     fn shown(camera: &Camera) -> (String, Vec<String>) {
-        let sizes = |mode: &Mode| mode.sizes.iter().map(|size| format!("{size:?}")).collect::<Vec<_>>().len();
+        let sizes = |mode: &CameraFormat| mode.sizes.iter().map(|size| format!("{size:?}")).collect::<Vec<_>>().len();
         let modes = camera.modes.iter().map(|mode| format!("{} {}", mode.code, sizes(mode))).collect();
         (format!("{} {} {}", camera.id, camera.name, camera.bus), modes)
     }

@@ -3,7 +3,10 @@
 use super::{
     card, jpeg,
     negotiate::choose,
-    port::{Backend, Camera, Encode, Fault, Holder, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
+    port::{
+        Backend, Camera, CameraError, CameraFormat, CameraPort, Encode, Holder, Pixels, Raw, Shot, Size, Sizes, Until,
+        Wish,
+    },
 };
 use std::{
     collections::BTreeMap,
@@ -13,7 +16,7 @@ use std::{
 
 /// A fault of a simulated camera.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum CameraTrouble {
     /// That process has it open.
     Busy(Holder),
     /// It accepts everything and delivers no frame.
@@ -26,7 +29,7 @@ pub enum Trouble {
 
 /// The simulated board's cameras.
 #[derive(Debug)]
-pub struct Simulated {
+pub struct SimulatedCameras {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -34,7 +37,7 @@ pub struct Simulated {
 #[derive(Debug)]
 struct State {
     cameras: Vec<Camera>,
-    trouble: BTreeMap<String, Trouble>,
+    trouble: BTreeMap<String, CameraTrouble>,
     /// Frames delivered so far.
     frames: u64,
     patience: Duration,
@@ -45,10 +48,10 @@ const SIZES: [(u32, u32); 4] = [(320, 180), (640, 480), (1280, 720), (1920, 1080
 /// The same as V4L2's.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-impl Default for Simulated {
+impl Default for SimulatedCameras {
     /// Two cameras: one delivers raw pixels, the other also JPEG without Huffman tables.
     fn default() -> Self {
-        let mode = |code: &str| Mode {
+        let mode = |code: &str| CameraFormat {
             code: code.into(),
             sizes: SIZES.iter().map(|(width, height)| Sizes::One(Size::new(*width, *height))).collect(),
         };
@@ -69,9 +72,9 @@ impl Default for Simulated {
     }
 }
 
-impl Simulated {
+impl SimulatedCameras {
     /// From now on the camera `id` has this fault.
-    pub fn fail(&self, id: &str, trouble: Trouble) {
+    pub fn fail(&self, id: &str, trouble: CameraTrouble) {
         self.state().trouble.insert(id.to_owned(), trouble);
         self.changed.notify_all();
     }
@@ -108,22 +111,22 @@ impl Simulated {
     }
 
     /// Waits for the next frame of `id`, after `given` frames: its number, and whether it is cut short.
-    fn frame(&self, id: &str, given: u32, until: &Until) -> Result<(u64, bool), Fault> {
+    fn frame(&self, id: &str, given: u32, until: &Until) -> Result<(u64, bool), CameraError> {
         let since = Instant::now();
         let mut state = self.state();
         loop {
             let slice = until.slice(since, state.patience)?;
             match state.trouble.get(id) {
-                Some(Trouble::NoFrames) => {
+                Some(CameraTrouble::NoFrames) => {
                     state = self.changed.wait_timeout(state, slice).unwrap_or_else(PoisonError::into_inner).0;
                 }
-                Some(Trouble::Unplugged { after }) if given >= *after => {
+                Some(CameraTrouble::Unplugged { after }) if given >= *after => {
                     drop(state);
                     self.unplug(id);
-                    return Err(Fault::Unplugged);
+                    return Err(CameraError::Unplugged);
                 }
                 trouble => {
-                    let cut = trouble == Some(&Trouble::Truncated);
+                    let cut = trouble == Some(&CameraTrouble::Truncated);
                     state.frames += 1;
                     return Ok((state.frames, cut));
                 }
@@ -135,26 +138,26 @@ impl Simulated {
 /// Limit of consecutive torn frames, the same as V4L2's.
 const TORN: u32 = 8;
 
-impl Port for std::sync::Arc<Simulated> {
+impl CameraPort for std::sync::Arc<SimulatedCameras> {
     fn backend(&self) -> Backend {
         Backend::Simulated
     }
 
-    fn list(&self, _: &Until) -> Result<Vec<Camera>, Fault> {
+    fn list(&self, _: &Until) -> Result<Vec<Camera>, CameraError> {
         Ok(self.state().cameras.clone())
     }
 
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault> {
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, CameraError> {
         {
             let state = self.state();
             if !state.cameras.iter().any(|known| known.id == camera.id) {
-                return Err(Fault::Absent);
+                return Err(CameraError::Absent);
             }
-            if let Some(Trouble::Busy(holder)) = state.trouble.get(&camera.id) {
-                return Err(Fault::Busy(Some(holder.clone())));
+            if let Some(CameraTrouble::Busy(holder)) = state.trouble.get(&camera.id) {
+                return Err(CameraError::Busy(Some(holder.clone())));
             }
         }
-        let choice = choose(&camera.modes, wish).ok_or_else(|| Fault::Unfit("it gives nothing".into()))?;
+        let choice = choose(&camera.modes, wish).ok_or_else(|| CameraError::Unfit("it gives nothing".into()))?;
         let (mut given, mut torn) = (0, 0);
         loop {
             let (number, cut) = self.frame(&camera.id, given, until)?;
@@ -172,7 +175,7 @@ impl Port for std::sync::Arc<Simulated> {
             }
             let raw = Raw { pixels: choice.pixels, size: choice.size, stride, full_range: false, bytes: &bytes };
             match encode(&raw) {
-                Err(Fault::Torn(_)) if torn + 1 < TORN => torn += 1,
+                Err(CameraError::Torn(_)) if torn + 1 < TORN => torn += 1,
                 Err(fault) => return Err(fault),
                 Ok(picture) => return Ok(Shot { picture, code: choice.code.to_owned(), warmup: Some(wish.warmup) }),
             }
@@ -181,9 +184,9 @@ impl Port for std::sync::Arc<Simulated> {
 }
 
 /// Like a webcam's: without Huffman tables, in a longer buffer.
-fn compressed(yuyv: &[u8], size: Size, stride: usize) -> Result<Vec<u8>, Fault> {
+fn compressed(yuyv: &[u8], size: Size, stride: usize) -> Result<Vec<u8>, CameraError> {
     let raw = Raw { pixels: Pixels::Yuyv, size, stride, full_range: false, bytes: yuyv };
-    let wish = Wish { size, format: super::port::Format::Jpeg, quality: 80, warmup: 0, max_bytes: usize::MAX };
+    let wish = Wish { size, format: super::port::PictureFormat::Jpeg, quality: 80, warmup: 0, max_bytes: usize::MAX };
     let mut frame = jpeg::without_tables(&super::encode::encode(&raw, &wish)?.bytes);
     frame.resize(frame.len().next_multiple_of(4096), 0);
     Ok(frame)

@@ -5,10 +5,12 @@
 //! hence `caught`.
 
 use super::{
-    negotiate::{Choice, choose},
-    port::{Backend, Camera, Encode, Fault, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
+    negotiate::{NegotiatedFormat, choose},
+    port::{
+        Backend, Camera, CameraError, CameraFormat, CameraPort, Encode, Pixels, Raw, Shot, Size, Sizes, Until, Wish,
+    },
 };
-use crate::devices::{Device as VideoNode, Devices};
+use crate::devices::{DeviceFile, Devices};
 use base::os::Root;
 use rustix::io::Errno;
 use std::{
@@ -41,12 +43,12 @@ pub struct V4l {
     pub root: Root,
 }
 
-impl Port for V4l {
+impl CameraPort for V4l {
     fn backend(&self) -> Backend {
         Backend::V4l2
     }
 
-    fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault> {
+    fn list(&self, until: &Until) -> Result<Vec<Camera>, CameraError> {
         let mut buses = BTreeSet::new();
         let mut cameras = Vec::new();
         for node in Devices::read(&self.root).video.iter().filter(|device| device.is_camera()) {
@@ -61,7 +63,7 @@ impl Port for V4l {
         Ok(cameras)
     }
 
-    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, Fault> {
+    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, CameraError> {
         // Found by its file, without waking the others.
         let nodes = Devices::read(&self.root).video;
         match nodes.iter().find(|node| node.path == named && node.is_camera()) {
@@ -70,7 +72,7 @@ impl Port for V4l {
         }
     }
 
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault> {
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, CameraError> {
         caught(|| {
             let device = self.open(&camera.id)?;
             let choice = choose(&camera.modes, wish).ok_or_else(|| unfit(camera))?;
@@ -82,15 +84,15 @@ impl Port for V4l {
 }
 
 impl V4l {
-    fn open(&self, id: &str) -> Result<Device, Fault> {
-        Device::with_path(self.root.path(id)).map_err(|error| fault(&error, Fault::Absent))
+    fn open(&self, id: &str) -> Result<Device, CameraError> {
+        Device::with_path(self.root.path(id)).map_err(|error| fault(&error, CameraError::Absent))
     }
 
     /// The camera behind a node, if it is one. Without access it is still reported as present.
-    fn seen(&self, node: &VideoNode) -> Option<Camera> {
+    fn seen(&self, node: &DeviceFile) -> Option<Camera> {
         match caught(|| self.look(&node.path)) {
             Ok(camera) => camera,
-            Err(Fault::Denied) => Some(Camera {
+            Err(CameraError::Denied) => Some(Camera {
                 id: node.path.clone(),
                 name: node.name.clone().unwrap_or_default(),
                 driver: String::new(),
@@ -106,9 +108,9 @@ impl V4l {
     }
 
     /// Queries a node; `None` if it delivers no readable frames.
-    fn look(&self, path: &str) -> Result<Option<Camera>, Fault> {
+    fn look(&self, path: &str) -> Result<Option<Camera>, CameraError> {
         let device = self.open(path)?;
-        let about = device.query_caps().map_err(|error| fault(&error, Fault::Absent))?;
+        let about = device.query_caps().map_err(|error| fault(&error, CameraError::Absent))?;
         // device_caps of struct v4l2_capability: the capabilities of this node, not the whole device.
         if !about.capabilities.contains(capability::Flags::VIDEO_CAPTURE | capability::Flags::STREAMING) {
             return Ok(None);
@@ -129,9 +131,9 @@ impl V4l {
     }
 }
 
-fn modes(device: &Device) -> Vec<Mode> {
+fn modes(device: &Device) -> Vec<CameraFormat> {
     let formats = device.enum_formats().unwrap_or_default();
-    let mode = |fourcc: FourCC| Mode {
+    let mode = |fourcc: FourCC| CameraFormat {
         code: fourcc.to_string().trim_end().to_owned(),
         sizes: device
             .enum_framesizes(fourcc)
@@ -155,9 +157,9 @@ fn sizes(size: &FrameSizeEnum) -> Sizes {
     }
 }
 
-fn unfit(camera: &Camera) -> Fault {
+fn unfit(camera: &Camera) -> CameraError {
     let codes: Vec<&str> = camera.modes.iter().map(|mode| mode.code.as_str()).collect();
-    Fault::Unfit(format!("it gives {}", if codes.is_empty() { "nothing".to_owned() } else { codes.join(", ") }))
+    CameraError::Unfit(format!("it gives {}", if codes.is_empty() { "nothing".to_owned() } else { codes.join(", ") }))
 }
 
 /// What the driver accepted of the choice.
@@ -169,13 +171,13 @@ struct Agreed {
     full_range: bool,
 }
 
-fn set(device: &Device, choice: Choice<'_>) -> Result<Agreed, Fault> {
-    let code: [u8; 4] = choice.code.as_bytes().try_into().map_err(|_| Fault::Unfit(choice.code.to_owned()))?;
+fn set(device: &Device, choice: NegotiatedFormat<'_>) -> Result<Agreed, CameraError> {
+    let code: [u8; 4] = choice.code.as_bytes().try_into().map_err(|_| CameraError::Unfit(choice.code.to_owned()))?;
     let wanted = v4l::Format::new(choice.size.width, choice.size.height, FourCC::new(&code));
-    let format = device.set_format(&wanted).map_err(|error| fault(&error, Fault::Unplugged))?;
+    let format = device.set_format(&wanted).map_err(|error| fault(&error, CameraError::Unplugged))?;
     let code = format.fourcc.to_string();
     // A driver that shares another source's frames keeps its format.
-    let pixels = Pixels::of(&code).ok_or_else(|| Fault::Unfit(format!("it insists on {code}")))?;
+    let pixels = Pixels::of(&code).ok_or_else(|| CameraError::Unfit(format!("it insists on {code}")))?;
     let least = match pixels {
         Pixels::Mjpeg => 0,
         Pixels::Yuyv | Pixels::Uyvy => format.width * 2,
@@ -205,8 +207,8 @@ struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    fn start(device: &Device, until: &'a Until) -> Result<Self, Fault> {
-        let failed = |error: io::Error| fault(&error, Fault::Unplugged);
+    fn start(device: &Device, until: &'a Until) -> Result<Self, CameraError> {
+        let failed = |error: io::Error| fault(&error, CameraError::Unplugged);
         let mut stream = Stream::with_buffers(device, Type::VideoCapture, BUFFERS).map_err(failed)?;
         stream.set_timeout(PATIENCE);
         // The crate's own `next` would queue all buffers, start and wait at once. Queueing all but the first splits
@@ -220,7 +222,7 @@ impl<'a> Frames<'a> {
     }
 
     /// Waits until there is a frame.
-    fn wait(&self) -> Result<(), Fault> {
+    fn wait(&self) -> Result<(), CameraError> {
         let (handle, since) = (self.stream.handle(), Instant::now());
         if !self.begun {
             // With a single buffer, the crate queues it in its own wait.
@@ -232,19 +234,19 @@ impl<'a> Frames<'a> {
                 Ok(0) => {}
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(fault(&error, Fault::Unplugged)),
+                Err(error) => return Err(fault(&error, CameraError::Unplugged)),
             }
         }
     }
 
-    fn shot(mut self, agreed: &Agreed, wish: &Wish, encode: Encode<'_>) -> Result<Shot, Fault> {
+    fn shot(mut self, agreed: &Agreed, wish: &Wish, encode: Encode<'_>) -> Result<Shot, CameraError> {
         let (mut let_go, mut torn) = (0, 0);
         loop {
             self.wait()?;
             let waited = Instant::now();
             let (buffer, about) = self.stream.next().map_err(|error| match error.kind() {
-                io::ErrorKind::TimedOut => Fault::NoFrame { waited: waited.elapsed() },
-                _ => fault(&error, Fault::Unplugged),
+                io::ErrorKind::TimedOut => CameraError::NoFrame { waited: waited.elapsed() },
+                _ => fault(&error, CameraError::Unplugged),
             })?;
             self.begun = true;
             if let_go < wish.warmup {
@@ -260,12 +262,12 @@ impl<'a> Frames<'a> {
                 bytes: came,
             };
             let made = if about.flags.contains(buffer::Flags::ERROR) {
-                Err(Fault::Torn("the driver marks the frame as damaged".into()))
+                Err(CameraError::Torn("the driver marks the frame as damaged".into()))
             } else {
                 encode(&raw)
             };
             match made {
-                Err(Fault::Torn(_)) if torn + 1 < TORN => torn += 1,
+                Err(CameraError::Torn(_)) if torn + 1 < TORN => torn += 1,
                 Err(fault) => return Err(fault),
                 Ok(picture) => return Ok(Shot { picture, code: agreed.code.clone(), warmup: Some(let_go) }),
             }
@@ -277,20 +279,20 @@ impl<'a> Frames<'a> {
 const READABLE: i16 = 1;
 
 /// The fault for an error of the kernel; `gone` when there is no such device.
-fn fault(error: &io::Error, gone: Fault) -> Fault {
+fn fault(error: &io::Error, gone: CameraError) -> CameraError {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NODEV | Errno::NXIO) => gone,
-        Some(Errno::ACCESS | Errno::PERM) => Fault::Denied,
-        Some(Errno::BUSY) => Fault::Busy(None),
-        _ => Fault::Failed(error.to_string()),
+        Some(Errno::ACCESS | Errno::PERM) => CameraError::Denied,
+        Some(Errno::BUSY) => CameraError::Busy(None),
+        _ => CameraError::Failed(error.to_string()),
     }
 }
 
 /// Runs `work`, and turns a panic of the crate into a failure of the driver.
-fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+fn caught<T>(work: impl FnOnce() -> Result<T, CameraError>) -> Result<T, CameraError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let why = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        Err(Fault::Failed(format!("the driver says what nobody expects: {}", why.unwrap_or("it cannot be said"))))
+        Err(CameraError::Failed(format!("the driver says what nobody expects: {}", why.unwrap_or("it cannot be said"))))
     })
 }
 
@@ -300,16 +302,16 @@ mod tests {
 
     #[test]
     fn errors_of_the_kernel_are_told_apart() {
-        let of = |errno: Errno| fault(&errno.into(), Fault::Unplugged);
-        assert_eq!(of(Errno::NODEV), Fault::Unplugged);
-        assert_eq!(of(Errno::BUSY), Fault::Busy(None));
-        assert_eq!(of(Errno::ACCESS), Fault::Denied);
-        assert!(matches!(of(Errno::IO), Fault::Failed(_)));
+        let of = |errno: Errno| fault(&errno.into(), CameraError::Unplugged);
+        assert_eq!(of(Errno::NODEV), CameraError::Unplugged);
+        assert_eq!(of(Errno::BUSY), CameraError::Busy(None));
+        assert_eq!(of(Errno::ACCESS), CameraError::Denied);
+        assert!(matches!(of(Errno::IO), CameraError::Failed(_)));
     }
 
     #[test]
     fn a_panic_of_the_crate_is_a_failure_of_the_driver() {
         let fault = caught::<()>(|| panic!("Invalid {}", "colorspace")).unwrap_err();
-        assert_eq!(fault, Fault::Failed("the driver says what nobody expects: Invalid colorspace".into()));
+        assert_eq!(fault, CameraError::Failed("the driver says what nobody expects: Invalid colorspace".into()));
     }
 }

@@ -4,7 +4,7 @@
 //! always requested with events, because version 1 cannot add them to a held line; the kernel keeps up to 16 and drops
 //! newer ones.
 
-use crate::line::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
+use crate::line::{Edge, Function, GpioPort, Level, Line, LineError, LineInfo, Pull, Take};
 use base::os::readable;
 use contract::values::Pin;
 use gpio_cdev::{Chip, EventRequestFlags, EventType, LineDirection, LineEventHandle, LineHandle, LineRequestFlags};
@@ -38,7 +38,7 @@ pub struct Cdev {
 impl Cdev {
     /// # Errors
     /// When the chip cannot be opened: that requires the group `gpio`, or one that the machine's rules name.
-    pub fn open(path: &Path) -> Result<Self, Fault> {
+    pub fn open(path: &Path) -> Result<Self, LineError> {
         let chip = Chip::new(path).map_err(fault)?;
         Ok(Self { path: path.to_owned(), label: chip.label().to_owned(), chip: Mutex::new(chip) })
     }
@@ -47,44 +47,44 @@ impl Cdev {
         &self.label
     }
 
-    fn line(&self, pin: Pin) -> Result<gpio_cdev::Line, Fault> {
+    fn line(&self, pin: Pin) -> Result<gpio_cdev::Line, LineError> {
         let mut chip = self.chip.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = chip.num_lines();
         if u32::from(pin.bcm()) >= lines {
             let why = format!("{} has {lines} lines, and none with number {}", self.path.display(), pin.bcm());
-            return Err(Fault::NoLine(why));
+            return Err(LineError::NoLine(why));
         }
         chip.get_line(pin.bcm().into()).map_err(fault)
     }
 
     /// Completes the kernel's "busy" with the line's consumer.
-    fn refused(line: &gpio_cdev::Line, error: gpio_cdev::Error) -> Fault {
+    fn refused(line: &gpio_cdev::Line, error: gpio_cdev::Error) -> LineError {
         match fault(error) {
-            Fault::Io(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
+            LineError::Io(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
                 let info = line.info().ok();
-                Fault::Busy { consumer: info.and_then(|info| info.consumer().map(str::to_owned)) }
+                LineError::Busy { consumer: info.and_then(|info| info.consumer().map(str::to_owned)) }
             }
             other => other,
         }
     }
 }
 
-impl Port for Cdev {
+impl GpioPort for Cdev {
     fn name(&self) -> String {
         format!("{} ({})", self.path.display(), self.label)
     }
 
-    fn look(&self, pin: Pin) -> Result<Look, Fault> {
+    fn look(&self, pin: Pin) -> Result<LineInfo, LineError> {
         let info = self.line(pin)?.info().map_err(fault)?;
         let function = match info.direction() {
             LineDirection::In => Function::Input,
             LineDirection::Out => Function::Output,
         };
         let consumer = info.consumer().map(str::to_owned);
-        Ok(Look { function, level: None, held: info.is_used(), consumer })
+        Ok(LineInfo { function, level: None, held: info.is_used(), consumer })
     }
 
-    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, Fault> {
+    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, LineError> {
         let line = self.line(pin)?;
         match how {
             Take::Output { level } => {
@@ -113,7 +113,7 @@ impl Port for Cdev {
         }
     }
 
-    fn peek(&self, pin: Pin) -> Result<Level, Fault> {
+    fn peek(&self, pin: Pin) -> Result<Level, LineError> {
         let line = self.line(pin)?;
         // No direction flag: it stays as it is.
         let handle = line
@@ -126,21 +126,21 @@ impl Port for Cdev {
 struct Output(Mutex<Option<LineHandle>>);
 
 impl Output {
-    fn with<T>(&self, ask: impl FnOnce(&LineHandle) -> Result<T, gpio_cdev::Error>) -> Result<T, Fault> {
+    fn with<T>(&self, ask: impl FnOnce(&LineHandle) -> Result<T, gpio_cdev::Error>) -> Result<T, LineError> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ask(held.as_ref().ok_or(Fault::Closed)?).map_err(fault)
+        ask(held.as_ref().ok_or(LineError::Closed)?).map_err(fault)
     }
 }
 
 impl Line for Output {
-    fn level(&self) -> Result<Level, Fault> {
+    fn level(&self) -> Result<Level, LineError> {
         self.with(|handle| handle.get_value().map(|value| Level::of(value != 0)))
     }
-    fn set(&self, level: Level) -> Result<(), Fault> {
+    fn set(&self, level: Level) -> Result<(), LineError> {
         self.with(|handle| handle.set_value(u8::from(level.is_high())))
     }
-    fn poll_edge(&self, _: &mut task::Context<'_>) -> Poll<Result<Edge, Fault>> {
-        Poll::Ready(Err(Fault::Unsupported("an output has no edges but those its holder makes".into())))
+    fn poll_edge(&self, _: &mut task::Context<'_>) -> Poll<Result<Edge, LineError>> {
+        Poll::Ready(Err(LineError::Unsupported("an output has no edges but those its holder makes".into())))
     }
     fn forget_edges(&self) {}
     fn close(&self) {
@@ -159,14 +159,14 @@ struct Held {
 }
 
 impl Held {
-    fn next(&mut self) -> Result<Option<Edge>, Fault> {
+    fn next(&mut self) -> Result<Option<Edge>, LineError> {
         match self.handle.get_event() {
             Ok(event) => {
                 let to = Level::of(matches!(event.event_type(), EventType::RisingEdge));
                 Ok(Some(Edge { to, at: Duration::from_nanos(event.timestamp()) }))
             }
             Err(error) => match fault(error) {
-                Fault::Io(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+                LineError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
                 other => Err(other),
             },
         }
@@ -180,19 +180,19 @@ impl Input {
 }
 
 impl Line for Input {
-    fn level(&self) -> Result<Level, Fault> {
+    fn level(&self) -> Result<Level, LineError> {
         let held = self.held();
-        let value = held.as_ref().ok_or(Fault::Closed)?.handle.get_value().map_err(fault)?;
+        let value = held.as_ref().ok_or(LineError::Closed)?.handle.get_value().map_err(fault)?;
         Ok(Level::of(value != 0))
     }
 
-    fn set(&self, _: Level) -> Result<(), Fault> {
-        Err(Fault::Unsupported("an input cannot be driven".into()))
+    fn set(&self, _: Level) -> Result<(), LineError> {
+        Err(LineError::Unsupported("an input cannot be driven".into()))
     }
 
-    fn poll_edge(&self, cx: &mut task::Context<'_>) -> Poll<Result<Edge, Fault>> {
+    fn poll_edge(&self, cx: &mut task::Context<'_>) -> Poll<Result<Edge, LineError>> {
         let mut guard = self.held();
-        let Some(held) = guard.as_mut() else { return Poll::Ready(Err(Fault::Closed)) };
+        let Some(held) = guard.as_mut() else { return Poll::Ready(Err(LineError::Closed)) };
         loop {
             if let Some(edge) = held.next()? {
                 return Poll::Ready(Ok(edge));
@@ -230,11 +230,11 @@ impl Line for Input {
 }
 
 /// The crate exposes the errno only through [`Error::source`].
-fn fault(error: gpio_cdev::Error) -> Fault {
+fn fault(error: gpio_cdev::Error) -> LineError {
     let source = error.source();
     let number = source.and_then(|source| {
         let errno = source.downcast_ref::<nix::errno::Errno>().map(|errno| *errno as i32);
         errno.or_else(|| source.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error))
     });
-    Fault::Io(number.map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error))
+    LineError::Io(number.map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error))
 }

@@ -2,7 +2,7 @@
 
 use super::SimulatedGpio;
 use crate::{
-    model::{Kind, Profile},
+    model::{BoardKind, BoardProfile},
     pwm::SimulatedPwm,
 };
 
@@ -10,9 +10,9 @@ use crate::{
 /// memory.
 #[derive(Clone, Debug)]
 pub struct Hardware {
-    pub kind: Kind,
+    pub kind: BoardKind,
     /// `None` for boards other than Raspberry Pis and for models newer than the table.
-    pub profile: Option<&'static Profile>,
+    pub profile: Option<&'static BoardProfile>,
     /// The pins of a simulated board.
     pub simulated: Option<Twin>,
 }

@@ -2,8 +2,8 @@
 //! with their registers.
 
 use super::{cdev::Cdev, hardware::Hardware, pin_cache::PinCache, registers::Registers};
-use crate::line::{Fault, Function, Level, Line, Look, Port, Take};
-use crate::{devices::Devices, model::Kind};
+use crate::line::{Function, GpioPort, Level, Line, LineError, LineInfo, Take};
+use crate::{devices::Devices, model::BoardKind};
 use base::os::Root;
 use contract::values::Pin;
 use std::{path::Path, sync::Arc};
@@ -12,13 +12,18 @@ use std::{path::Path, sync::Arc};
 /// provides the functions of pins where this process may not read the registers.
 ///
 /// # Errors
-/// [`Fault::NoChip`], or why it cannot be opened.
-pub fn open(root: &Root, hardware: &Hardware, wanted: &str, pin_cache: &Arc<PinCache>) -> Result<Arc<dyn Port>, Fault> {
+/// [`LineError::NoChip`], or why it cannot be opened.
+pub fn open(
+    root: &Root,
+    hardware: &Hardware,
+    wanted: &str,
+    pin_cache: &Arc<PinCache>,
+) -> Result<Arc<dyn GpioPort>, LineError> {
     if let Some(twin) = &hardware.simulated {
         return Ok(Arc::new(twin.gpio.clone()));
     }
     let chip = find(root, hardware, wanted)?;
-    if hardware.kind != Kind::RaspberryPi {
+    if hardware.kind != BoardKind::RaspberryPi {
         return Ok(Arc::new(chip));
     }
     let registers = Registers::open(hardware.profile)
@@ -31,19 +36,19 @@ pub fn open(root: &Root, hardware: &Hardware, wanted: &str, pin_cache: &Arc<PinC
 ///
 /// # Errors
 /// As [`open`].
-pub fn lines(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Arc<dyn Port>, Fault> {
+pub fn lines(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Arc<dyn GpioPort>, LineError> {
     match &hardware.simulated {
         Some(twin) => Ok(Arc::new(twin.gpio.clone())),
         None => Ok(Arc::new(find(root, hardware, wanted)?)),
     }
 }
 
-fn find(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Cdev, Fault> {
+fn find(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Cdev, LineError> {
     let devices = Devices::read(root).gpio;
     let missing = |what: String| {
         let there = devices.iter().map(|device| device.described()).collect::<Vec<_>>().join(", ");
         let there = if there.is_empty() { "none at all".into() } else { there };
-        Fault::NoChip(format!("this board has no GPIO chip {what}; there is {there}"))
+        LineError::NoChip(format!("this board has no GPIO chip {what}; there is {there}"))
     };
     if wanted.starts_with('/') {
         return if Path::new(wanted).exists() { Cdev::open(Path::new(wanted)) } else { Err(missing(wanted.into())) };
@@ -80,7 +85,7 @@ impl Header {
     }
 }
 
-impl Port for Header {
+impl GpioPort for Header {
     fn name(&self) -> String {
         self.chip.name()
     }
@@ -89,22 +94,22 @@ impl Port for Header {
         self.registers.is_some()
     }
 
-    fn look(&self, pin: Pin) -> Result<Look, Fault> {
+    fn look(&self, pin: Pin) -> Result<LineInfo, LineError> {
         let mut look = self.chip.look(pin)?;
         if let Some((function, level)) = self.seen(pin) {
-            look = Look { function, level: Some(level), ..look };
+            look = LineInfo { function, level: Some(level), ..look };
         }
         Ok(look)
     }
 
-    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, Fault> {
+    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, LineError> {
         self.chip.take(pin, how, consumer)
     }
 
     /// Never by requesting the line: releasing it would turn an alternate function into an input.
-    fn peek(&self, pin: Pin) -> Result<Level, Fault> {
+    fn peek(&self, pin: Pin) -> Result<Level, LineError> {
         self.seen(pin).map(|(_, level)| level).ok_or_else(|| {
-            Fault::Unsupported(
+            LineError::Unsupported(
                 "the registers of the pins cannot be read, and taking a pin to read it would change it".into(),
             )
         })

@@ -2,15 +2,15 @@
 
 use super::{
     lease::{Back, Drive, Lease},
-    lines::{Lines, State},
+    lines::{GpioLines, LinesState},
 };
 use contract::values::Pin;
 use std::sync::{Arc, Weak};
 use tokio::time::{Instant, sleep_until};
 
-impl Lines {
+impl GpioLines {
     /// Makes the keeper wake for this pin.
-    pub(super) fn schedule_expiry(self: &Arc<Self>, state: &mut State, pin: Pin) {
+    pub(super) fn schedule_expiry(self: &Arc<Self>, state: &mut LinesState, pin: Pin) {
         let Some(due) = state.leases.get(&pin).and_then(Lease::due) else { return };
         match state.keeper {
             // The keeper wakes earlier already, and then computes the next time.
@@ -78,7 +78,7 @@ impl Lines {
     }
 }
 
-async fn keep(lines: Weak<Lines>) {
+async fn keep(lines: Weak<GpioLines>) {
     loop {
         let Some(all) = lines.upgrade() else { return };
         let Some(due) = all.next_due() else { return };

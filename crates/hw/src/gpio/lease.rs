@@ -1,6 +1,6 @@
 //! The lease of a line to a caller.
 
-use super::{edge_hub::EdgeHub, refusal::Refusal, repeat::Repetition};
+use super::{edge_hub::EdgeHub, refusal::GpioRefusal, repeat::Repetition};
 use crate::line::{Level, Line, Pull};
 use crate::pwm;
 use contract::access::{caller::Caller, presence::Presence};
@@ -60,7 +60,7 @@ pub enum Drive {
     },
     /// A wave: by software, with a reason, on a line that we hold; or by hardware, without a line.
     Pwm {
-        wave: Arc<pwm::Running>,
+        wave: Arc<pwm::RunningWave>,
         line: Option<Arc<dyn Line>>,
         without: Option<pwm::Without>,
     },
@@ -167,9 +167,9 @@ impl Lease {
     }
 
     /// The refusal for other callers.
-    pub fn refusal(&self) -> Refusal {
+    pub fn refusal(&self) -> GpioRefusal {
         let free_in = self.ends().map(|end| end.saturating_duration_since(Instant::now()));
-        Refusal::Lent { to: self.owner.principal.clone(), free_in }
+        GpioRefusal::Lent { to: self.owner.principal.clone(), free_in }
     }
 
     /// The next moment something is due.

@@ -9,11 +9,11 @@ use super::{
     lease::{Back, Drive, HeldBy, Lease, Owner},
     listen::Watched,
     pin_cache::PinCache,
-    record::Record,
-    refusal::Refusal,
+    record::OutputsFile,
+    refusal::GpioRefusal,
     rules::Rules,
 };
-use crate::line::{Fault, Function, Level, Line, Port, Pull, Take};
+use crate::line::{Function, GpioPort, Level, Line, LineError, Pull, Take};
 use crate::pwm::Pwm;
 use base::os::Root;
 use contract::{
@@ -37,28 +37,28 @@ pub(super) const CONSUMER: &str = "raspi-mcp";
 const BEHIND: usize = 64;
 
 /// The lines of one board, as one server leases them.
-pub struct Lines {
+pub struct GpioLines {
     pub rules: Rules,
     pub(super) pwm: Pwm,
     pub(super) pin_cache: Arc<PinCache>,
     root: Root,
     pub(super) hardware: Hardware,
     chip: String,
-    state: Mutex<State>,
+    state: Mutex<LinesState>,
     /// Pins that changed, other than by an edge of an input.
     altered: broadcast::Sender<Pin>,
     pub(super) earlier: Notify,
 }
 
-pub(super) struct State {
+pub(super) struct LinesState {
     /// Opened on first use: a chip may appear after the server started.
-    port: Option<Arc<dyn Port>>,
+    port: Option<Arc<dyn GpioPort>>,
     pub(super) leases: BTreeMap<Pin, Lease>,
     /// Unused lines that are driven to their safe level.
     pub(super) resting: BTreeMap<Pin, Arc<dyn Line>>,
     /// Unused inputs with listeners.
     pub(super) watched: BTreeMap<Pin, Watched>,
-    pub(super) record: Record,
+    pub(super) record: OutputsFile,
     /// Pins that were put into their safe state at the start.
     pub(super) recovered: Vec<Pin>,
     /// When the keeper wakes; `None` while there is none.
@@ -67,7 +67,7 @@ pub(super) struct State {
 
 /// The effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteEffect {
     /// The level before, if known.
     pub previous: Option<Level>,
     /// When it is taken back, and to what.
@@ -77,7 +77,7 @@ pub struct Written {
     pub held_by: HeldBy,
 }
 
-impl Lines {
+impl GpioLines {
     /// `kept` are the agent's pins; `places` store what must be known after a crash.
     pub fn new(
         settings: &GpioSettings,
@@ -93,12 +93,12 @@ impl Lines {
             root: root.clone(),
             hardware: hardware.clone(),
             chip: settings.chip.clone(),
-            state: Mutex::new(State {
+            state: Mutex::new(LinesState {
                 port: None,
                 leases: BTreeMap::new(),
                 resting: BTreeMap::new(),
                 watched: BTreeMap::new(),
-                record: Record::new(places),
+                record: OutputsFile::new(places),
                 recovered: Vec::new(),
                 keeper: None,
             }),
@@ -111,7 +111,7 @@ impl Lines {
     ///
     /// # Errors
     /// When this board has no usable header.
-    pub fn port(&self) -> Result<Arc<dyn Port>, Fault> {
+    pub fn port(&self) -> Result<Arc<dyn GpioPort>, LineError> {
         self.port_of(&mut self.state())
     }
 
@@ -120,7 +120,7 @@ impl Lines {
         self.port().map_or(true, |port| port.reads_registers())
     }
 
-    pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, Fault> {
+    pub(super) fn port_of(&self, state: &mut LinesState) -> Result<Arc<dyn GpioPort>, LineError> {
         match &state.port {
             Some(port) => Ok(Arc::clone(port)),
             None => Ok(Arc::clone(state.port.insert(header::open(
@@ -135,14 +135,14 @@ impl Lines {
     /// Makes a pin an input or an output of this owner. If it is an output already, only the level changes.
     ///
     /// # Errors
-    /// [`Refusal`]: then the pin is unchanged, unless its line failed.
+    /// [`GpioRefusal`]: then the pin is unchanged, unless its line failed.
     pub fn configure(
         self: &Arc<Self>,
         owner: &Owner,
         pin: Pin,
         how: Take,
         lasts: Option<Duration>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), GpioRefusal> {
         let mut state = self.state();
         self.check_owner(&state, owner, pin)?;
         let drive = self.redrive(&mut state, pin, how)?;
@@ -156,7 +156,7 @@ impl Lines {
     /// Drives a pin; an unused one becomes this owner's output. With `duration` the level is taken back automatically.
     ///
     /// # Errors
-    /// [`Refusal`]: then nothing has changed.
+    /// [`GpioRefusal`]: then nothing has changed.
     pub fn write(
         self: &Arc<Self>,
         owner: &Owner,
@@ -164,7 +164,7 @@ impl Lines {
         level: Level,
         duration: Option<Duration>,
         lasts: Option<Duration>,
-    ) -> Result<Written, Refusal> {
+    ) -> Result<WriteEffect, GpioRefusal> {
         let mut state = self.state();
         // A second pulse only extends the first: the level from before the first is restored.
         let pending = state.leases.get(&pin).and_then(|lease| match lease.repeat {
@@ -172,7 +172,7 @@ impl Lines {
             None => lease.revert.map(|(_, back)| back),
         });
         let previous = self.drive(&mut state, owner, pin, level, lasts)?;
-        let Some(lease) = state.leases.get_mut(&pin) else { return Err(Refusal::NotLent) };
+        let Some(lease) = state.leases.get_mut(&pin) else { return Err(GpioRefusal::NotLent) };
         lease.repeat = None;
         lease.revert = duration.map(|duration| {
             let back = match self.rules.revert {
@@ -186,19 +186,19 @@ impl Lines {
         self.schedule_expiry(&mut state, pin);
         drop(state);
         self.alter(pin);
-        Ok(Written { previous, revert, ends, held_by })
+        Ok(WriteEffect { previous, revert, ends, held_by })
     }
 
     /// Drives a pin of this owner, or an unused one, which is then leased to the owner. Returns the level before, if
     /// known.
     pub(super) fn drive(
         &self,
-        state: &mut State,
+        state: &mut LinesState,
         owner: &Owner,
         pin: Pin,
         level: Level,
         lasts: Option<Duration>,
-    ) -> Result<Option<Level>, Refusal> {
+    ) -> Result<Option<Level>, GpioRefusal> {
         self.check_owner(state, owner, pin)?;
         let was_wave = self.end_wave(state, pin)?;
         let previous = match state.leases.get(&pin).map(|lease| &lease.drive) {
@@ -207,12 +207,12 @@ impl Lines {
                 line.set(level)?;
                 Some(previous)
             }
-            Some(drive @ Drive::Input { .. }) => return Err(Refusal::Is(drive.mode())),
+            Some(drive @ Drive::Input { .. }) => return Err(GpioRefusal::Is(drive.mode())),
             // A wave was ended above; a hardware one had no line.
             Some(Drive::Pwm { .. }) | None => {
                 // A bus or serial port would silently lose its pin; that requires an explicit configuration.
                 if !was_wave && let Function::Alt(function) = self.port_of(state)?.look(pin)?.function {
-                    return Err(Refusal::Alt(function));
+                    return Err(GpioRefusal::Alt(function));
                 }
                 let drive = self.redrive(state, pin, Take::Output { level })?;
                 self.lend(state, owner, pin, drive, lasts);
@@ -225,8 +225,8 @@ impl Lines {
     /// The level of a pin, whoever holds it. Renews the lease if its owner reads.
     ///
     /// # Errors
-    /// [`Fault::Busy`] when another process holds it, [`Fault::Unsupported`] when an unused line cannot be read.
-    pub fn read(&self, owner: &Owner, pin: Pin) -> Result<Level, Fault> {
+    /// [`LineError::Busy`] when another process holds it, [`LineError::Unsupported`] when an unused line cannot be read.
+    pub fn read(&self, owner: &Owner, pin: Pin) -> Result<Level, LineError> {
         let mut state = self.state();
         if let Some(lease) = state.leases.get_mut(&pin) {
             if lease.is_of(owner) {
@@ -250,8 +250,8 @@ impl Lines {
     /// Ends a lease: the pin goes to its safe state. With `force` also another owner's. Returns whether there was one.
     ///
     /// # Errors
-    /// [`Refusal::Lent`].
-    pub fn release(&self, owner: &Owner, pin: Pin, force: bool) -> Result<bool, Refusal> {
+    /// [`GpioRefusal::Lent`].
+    pub fn release(&self, owner: &Owner, pin: Pin, force: bool) -> Result<bool, GpioRefusal> {
         let mut state = self.state();
         let Some(lease) = state.leases.get(&pin) else { return Ok(false) };
         if !lease.is_of(owner) && !force {
@@ -260,10 +260,10 @@ impl Lines {
         let settled = self.settle(&mut state, pin);
         drop(state);
         self.alter(pin);
-        settled.map(|()| true).map_err(Refusal::from)
+        settled.map(|()| true).map_err(GpioRefusal::from)
     }
 
-    /// Pins that changed, except by edges of inputs, for which there is [`Lines::listen`].
+    /// Pins that changed, except by edges of inputs, for which there is [`GpioLines::listen`].
     pub fn altered(&self) -> broadcast::Receiver<Pin> {
         self.altered.subscribe()
     }
@@ -273,9 +273,9 @@ impl Lines {
         let _ = self.altered.send(pin);
     }
 
-    pub(super) fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
+    pub(super) fn check_owner(&self, state: &LinesState, owner: &Owner, pin: Pin) -> Result<(), GpioRefusal> {
         if owner.is_gone() || owner.pass.as_ref().is_some_and(Presence::is_gone) {
-            return Err(Refusal::Gone);
+            return Err(GpioRefusal::Gone);
         }
         match state.leases.get(&pin) {
             Some(lease) if !lease.is_of(owner) => Err(lease.refusal()),
@@ -283,18 +283,18 @@ impl Lines {
         }
     }
 
-    pub(super) fn lend(&self, state: &mut State, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
+    pub(super) fn lend(&self, state: &mut LinesState, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
         let mut lease = Lease { owner: owner.clone(), drive, lasts, until: None, revert: None, repeat: None };
         lease.renew(None);
         state.leases.insert(pin, lease);
     }
 
     /// Requests the line again in another mode. An output stays driven throughout.
-    pub(super) fn redrive(&self, state: &mut State, pin: Pin, how: Take) -> Result<Drive, Refusal> {
+    pub(super) fn redrive(&self, state: &mut LinesState, pin: Pin, how: Take) -> Result<Drive, GpioRefusal> {
         let port = self.port_of(state)?;
         self.end_wave(state, pin)?;
         if let Take::Output { level } = how {
-            state.record.driven(pin).map_err(Refusal::Record)?;
+            state.record.driven(pin).map_err(GpioRefusal::Record)?;
             let held = match state.leases.get(&pin).map(|lease| &lease.drive) {
                 Some(Drive::Output { line }) => Some(line.set(level)),
                 _ => state.resting.get(&pin).map(|line| line.set(level)),
@@ -343,7 +343,7 @@ impl Lines {
     }
 
     /// Every change is completed or not begun, so a poisoned lock is safe to use.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, LinesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

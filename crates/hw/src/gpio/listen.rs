@@ -3,10 +3,10 @@
 use super::{
     edge_hub::EdgeHub,
     lease::Drive,
-    lines::{CONSUMER, Lines},
-    refusal::Refusal,
+    lines::{CONSUMER, GpioLines},
+    refusal::GpioRefusal,
 };
-use crate::line::{Edge, Fault, Function, Level, Line, Take};
+use crate::line::{Edge, Function, Level, Line, LineError, Take};
 use contract::values::Pin;
 use std::sync::Arc;
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -19,37 +19,37 @@ pub struct Watched {
 
 /// A listener of a pin. Dropping the last one releases a line that was held only for listeners.
 pub struct Listening {
-    lines: Arc<Lines>,
+    lines: Arc<GpioLines>,
     pin: Pin,
     heard: Option<broadcast::Receiver<Edge>>,
     line: Arc<dyn Line>,
 }
 
-impl Lines {
+impl GpioLines {
     /// Edges of a pin from now on. An unused pin must be an input, and stays one.
     ///
     /// # Errors
-    /// [`Refusal::Is`] when it is not an input; the fault of its line.
-    pub fn listen(self: &Arc<Self>, pin: Pin) -> Result<Listening, Refusal> {
+    /// [`GpioRefusal::Is`] when it is not an input; the fault of its line.
+    pub fn listen(self: &Arc<Self>, pin: Pin) -> Result<Listening, GpioRefusal> {
         let mut state = self.state();
         let (line, heard) = match state.leases.get(&pin).map(|lease| &lease.drive) {
             Some(Drive::Input { line, hub, .. }) => (Arc::clone(line), hub.listen(line)),
-            Some(other) => return Err(Refusal::Is(other.mode())),
-            None if state.resting.contains_key(&pin) => return Err(Refusal::Is("an output")),
+            Some(other) => return Err(GpioRefusal::Is(other.mode())),
+            None if state.resting.contains_key(&pin) => return Err(GpioRefusal::Is("an output")),
             None => {
                 if !state.watched.contains_key(&pin) {
                     let port = self.port_of(&mut state)?;
                     let look = port.look(pin)?;
                     match look.function {
-                        _ if look.held => return Err(Fault::Busy { consumer: look.consumer }.into()),
+                        _ if look.held => return Err(LineError::Busy { consumer: look.consumer }.into()),
                         Function::Input | Function::Unknown => {}
-                        Function::Output => return Err(Refusal::Is("an output")),
-                        Function::Alt(function) => return Err(Refusal::Alt(function)),
+                        Function::Output => return Err(GpioRefusal::Is("an output")),
+                        Function::Alt(function) => return Err(GpioRefusal::Alt(function)),
                     }
                     let line = port.take(pin, Take::Input { pull: None }, CONSUMER)?;
                     state.watched.insert(pin, Watched { line: line.into(), hub: EdgeHub::default() });
                 }
-                let Some(Watched { line, hub }) = state.watched.get(&pin) else { return Err(Refusal::NotLent) };
+                let Some(Watched { line, hub }) = state.watched.get(&pin) else { return Err(GpioRefusal::NotLent) };
                 (Arc::clone(line), hub.listen(line))
             }
         };
@@ -75,7 +75,7 @@ impl Listening {
     ///
     /// # Errors
     /// Those of the line.
-    pub fn level(&self) -> Result<Level, Fault> {
+    pub fn level(&self) -> Result<Level, LineError> {
         self.line.level()
     }
 }

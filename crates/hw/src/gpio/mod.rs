@@ -1,4 +1,4 @@
-//! GPIO: the port with its backends and, above it, [`Lines`]: allowed pins, leases, and safe states.
+//! GPIO: the port with its backends and, above it, [`GpioLines`]: allowed pins, leases, and safe states.
 
 pub mod cdev;
 mod edge_hub;
@@ -20,5 +20,5 @@ mod simulated;
 pub mod wave;
 
 pub use hardware::{Hardware, Twin};
-pub use lines::Lines;
+pub use lines::GpioLines;
 pub use simulated::SimulatedGpio;

@@ -1,9 +1,9 @@
 //! A cache of the pins' registers, as the agent reported them last. On an installed system the server may not open
 //! them: write access would let it press the approval button.
 
-use super::lines::Lines;
+use super::lines::GpioLines;
 use crate::line::{Function, Level};
-use crate::model::Kind;
+use crate::model::BoardKind;
 use base::error::ToolError;
 use contract::values::Pin;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ impl PinCache {
     }
 }
 
-impl Lines {
+impl GpioLines {
     /// Lets the agent read the registers through `ask`, where only it may. `ask` is not called when the answer is not
     /// needed. Without an answer the function of an unused pin is unknown; that of a held pin is known here.
     pub async fn refresh<A>(&self, pin: Option<Pin>, ask: impl FnOnce() -> A)
@@ -49,7 +49,7 @@ impl Lines {
     {
         // A hardware wave is leased without a line.
         let is_held = |pin| self.state().leases.get(&pin).is_some_and(|lease| lease.drive.has_line());
-        if self.hardware.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
+        if self.hardware.kind != BoardKind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
             return;
         }
         let looks = ask().await.unwrap_or_else(|error| {

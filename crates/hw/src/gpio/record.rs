@@ -5,7 +5,7 @@
 //! `pinctrl-bcm2835` makes it an input, unless `persist_gpio_outputs` is set, which is the default in Raspberry Pi's
 //! kernels.
 
-use crate::pwm::Slot;
+use crate::pwm::PwmChannelId;
 use base::os::whole;
 use contract::{config::PlaceSettings, values::Pin};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use std::{
 
 /// The file and its content.
 #[derive(Debug)]
-pub struct Record {
+pub struct OutputsFile {
     path: PathBuf,
     kept: Kept,
 }
@@ -29,17 +29,17 @@ pub struct Record {
 struct Kept {
     outputs: BTreeSet<u8>,
     /// Channels of hardware PWM, by pin. They continue after the process ends.
-    pwm: BTreeMap<u8, Slot>,
+    pwm: BTreeMap<u8, PwmChannelId>,
 }
 
 /// What a killed server left.
 #[derive(Debug, Default)]
 pub struct Left {
     pub outputs: Vec<Pin>,
-    pub waves: Vec<(Pin, Slot)>,
+    pub waves: Vec<(Pin, PwmChannelId)>,
 }
 
-impl Record {
+impl OutputsFile {
     /// In the folder for runtime data, because nothing is driven after a restart of the machine. A second server of the
     /// same user has a separate state folder ([`raspi_mcp::instance`]), and a record named after it.
     pub fn new(places: &PlaceSettings) -> Self {
@@ -91,7 +91,7 @@ impl Record {
     ///
     /// # Errors
     /// When that cannot be written: then the channel must not run.
-    pub fn waves(&mut self, pin: Pin, slot: &Slot) -> io::Result<()> {
+    pub fn waves(&mut self, pin: Pin, slot: &PwmChannelId) -> io::Result<()> {
         let mut next = self.kept.clone();
         next.pwm.insert(pin.bcm(), slot.clone());
         if next == self.kept { Ok(()) } else { self.replace(next) }

@@ -1,11 +1,11 @@
 //! Why a pin was not leased, driven or listened to.
 
-use crate::line::Fault;
+use crate::line::LineError;
 use crate::pwm;
 use std::{io, time::Duration};
 
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum GpioRefusal {
     /// Another caller has it; free after this time, unless the lease ends with a connection.
     #[error("it is lent to {to}")]
     Lent { to: String, free_in: Option<Duration> },
@@ -26,7 +26,7 @@ pub enum Refusal {
     Record(io::Error),
     /// A wave cannot run. For a software wave also why it is not hardware.
     #[error("{fault}")]
-    Pwm { fault: pwm::Fault, without: Option<pwm::Without> },
+    Pwm { fault: pwm::PwmError, without: Option<pwm::Without> },
     #[error(transparent)]
-    Fault(#[from] Fault),
+    Fault(#[from] LineError),
 }

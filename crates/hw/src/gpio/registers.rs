@@ -2,20 +2,20 @@
 //! the pins. The kernel's interface reports neither for an unused line.
 
 use crate::line::{Function, Level};
-use crate::model::Profile;
+use crate::model::BoardProfile;
 use contract::values::Pin;
 use rppal::gpio::{Gpio, Mode};
 
 /// The registers, through `/dev/gpiomem` (on a Raspberry Pi 5 `/dev/gpiomem0`), otherwise `/dev/mem`.
 pub struct Registers {
     gpio: Gpio,
-    profile: Option<&'static Profile>,
+    profile: Option<&'static BoardProfile>,
 }
 
 impl Registers {
     /// # Errors
     /// rppal's message: this kernel has no such device, or this user may not open it.
-    pub fn open(profile: Option<&'static Profile>) -> Result<Self, String> {
+    pub fn open(profile: Option<&'static BoardProfile>) -> Result<Self, String> {
         let gpio = Gpio::new().map_err(|error| error.to_string())?;
         Ok(Self { gpio, profile })
     }

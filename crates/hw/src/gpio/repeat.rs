@@ -5,8 +5,8 @@
 
 use super::{
     lease::{Back, HeldBy, Owner},
-    lines::{Lines, Written},
-    refusal::Refusal,
+    lines::{GpioLines, WriteEffect},
+    refusal::GpioRefusal,
 };
 use crate::line::Level;
 use contract::values::Pin;
@@ -44,13 +44,13 @@ impl Repetition {
     }
 }
 
-impl Lines {
+impl GpioLines {
     /// Writes `first` and the other level in turn, `times` times each and `interval` long each; then the lease ends and
     /// the pin goes to its safe state. It continues when the caller's connection ends. A later write, configuration or
     /// release replaces it.
     ///
     /// # Errors
-    /// [`Refusal`]: then nothing has changed.
+    /// [`GpioRefusal`]: then nothing has changed.
     pub fn repeat(
         self: &Arc<Self>,
         owner: &Owner,
@@ -58,10 +58,10 @@ impl Lines {
         first: Level,
         times: u32,
         interval: Duration,
-    ) -> Result<Written, Refusal> {
+    ) -> Result<WriteEffect, GpioRefusal> {
         let mut state = self.state();
         let previous = self.drive(&mut state, owner, pin, first, None)?;
-        let Some(lease) = state.leases.get_mut(&pin) else { return Err(Refusal::NotLent) };
+        let Some(lease) = state.leases.get_mut(&pin) else { return Err(GpioRefusal::NotLent) };
         let repeat = Repetition::new(first, times, interval, Instant::now());
         lease.owner = owner.clone();
         (lease.revert, lease.lasts, lease.until, lease.repeat) = (None, None, None, Some(repeat));
@@ -69,7 +69,7 @@ impl Lines {
         drop(state);
         self.alter(pin);
         let revert = Some((repeat.ends, Back::Safe));
-        Ok(Written { previous, revert, ends: Some(repeat.ends), held_by: HeldBy::Schedule })
+        Ok(WriteEffect { previous, revert, ends: Some(repeat.ends), held_by: HeldBy::Schedule })
     }
 }
 

@@ -8,10 +8,10 @@
 
 use super::{
     lease::{Drive, Lease},
-    lines::{Lines, State},
+    lines::{GpioLines, LinesState},
     record::Left,
 };
-use crate::line::{Fault, Level, Take};
+use crate::line::{Level, LineError, Take};
 use contract::{access::presence::Presence, values::Pin};
 use std::sync::MutexGuard;
 
@@ -20,9 +20,9 @@ const CONSUMER: &str = "raspi-mcp safe state";
 /// The log target, kept from earlier versions.
 const LOG: &str = "raspi_mcp::hw::gpio::rest";
 
-impl Lines {
+impl GpioLines {
     /// Ends the lease of a pin, if it has one, and puts the pin into its safe state.
-    pub(super) fn settle(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+    pub(super) fn settle(&self, state: &mut LinesState, pin: Pin) -> Result<(), LineError> {
         let Some(mut lease) = state.leases.remove(&pin) else { return Ok(()) };
         if let Drive::Pwm { wave, line, .. } = lease.drive {
             let stopped = self.stop_wave(state, pin, &wave);
@@ -49,12 +49,12 @@ impl Lines {
     }
 
     /// Drives an unused pin to its safe level, if it has one.
-    pub(super) fn enter_safe_state(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+    pub(super) fn enter_safe_state(&self, state: &mut LinesState, pin: Pin) -> Result<(), LineError> {
         let Some(level) = self.rules.safe(pin).level() else { return Ok(()) };
         self.drive_at_rest(state, pin, level)
     }
 
-    fn drive_at_rest(&self, state: &mut State, pin: Pin, level: Level) -> Result<(), Fault> {
+    fn drive_at_rest(&self, state: &mut LinesState, pin: Pin, level: Level) -> Result<(), LineError> {
         let port = self.port_of(state)?;
         state.record.driven(pin)?;
         let line = port.take(pin, Take::Output { level }, CONSUMER)?;
@@ -63,7 +63,7 @@ impl Lines {
     }
 
     /// Makes an output an input: not every kernel does so on release.
-    fn undrive(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+    fn undrive(&self, state: &mut LinesState, pin: Pin) -> Result<(), LineError> {
         self.port_of(state)?.take(pin, Take::Input { pull: None }, CONSUMER)?.close();
         state.record.let_go(pin);
         Ok(())
@@ -85,7 +85,7 @@ impl Lines {
                     tracing::warn!(target: LOG, pin = pin.bcm(), "was driven by a server that was killed; it is an input now");
                     right.push(pin);
                 }
-                Err(Fault::Busy { consumer }) => {
+                Err(LineError::Busy { consumer }) => {
                     tracing::warn!(
                         target: LOG,
                         pin = pin.bcm(),
@@ -131,7 +131,7 @@ impl Lines {
         self.settle_those(self.state(), |lease| lease.owner.principal == principal);
     }
 
-    fn settle_those(&self, mut state: MutexGuard<'_, State>, those: impl Fn(&Lease) -> bool) {
+    fn settle_those(&self, mut state: MutexGuard<'_, LinesState>, those: impl Fn(&Lease) -> bool) {
         let pins: Vec<Pin> = state.leases.iter().filter(|(_, lease)| those(lease)).map(|(pin, _)| *pin).collect();
         self.settle_all(&mut state, &pins);
         drop(state);
@@ -152,7 +152,7 @@ impl Lines {
         }
     }
 
-    pub(super) fn settle_all(&self, state: &mut State, pins: &[Pin]) {
+    pub(super) fn settle_all(&self, state: &mut LinesState, pins: &[Pin]) {
         for pin in pins {
             match self.settle(state, *pin) {
                 Ok(()) => tracing::debug!(target: LOG, pin = pin.bcm(), "is in its safe state again"),

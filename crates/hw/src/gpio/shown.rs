@@ -2,18 +2,18 @@
 
 use super::{
     lease::{Back, Drive, HeldBy, Owner},
-    lines::Lines,
+    lines::GpioLines,
 };
-use crate::line::{Fault, Function, Level, Look, Pull};
+use crate::line::{Function, Level, LineError, LineInfo, Pull};
 use crate::pwm;
 use contract::values::Pin;
 use tokio::time::Instant;
 
 /// One pin.
 #[derive(Debug)]
-pub struct Shown {
+pub struct PinStatus {
     /// Without the consumer if that is this server.
-    pub look: Look,
+    pub look: LineInfo,
     pub value: Option<Level>,
     pub lease: Option<ShownLease>,
 }
@@ -26,19 +26,19 @@ pub struct ShownLease {
     pub yours: bool,
     pub pull: Option<Pull>,
     /// The wave, if it is one.
-    pub wave: Option<pwm::Report>,
+    pub wave: Option<pwm::PwmReport>,
     /// When it ends unless it is used.
     pub ends: Option<Instant>,
     pub held_by: HeldBy,
     pub revert: Option<(Instant, Back)>,
 }
 
-impl Lines {
+impl GpioLines {
     /// Reads the state without touching the pin.
     ///
     /// # Errors
     /// When the chip cannot be queried.
-    pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<Shown, Fault> {
+    pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<PinStatus, LineError> {
         let mut state = self.state();
         let mut look = self.port_of(&mut state)?.look(pin)?;
         let mut value = look.level;
@@ -78,6 +78,6 @@ impl Lines {
         if ours {
             look.consumer = None;
         }
-        Ok(Shown { look, value, lease: shown })
+        Ok(PinStatus { look, value, lease: shown })
     }
 }

@@ -1,7 +1,7 @@
 //! The simulated lines: 28 in memory, with the kernel's rules. External signals come only from holders of the board,
 //! such as tests, never from `raspi-mcp serve`.
 
-use crate::line::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
+use crate::line::{Edge, Function, GpioPort, Level, Line, LineError, LineInfo, Pull, Take};
 use base::os::clock::monotonic;
 use contract::values::Pin;
 use std::{
@@ -89,8 +89,8 @@ impl SimulatedGpio {
     /// Requests the line like another process. Dropping the result releases it.
     ///
     /// # Errors
-    /// [`Fault::Busy`].
-    pub fn hold(&self, pin: Pin, consumer: &str) -> Result<Box<dyn Line>, Fault> {
+    /// [`LineError::Busy`].
+    pub fn hold(&self, pin: Pin, consumer: &str) -> Result<Box<dyn Line>, LineError> {
         self.take(pin, Take::Input { pull: None }, consumer)
     }
 
@@ -130,10 +130,10 @@ impl SimulatedGpio {
         changed
     }
 
-    fn working(&self) -> Result<MutexGuard<'_, State>, Fault> {
+    fn working(&self) -> Result<MutexGuard<'_, State>, LineError> {
         let state = self.state();
         match &state.failing {
-            Some(why) => Err(Fault::Io(io::Error::other(why.clone()))),
+            Some(why) => Err(LineError::Io(io::Error::other(why.clone()))),
             None => Ok(state),
         }
     }
@@ -144,12 +144,12 @@ impl SimulatedGpio {
     }
 }
 
-impl Port for SimulatedGpio {
+impl GpioPort for SimulatedGpio {
     fn name(&self) -> String {
         "simulated lines".into()
     }
 
-    fn look(&self, pin: Pin) -> Result<Look, Fault> {
+    fn look(&self, pin: Pin) -> Result<LineInfo, LineError> {
         let mut state = self.working()?;
         let wire = state.lines.entry(pin).or_default();
         let own = FUNCTIONS.iter().find(|(number, _)| *number == pin.bcm() && !wire.taken);
@@ -159,16 +159,16 @@ impl Port for SimulatedGpio {
             None => Function::Input,
         };
         let consumer = wire.holder.as_ref().map(|holder| holder.consumer.clone());
-        Ok(Look { function, level: Some(wire.level(pin)), held: consumer.is_some(), consumer })
+        Ok(LineInfo { function, level: Some(wire.level(pin)), held: consumer.is_some(), consumer })
     }
 
-    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, Fault> {
+    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, LineError> {
         let mut state = self.working()?;
         state.taken += 1;
         let number = state.taken;
         let wire = state.lines.entry(pin).or_default();
         if let Some(holder) = &wire.holder {
-            return Err(Fault::Busy { consumer: Some(holder.consumer.clone()) });
+            return Err(LineError::Busy { consumer: Some(holder.consumer.clone()) });
         }
         let drives = match how {
             Take::Input { pull } => {
@@ -184,11 +184,11 @@ impl Port for SimulatedGpio {
         Ok(Box::new(SimulatedLine { board: self.clone(), pin, number }))
     }
 
-    fn peek(&self, pin: Pin) -> Result<Level, Fault> {
+    fn peek(&self, pin: Pin) -> Result<Level, LineError> {
         let mut state = self.working()?;
         let wire = state.lines.entry(pin).or_default();
         match &wire.holder {
-            Some(holder) => Err(Fault::Busy { consumer: Some(holder.consumer.clone()) }),
+            Some(holder) => Err(LineError::Busy { consumer: Some(holder.consumer.clone()) }),
             None => Ok(wire.level(pin)),
         }
     }
@@ -201,30 +201,30 @@ struct SimulatedLine {
 }
 
 impl SimulatedLine {
-    fn with<T>(&self, ask: impl FnOnce(&mut Holder) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn with<T>(&self, ask: impl FnOnce(&mut Holder) -> Result<T, LineError>) -> Result<T, LineError> {
         let mut state = self.board.working()?;
         let holder = state.lines.get_mut(&self.pin).and_then(|wire| wire.holder.as_mut());
-        ask(holder.filter(|holder| holder.number == self.number).ok_or(Fault::Closed)?)
+        ask(holder.filter(|holder| holder.number == self.number).ok_or(LineError::Closed)?)
     }
 }
 
 impl Line for SimulatedLine {
-    fn level(&self) -> Result<Level, Fault> {
+    fn level(&self) -> Result<Level, LineError> {
         self.with(|_| Ok(()))?;
         Ok(self.board.level(self.pin))
     }
 
-    fn set(&self, level: Level) -> Result<(), Fault> {
+    fn set(&self, level: Level) -> Result<(), LineError> {
         self.with(|holder| match &mut holder.drives {
             Some(drives) => {
                 *drives = level;
                 Ok(())
             }
-            None => Err(Fault::Unsupported("an input cannot be driven".into())),
+            None => Err(LineError::Unsupported("an input cannot be driven".into())),
         })
     }
 
-    fn poll_edge(&self, cx: &mut task::Context<'_>) -> Poll<Result<Edge, Fault>> {
+    fn poll_edge(&self, cx: &mut task::Context<'_>) -> Poll<Result<Edge, LineError>> {
         let next = self.with(|holder| {
             let next = holder.edges.pop_front();
             holder.waker = Some(cx.waker().clone());

@@ -5,11 +5,11 @@
 
 use super::{
     lease::{Drive, HeldBy, Lease, Owner},
-    lines::{Lines, State},
-    refusal::Refusal,
+    lines::{GpioLines, LinesState},
+    refusal::GpioRefusal,
 };
-use crate::line::{Fault, Function, Level, Take};
-use crate::pwm::{self, Report, Running, Slot, Wave, Without};
+use crate::line::{Function, Level, LineError, Take};
+use crate::pwm::{self, PwmChannelId, PwmReport, RunningWave, Wave, Without};
 use contract::values::Pin;
 use std::{
     io,
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 /// A wave that was started or changed.
 #[derive(Debug)]
 pub struct Waved {
-    pub report: Report,
+    pub report: PwmReport,
     /// Why it is a software wave.
     pub without: Option<Without>,
     /// When its lease ends unless it is used.
@@ -33,28 +33,28 @@ pub struct Waved {
 /// The next step, decided under the lock.
 enum Way {
     /// It runs: on this line, or it ran before.
-    Runs(Arc<Running>, Option<Without>),
-    Hardware(Slot),
+    Runs(Arc<RunningWave>, Option<Without>),
+    Hardware(PwmChannelId),
 }
 
-impl Lines {
+impl GpioLines {
     /// Starts a wave on a pin; an unused one becomes this owner's. A running wave is changed without a gap.
     ///
     /// # Errors
-    /// [`Refusal`]: then the pin is unchanged, unless its line failed.
+    /// [`GpioRefusal`]: then the pin is unchanged, unless its line failed.
     pub async fn set_pwm(
         self: &Arc<Self>,
         owner: &Owner,
         pin: Pin,
         wave: Wave,
         lasts: Option<Duration>,
-    ) -> Result<Waved, Refusal> {
+    ) -> Result<Waved, GpioRefusal> {
         let (running, without) = match self.wave_or_way(owner, pin, wave, lasts)? {
             Way::Runs(running, without) => (running, without),
             Way::Hardware(slot) => (self.by_hardware(owner, pin, slot, wave, lasts).await?, None),
         };
         self.alter(pin);
-        let report = running.report().await.map_err(|fault| Refusal::Pwm { fault, without: without.clone() })?;
+        let report = running.report().await.map_err(|fault| GpioRefusal::Pwm { fault, without: without.clone() })?;
         let state = self.state();
         let lease = state.leases.get(&pin);
         let (until, held_by) = (lease.and_then(Lease::ends), lease.map(Lease::held_by));
@@ -77,12 +77,12 @@ impl Lines {
         pin: Pin,
         wave: Wave,
         lasts: Option<Duration>,
-    ) -> Result<Way, Refusal> {
+    ) -> Result<Way, GpioRefusal> {
         let mut state = self.state();
         self.check_owner(&state, owner, pin)?;
         if let Some(Lease { drive: Drive::Pwm { wave: running, without, .. }, .. }) = state.leases.get(&pin) {
             let (running, without) = (Arc::clone(running), without.clone());
-            running.set(wave).map_err(|fault| Refusal::Pwm { fault, without: without.clone() })?;
+            running.set(wave).map_err(|fault| GpioRefusal::Pwm { fault, without: without.clone() })?;
             if let Some(lease) = state.leases.get_mut(&pin) {
                 lease.used(owner, lasts);
             }
@@ -94,14 +94,14 @@ impl Lines {
             Err(without) => Some(without),
         };
         if let Some(function) = self.other_function(&mut state, pin) {
-            return Err(Refusal::Alt(function));
+            return Err(GpioRefusal::Alt(function));
         }
-        let refused = |fault| Refusal::Pwm { fault, without: without.clone() };
+        let refused = |fault| GpioRefusal::Pwm { fault, without: without.clone() };
         let permit = self.pwm.by_software(pin, wave).map_err(refused)?;
         // The level with which the wave begins.
         let level = Level::of(!wave.high().is_zero());
         let Drive::Output { line } = self.redrive(&mut state, pin, Take::Output { level })? else {
-            return Err(Refusal::NotLent);
+            return Err(GpioRefusal::NotLent);
         };
         match permit.start(Arc::clone(&line)) {
             Ok(running) => {
@@ -122,7 +122,7 @@ impl Lines {
     }
 
     /// The channel that drives the pin now, unless we hold its line.
-    fn channel(&self, state: &mut State, pin: Pin) -> Result<Slot, Without> {
+    fn channel(&self, state: &mut LinesState, pin: Pin) -> Result<PwmChannelId, Without> {
         let ours = state.leases.contains_key(&pin) || state.resting.contains_key(&pin);
         if ours && self.pwm.pins().contains(&pin) {
             let why = format!("GPIO {} is held as a plain GPIO here, which takes hardware PWM off the pin", pin.bcm());
@@ -137,7 +137,7 @@ impl Lines {
 
     /// The pin's function other than GPIO, if the registers report one and we have not requested it: it must not be
     /// overwritten.
-    fn other_function(&self, state: &mut State, pin: Pin) -> Option<String> {
+    fn other_function(&self, state: &mut LinesState, pin: Pin) -> Option<String> {
         match self.port_of(state).and_then(|port| port.look(pin)).ok()?.function {
             Function::Alt(function) => Some(function),
             _ => None,
@@ -148,24 +148,24 @@ impl Lines {
         self: &Arc<Self>,
         owner: &Owner,
         pin: Pin,
-        slot: Slot,
+        slot: PwmChannelId,
         wave: Wave,
         lasts: Option<Duration>,
-    ) -> Result<Arc<Running>, Refusal> {
-        self.state().record.waves(pin, &slot).map_err(Refusal::Record)?;
+    ) -> Result<Arc<RunningWave>, GpioRefusal> {
+        self.state().record.waves(pin, &slot).map_err(GpioRefusal::Record)?;
         let recorded = Recorded { lines: Arc::downgrade(self), pin };
         let opened = self.pwm.by_hardware(pin, slot, wave).await;
         let running = match opened {
             Ok(running) => Arc::new(running),
             // Another call is opening it.
-            Err(pwm::Fault::Shared { pin: other, .. }) if other == pin => return Err(Fault::Closed.into()),
-            Err(fault) => return Err(Refusal::Pwm { fault, without: None }),
+            Err(pwm::PwmError::Shared { pin: other, .. }) if other == pin => return Err(LineError::Closed.into()),
+            Err(fault) => return Err(GpioRefusal::Pwm { fault, without: None }),
         };
         let mut state = self.state();
         // While the channel was opened, another caller may have come first, or this one may have gone.
         self.check_owner(&state, owner, pin)?;
         if state.leases.contains_key(&pin) {
-            return Err(Fault::Closed.into());
+            return Err(LineError::Closed.into());
         }
         if let Some(watched) = state.watched.remove(&pin) {
             watched.line.close();
@@ -179,7 +179,7 @@ impl Lines {
     /// Ends the wave of a pin. Returns whether it had one. After a software wave the pin stays its owner's output, low;
     /// after a hardware wave it is unused. Fails, with the wave still running, when another process holds the line of a
     /// hardware wave.
-    pub(super) fn end_wave(&self, state: &mut State, pin: Pin) -> Result<bool, Fault> {
+    pub(super) fn end_wave(&self, state: &mut LinesState, pin: Pin) -> Result<bool, LineError> {
         let Some(Lease { drive: Drive::Pwm { wave, line, .. }, .. }) = state.leases.get(&pin) else {
             return Ok(false);
         };
@@ -187,7 +187,7 @@ impl Lines {
         if line.is_none() {
             let look = self.port_of(state)?.look(pin)?;
             if look.held {
-                return Err(Fault::Busy { consumer: look.consumer });
+                return Err(LineError::Busy { consumer: look.consumer });
             }
         }
         self.stop_wave(state, pin, &wave)?;
@@ -199,7 +199,7 @@ impl Lines {
     }
 
     /// Stops a wave, and records that its channel no longer runs.
-    pub(super) fn stop_wave(&self, state: &mut State, pin: Pin, wave: &Running) -> Result<(), Fault> {
+    pub(super) fn stop_wave(&self, state: &mut LinesState, pin: Pin, wave: &RunningWave) -> Result<(), LineError> {
         wave.stop().map_err(as_line)?;
         if wave.slot().is_some() {
             state.record.let_go(pin);
@@ -208,7 +208,7 @@ impl Lines {
     }
 
     /// Stops channels that a killed server left running. Returns the pins that were stopped.
-    pub(super) fn stop_left(&self, state: &mut State, left: &[(Pin, Slot)]) -> Vec<Pin> {
+    pub(super) fn stop_left(&self, state: &mut LinesState, left: &[(Pin, PwmChannelId)]) -> Vec<Pin> {
         let mut stopped = Vec::new();
         for (pin, slot) in left {
             match self.pwm.stop_left(slot) {
@@ -232,7 +232,7 @@ impl Lines {
 
 /// The channel is in the record. Dropping this removes it.
 struct Recorded {
-    lines: Weak<Lines>,
+    lines: Weak<GpioLines>,
     pin: Pin,
 }
 
@@ -251,10 +251,10 @@ impl Drop for Recorded {
 }
 
 /// A fault of a wave as a fault of its line.
-pub(super) fn as_line(fault: pwm::Fault) -> Fault {
+pub(super) fn as_line(fault: pwm::PwmError) -> LineError {
     match fault {
-        pwm::Fault::Line(fault) => fault,
-        pwm::Fault::Io(error) => Fault::Io(error),
-        other => Fault::Io(io::Error::other(other.to_string())),
+        pwm::PwmError::Line(fault) => fault,
+        pwm::PwmError::Io(error) => LineError::Io(error),
+        other => LineError::Io(io::Error::other(other.to_string())),
     }
 }

@@ -3,17 +3,17 @@
 use super::Addresses;
 use base::error::ToolError;
 use contract::config::I2cSettings;
-use contract::values::Address;
+use contract::values::I2cAddress;
 use std::collections::BTreeMap;
 
 /// The kind of access. The word is the verb of its permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum I2cAccessKind {
     Read,
     Write,
 }
 
-impl Want {
+impl I2cAccessKind {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -24,7 +24,7 @@ impl Want {
 
 /// What is allowed on one bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allowed {
+pub struct AllowedAddresses {
     pub readable: Addresses,
     pub writable: Addresses,
 }
@@ -34,7 +34,7 @@ pub struct Allowed {
 pub enum Allow {
     /// A simulated board without configuration: every device is allowed.
     Everything,
-    Listed(BTreeMap<u32, Allowed>),
+    Listed(BTreeMap<u32, AllowedAddresses>),
 }
 
 impl Allow {
@@ -43,7 +43,7 @@ impl Allow {
         if simulated && settings.buses.is_empty() {
             return Self::Everything;
         }
-        let mut buses: BTreeMap<u32, Allowed> = BTreeMap::new();
+        let mut buses: BTreeMap<u32, AllowedAddresses> = BTreeMap::new();
         for setting in &settings.buses {
             let allowed = buses.entry(setting.bus).or_default();
             allowed.readable = allowed.readable.and(setting.addresses);
@@ -55,9 +55,9 @@ impl Allow {
     }
 
     /// What is allowed on `bus`.
-    pub fn on(&self, bus: u32) -> Allowed {
+    pub fn on(&self, bus: u32) -> AllowedAddresses {
         match self {
-            Self::Everything => Allowed { readable: Addresses::every(), writable: Addresses::every() },
+            Self::Everything => AllowedAddresses { readable: Addresses::every(), writable: Addresses::every() },
             Self::Listed(buses) => buses.get(&bus).copied().unwrap_or_default(),
         }
     }
@@ -66,9 +66,9 @@ impl Allow {
     ///
     /// # Errors
     /// `permission_denied` naming the setting, with the permission as `i2c:verb:bus:address`.
-    pub fn check(&self, bus: u32, address: Address, want: Want) -> Result<(), ToolError> {
+    pub fn check(&self, bus: u32, address: I2cAddress, want: I2cAccessKind) -> Result<(), ToolError> {
         let allowed = self.on(bus);
-        if (if want == Want::Read { allowed.readable } else { allowed.writable }).holds(address) {
+        if (if want == I2cAccessKind::Read { allowed.readable } else { allowed.writable }).holds(address) {
             return Ok(());
         }
         let error = if allowed.readable.holds(address) {

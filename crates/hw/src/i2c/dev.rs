@@ -1,12 +1,12 @@
 //! The kernel's buses, through the crate i2cdev: `/dev/i2c-N`.
 
 use super::{
-    functions::{Functions, Way},
-    port::{Bus, Fault, Holder, Port},
+    functions::{Functions, TransferKind},
+    port::{BoundDevice, I2cAdapter, I2cError, I2cPort},
     sysfs,
 };
 use base::os::{Root, ioctl};
-use contract::values::Address;
+use contract::values::I2cAddress;
 use i2cdev::{
     core::{I2CDevice, I2CMessage, I2CTransfer},
     linux::{LinuxI2CDevice, LinuxI2CError, LinuxI2CMessage},
@@ -30,53 +30,67 @@ impl Dev {
     }
 }
 
-impl Port for Dev {
-    fn buses(&self) -> Vec<Bus> {
+impl I2cPort for Dev {
+    fn buses(&self) -> Vec<I2cAdapter> {
         sysfs::buses(&self.root)
     }
 
-    fn holders(&self, bus: u32) -> Vec<Holder> {
+    fn holders(&self, bus: u32) -> Vec<BoundDevice> {
         sysfs::holders(&self.root, bus)
     }
 
-    fn functions(&self, bus: u32) -> Result<Functions, Fault> {
+    fn functions(&self, bus: u32) -> Result<Functions, I2cError> {
         // Transfers need read and write access; this reports a lack of either.
-        let file = File::options().read(true).write(true).open(self.path(bus)).map_err(Fault::of_open)?;
-        ioctl::i2c_functions(&file).map(Functions).map_err(Fault::Other)
+        let file = File::options().read(true).write(true).open(self.path(bus)).map_err(I2cError::of_open)?;
+        ioctl::i2c_functions(&file).map(Functions).map_err(I2cError::Other)
     }
 
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault> {
+    fn perform(
+        &self,
+        bus: u32,
+        address: I2cAddress,
+        way: TransferKind,
+        write: &[u8],
+        read: &mut [u8],
+    ) -> Result<(), I2cError> {
         // I2C_SLAVE refuses an address that a driver has; I2C_RDWR on the bus (LinuxI2CBus) would not check.
         let mut device = LinuxI2CDevice::new(self.path(bus), address.number().into()).map_err(|fault| {
             match io::Error::from(fault) {
-                fault if fault.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => Fault::Held,
-                fault => Fault::of_open(fault),
+                fault if fault.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => I2cError::Held,
+                fault => I2cError::of_open(fault),
             }
         })?;
         let begun = Instant::now();
-        transfer(&mut device, way, write, read).map_err(|fault| Fault::of_transfer(fault.into(), begun.elapsed()))
+        transfer(&mut device, way, write, read).map_err(|fault| I2cError::of_transfer(fault.into(), begun.elapsed()))
     }
 }
 
-fn transfer(device: &mut LinuxI2CDevice, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), LinuxI2CError> {
+fn transfer(
+    device: &mut LinuxI2CDevice,
+    way: TransferKind,
+    write: &[u8],
+    read: &mut [u8],
+) -> Result<(), LinuxI2CError> {
     match (way, write, read) {
-        (Way::Plain, [], read) => device.transfer(&mut [LinuxI2CMessage::read(read)]).map(drop),
-        (Way::Plain, write, []) => device.transfer(&mut [LinuxI2CMessage::write(write)]).map(drop),
-        (Way::Plain, write, read) => {
+        (TransferKind::Plain, [], read) => device.transfer(&mut [LinuxI2CMessage::read(read)]).map(drop),
+        (TransferKind::Plain, write, []) => device.transfer(&mut [LinuxI2CMessage::write(write)]).map(drop),
+        (TransferKind::Plain, write, read) => {
             device.transfer(&mut [LinuxI2CMessage::write(write), LinuxI2CMessage::read(read)]).map(drop)
         }
-        (Way::Quick, [], []) => device.smbus_write_quick(false),
-        (Way::ReceiveByte, [], [byte]) => device.smbus_read_byte().map(|data| *byte = data),
-        (Way::SendByte, [byte], []) => device.smbus_write_byte(*byte),
-        (Way::ReadByteData, [command], [byte]) => device.smbus_read_byte_data(*command).map(|data| *byte = data),
-        (Way::WriteByteData, [command, byte], []) => device.smbus_write_byte_data(*command, *byte),
-        (Way::ReadWordData, [command], [low, high]) => {
+        (TransferKind::Quick, [], []) => device.smbus_write_quick(false),
+        (TransferKind::ReceiveByte, [], [byte]) => device.smbus_read_byte().map(|data| *byte = data),
+        (TransferKind::SendByte, [byte], []) => device.smbus_write_byte(*byte),
+        (TransferKind::ReadByteData, [command], [byte]) => {
+            device.smbus_read_byte_data(*command).map(|data| *byte = data)
+        }
+        (TransferKind::WriteByteData, [command, byte], []) => device.smbus_write_byte_data(*command, *byte),
+        (TransferKind::ReadWordData, [command], [low, high]) => {
             device.smbus_read_word_data(*command).map(|word| [*low, *high] = word.to_le_bytes())
         }
-        (Way::WriteWordData, [command, low, high], []) => {
+        (TransferKind::WriteWordData, [command, low, high], []) => {
             device.smbus_write_word_data(*command, u16::from_le_bytes([*low, *high]))
         }
-        (Way::ReadBlock, [command], read) => {
+        (TransferKind::ReadBlock, [command], read) => {
             let length = u8::try_from(read.len()).map_err(|_| misfit())?;
             let data = device.smbus_read_i2c_block_data(*command, length)?;
             // An adapter may return less than requested.
@@ -87,7 +101,7 @@ fn transfer(device: &mut LinuxI2CDevice, way: Way, write: &[u8], read: &mut [u8]
             read.copy_from_slice(&data);
             Ok(())
         }
-        (Way::WriteBlock, [command, data @ ..], []) => device.smbus_write_i2c_block_data(*command, data),
+        (TransferKind::WriteBlock, [command, data @ ..], []) => device.smbus_write_i2c_block_data(*command, data),
         _ => Err(misfit()),
     }
 }

@@ -2,7 +2,7 @@
 
 /// One device. It acknowledges its address; the rest depends on its kind.
 #[derive(Debug)]
-pub struct Device {
+pub struct SimulatedI2cDevice {
     /// The first byte of the last write: where reads and writes begin.
     pointer: u8,
     kind: Kind,
@@ -26,7 +26,7 @@ const SILENCE: u8 = 0xff;
 /// Temperature of a board on a desk.
 const ROOM_CELSIUS: f64 = 21.5;
 
-impl Device {
+impl SimulatedI2cDevice {
     /// An EEPROM from the factory: all ones.
     pub fn memory() -> Self {
         Self { pointer: 0, kind: Kind::Memory(Box::new([SILENCE; 256])) }
@@ -121,7 +121,7 @@ impl Device {
 mod tests {
     use super::*;
 
-    fn read<const N: usize>(device: &mut Device) -> [u8; N] {
+    fn read<const N: usize>(device: &mut SimulatedI2cDevice) -> [u8; N] {
         let mut into = [0; N];
         device.read(&mut into);
         into
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn memory_goes_on_where_it_was_and_from_the_end_to_the_beginning() {
-        let mut memory = Device::memory();
+        let mut memory = SimulatedI2cDevice::memory();
         memory.written(&[0xfe, 1, 2, 3]).unwrap();
         memory.written(&[0xfe]).unwrap();
         assert_eq!((read::<2>(&mut memory), read::<2>(&mut memory)), ([1, 2], [3, SILENCE]));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_thermometer_measures_and_only_its_other_registers_are_written() {
-        let mut tmp102 = Device::thermometer();
+        let mut tmp102 = SimulatedI2cDevice::thermometer();
         assert_eq!(read::<3>(&mut tmp102), [0x15, 0x80, SILENCE], "21.5 degrees, and then nothing");
         tmp102.set_celsius(-0.25);
         tmp102.written(&[0, 0x7f, 0xf0]).unwrap();
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_deaf_one_takes_nothing() {
-        let mut deaf = Device::deaf();
+        let mut deaf = SimulatedI2cDevice::deaf();
         assert_eq!((deaf.written(&[0]), read::<1>(&mut deaf)), (None, [SILENCE]));
     }
 }

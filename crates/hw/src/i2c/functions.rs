@@ -46,19 +46,29 @@ impl Functions {
     /// # Errors
     /// The missing functionality, when there is no such way. What an SMBus adapter cannot do in one transfer is not
     /// split into several: to a device that is something else.
-    pub fn way(self, write: usize, read: usize) -> Result<Way, Lack> {
-        let smbus: &[(Self, Way)] = match (write, read) {
-            _ if self.has(Self::I2C) => return Ok(Way::Plain),
-            (0, 1) => &[(Self::READ_BYTE, Way::ReceiveByte)],
-            (1, 0) => &[(Self::WRITE_BYTE, Way::SendByte)],
-            (1, 1) => &[(Self::READ_BYTE_DATA, Way::ReadByteData), (Self::READ_I2C_BLOCK, Way::ReadBlock)],
+    pub fn way(self, write: usize, read: usize) -> Result<TransferKind, Lack> {
+        let smbus: &[(Self, TransferKind)] = match (write, read) {
+            _ if self.has(Self::I2C) => return Ok(TransferKind::Plain),
+            (0, 1) => &[(Self::READ_BYTE, TransferKind::ReceiveByte)],
+            (1, 0) => &[(Self::WRITE_BYTE, TransferKind::SendByte)],
+            (1, 1) => {
+                &[(Self::READ_BYTE_DATA, TransferKind::ReadByteData), (Self::READ_I2C_BLOCK, TransferKind::ReadBlock)]
+            }
             // Block first: emulated adapters (i2c-stub) store bytes and words separately.
-            (1, 2) => &[(Self::READ_I2C_BLOCK, Way::ReadBlock), (Self::READ_WORD_DATA, Way::ReadWordData)],
-            (1, 3..=BLOCK) => &[(Self::READ_I2C_BLOCK, Way::ReadBlock)],
-            (2, 0) => &[(Self::WRITE_BYTE_DATA, Way::WriteByteData), (Self::WRITE_I2C_BLOCK, Way::WriteBlock)],
-            (3, 0) => &[(Self::WRITE_I2C_BLOCK, Way::WriteBlock), (Self::WRITE_WORD_DATA, Way::WriteWordData)],
+            (1, 2) => {
+                &[(Self::READ_I2C_BLOCK, TransferKind::ReadBlock), (Self::READ_WORD_DATA, TransferKind::ReadWordData)]
+            }
+            (1, 3..=BLOCK) => &[(Self::READ_I2C_BLOCK, TransferKind::ReadBlock)],
+            (2, 0) => &[
+                (Self::WRITE_BYTE_DATA, TransferKind::WriteByteData),
+                (Self::WRITE_I2C_BLOCK, TransferKind::WriteBlock),
+            ],
+            (3, 0) => &[
+                (Self::WRITE_I2C_BLOCK, TransferKind::WriteBlock),
+                (Self::WRITE_WORD_DATA, TransferKind::WriteWordData),
+            ],
             // The first byte is the command.
-            (4..=33, 0) => &[(Self::WRITE_I2C_BLOCK, Way::WriteBlock)],
+            (4..=33, 0) => &[(Self::WRITE_I2C_BLOCK, TransferKind::WriteBlock)],
             _ => &[],
         };
         match smbus.iter().find(|(needs, _)| self.has(*needs)) {
@@ -70,11 +80,11 @@ impl Functions {
     /// The probe for an address, by i2cdetect's rules: quick write, except for ranges where that is known to write to
     /// EEPROMs (0x30-0x37, 0x50-0x5f), which are read instead. An adapter without quick write reads everywhere, like
     /// `i2cdetect -r`; one that cannot read skips those. `None`: this address is not probed.
-    pub fn probe(self, address: u8) -> Option<Way> {
+    pub fn probe(self, address: u8) -> Option<TransferKind> {
         let reads = matches!(address, 0x30..=0x37 | 0x50..=0x5f) || !self.has(Self::QUICK);
         match reads {
-            false => Some(Way::Quick),
-            true => self.has(Self::READ_BYTE).then_some(Way::ReceiveByte),
+            false => Some(TransferKind::Quick),
+            true => self.has(Self::READ_BYTE).then_some(TransferKind::ReceiveByte),
         }
     }
 }
@@ -104,7 +114,7 @@ const NAMES: &[(u32, &str, &[Part])] = &[
 
 /// One way of an adapter, with its wire format as in smbus-protocol.rst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum TransferKind {
     /// I2C messages, with a repeated start between them.
     Plain,
     /// `S Addr Wr [A] P`
@@ -148,29 +158,32 @@ mod tests {
     #[test]
     fn plain_i2c_wherever_there_is_any() {
         for (write, read) in [(0, 1), (0, 32), (1, 0), (1, 1), (33, 0), (32, 32)] {
-            assert_eq!(BCM2835.way(write, read), Ok(Way::Plain), "{write} {read}");
-            assert_eq!(Functions::I2C.way(write, read), Ok(Way::Plain), "{write} {read}");
+            assert_eq!(BCM2835.way(write, read), Ok(TransferKind::Plain), "{write} {read}");
+            assert_eq!(Functions::I2C.way(write, read), Ok(TransferKind::Plain), "{write} {read}");
         }
     }
 
     #[test]
     fn smbus_where_it_puts_the_same_on_the_wire() {
         for (write, read, way) in [
-            (0, 1, Way::ReceiveByte),
-            (1, 0, Way::SendByte),
-            (1, 1, Way::ReadByteData),
-            (1, 2, Way::ReadBlock),
-            (1, 32, Way::ReadBlock),
-            (2, 0, Way::WriteByteData),
-            (3, 0, Way::WriteBlock),
-            (33, 0, Way::WriteBlock),
+            (0, 1, TransferKind::ReceiveByte),
+            (1, 0, TransferKind::SendByte),
+            (1, 1, TransferKind::ReadByteData),
+            (1, 2, TransferKind::ReadBlock),
+            (1, 32, TransferKind::ReadBlock),
+            (2, 0, TransferKind::WriteByteData),
+            (3, 0, TransferKind::WriteBlock),
+            (33, 0, TransferKind::WriteBlock),
         ] {
             assert_eq!(STUB.way(write, read), Ok(way), "{write} {read}");
         }
         let words = Functions::READ_WORD_DATA.and(Functions::WRITE_WORD_DATA);
-        assert_eq!((words.way(1, 2), words.way(3, 0)), (Ok(Way::ReadWordData), Ok(Way::WriteWordData)));
+        assert_eq!(
+            (words.way(1, 2), words.way(3, 0)),
+            (Ok(TransferKind::ReadWordData), Ok(TransferKind::WriteWordData))
+        );
         let blocks = Functions::READ_I2C_BLOCK.and(Functions::WRITE_I2C_BLOCK);
-        assert_eq!((blocks.way(1, 1), blocks.way(2, 0)), (Ok(Way::ReadBlock), Ok(Way::WriteBlock)));
+        assert_eq!((blocks.way(1, 1), blocks.way(2, 0)), (Ok(TransferKind::ReadBlock), Ok(TransferKind::WriteBlock)));
     }
 
     #[test]
@@ -190,11 +203,15 @@ mod tests {
         let ways = |functions: Functions| (0x08..=0x77).map(move |address| (address, functions.probe(address)));
         let reading = |address: u8| (0x30..=0x37).contains(&address) || (0x50..=0x5f).contains(&address);
         for (address, way) in ways(BCM2835) {
-            assert_eq!(way, Some(if reading(address) { Way::ReceiveByte } else { Way::Quick }), "{address:#x}");
+            assert_eq!(
+                way,
+                Some(if reading(address) { TransferKind::ReceiveByte } else { TransferKind::Quick }),
+                "{address:#x}"
+            );
         }
-        assert!(ways(Functions::READ_BYTE).all(|(_, way)| way == Some(Way::ReceiveByte)));
+        assert!(ways(Functions::READ_BYTE).all(|(_, way)| way == Some(TransferKind::ReceiveByte)));
         for (address, way) in ways(Functions::QUICK) {
-            assert_eq!(way, (!reading(address)).then_some(Way::Quick), "{address:#x}");
+            assert_eq!(way, (!reading(address)).then_some(TransferKind::Quick), "{address:#x}");
         }
         assert!(ways(Functions::I2C).all(|(_, way)| way.is_none()));
     }

@@ -13,13 +13,13 @@ pub mod simulated;
 mod sysfs;
 mod told;
 
-pub use allow::{Allow, Allowed, Want};
-pub use contract::values::address::{Address, Addresses, HIGHEST, LOWEST};
+pub use allow::{Allow, AllowedAddresses, I2cAccessKind};
+pub use contract::values::address::{Addresses, HIGHEST, I2cAddress, LOWEST};
 pub use dev::Dev;
-pub use functions::{BLOCK, Functions, Lack, Way};
-pub use port::{Bus, Fault, Holder, Port};
+pub use functions::{BLOCK, Functions, Lack, TransferKind};
+pub use port::{BoundDevice, I2cAdapter, I2cError, I2cPort};
 pub use scan::Scan;
-pub use told::Attempt;
+pub use told::I2cAccess;
 
 use base::{
     error::ToolError,
@@ -41,7 +41,7 @@ use tokio::{
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// The buses of this machine, for tools.
 pub struct I2c {
-    port: Arc<dyn Port>,
+    port: Arc<dyn I2cPort>,
     allow: Allow,
     /// One permit per bus that was ever used.
     turns: Mutex<BTreeMap<u32, Arc<Semaphore>>>,
@@ -57,7 +57,7 @@ impl I2c {
         }
     }
 
-    pub fn on(port: Arc<dyn Port>, allow: Allow) -> Self {
+    pub fn on(port: Arc<dyn I2cPort>, allow: Allow) -> Self {
         Self { port, allow, turns: Mutex::default() }
     }
 
@@ -66,19 +66,19 @@ impl I2c {
     }
 
     /// The port, for queries that cause no traffic on a bus.
-    pub fn port(&self) -> &dyn Port {
+    pub fn port(&self) -> &dyn I2cPort {
         &*self.port
     }
 
     /// Writes `write`, then reads `length` bytes, in one transfer; either may be empty. `tool` is the caller's tool.
     ///
     /// # Errors
-    /// Those of [`Attempt::ended`].
+    /// Those of [`I2cAccess::ended`].
     pub async fn transfer(
         &self,
         tool: &'static str,
         bus: u32,
-        address: Address,
+        address: I2cAddress,
         write: Vec<u8>,
         length: usize,
     ) -> Result<Vec<u8>, ToolError> {
@@ -89,12 +89,12 @@ impl I2c {
         &self,
         tool: &'static str,
         bus: u32,
-        address: Address,
+        address: I2cAddress,
         write: Vec<u8>,
         length: usize,
-    ) -> Result<Result<Vec<u8>, Fault>, ToolError> {
+    ) -> Result<Result<Vec<u8>, I2cError>, ToolError> {
         let ready = self.port.functions(bus);
-        let ready = ready.and_then(|functions| functions.way(write.len(), length).map_err(Fault::Lacks));
+        let ready = ready.and_then(|functions| functions.way(write.len(), length).map_err(I2cError::Lacks));
         let (way, turn) = match ready {
             Ok(way) => match blocking::unless_told(tool, self.turn(bus)).await? {
                 Ok(turn) => (way, turn),
@@ -115,7 +115,7 @@ impl I2c {
     }
 
     /// A permit for the bus; dropping it frees the bus.
-    async fn turn(&self, bus: u32) -> Result<OwnedSemaphorePermit, Fault> {
+    async fn turn(&self, bus: u32) -> Result<OwnedSemaphorePermit, I2cError> {
         let place = {
             // Only existing buses get here, so there are as many permits as adapters.
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,13 +124,13 @@ impl I2c {
         match timeout(PATIENCE, place.acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
             // Never closed; reported like a timeout.
-            Ok(Err(_)) | Err(_) => Err(Fault::Queue(PATIENCE)),
+            Ok(Err(_)) | Err(_) => Err(I2cError::Queue(PATIENCE)),
         }
     }
 
-    fn told(&self, bus: u32, address: Address, fault: &Fault) -> ToolError {
-        let held = if matches!(fault, Fault::Held) { self.port.holders(bus) } else { Vec::new() };
+    fn told(&self, bus: u32, address: I2cAddress, fault: &I2cError) -> ToolError {
+        let held = if matches!(fault, I2cError::Held) { self.port.holders(bus) } else { Vec::new() };
         let holder = held.iter().find(|holder| holder.address == address.number());
-        Attempt { bus, address: Some(address), driver: holder.map(|holder| holder.driver.as_str()) }.ended(fault)
+        I2cAccess { bus, address: Some(address), driver: holder.map(|holder| holder.driver.as_str()) }.ended(fault)
     }
 }

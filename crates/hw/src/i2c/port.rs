@@ -2,14 +2,14 @@
 //!
 //! Faults as in the kernel's Documentation/i2c/fault-codes.rst.
 
-use super::functions::{Functions, Lack, Way};
-use contract::values::Address;
+use super::functions::{Functions, Lack, TransferKind};
+use contract::values::I2cAddress;
 use rustix::io::Errno;
 use std::{io, time::Duration};
 
 /// One adapter with a device file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bus {
+pub struct I2cAdapter {
     /// The N of `/dev/i2c-N`.
     pub number: u32,
     /// The driver's name for it: `bcm2835 (i2c@7e804000)`.
@@ -18,7 +18,7 @@ pub struct Bus {
 
 /// A device that is bound to a kernel driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct BoundDevice {
     pub address: u8,
     /// `rtc-ds1307`
     pub driver: String,
@@ -27,30 +27,37 @@ pub struct Holder {
 }
 
 /// The buses of a machine.
-pub trait Port: Send + Sync {
+pub trait I2cPort: Send + Sync {
     /// The buses with a device file, by number. No traffic on a bus.
-    fn buses(&self) -> Vec<Bus>;
+    fn buses(&self) -> Vec<I2cAdapter>;
 
     /// The devices on a bus that are bound to drivers, by address. No traffic on a bus.
-    fn holders(&self, bus: u32) -> Vec<Holder>;
+    fn holders(&self, bus: u32) -> Vec<BoundDevice>;
 
     /// The adapter's functionality. Queries its driver, not the bus.
     ///
     /// # Errors
-    /// [`Fault::NoBus`], [`Fault::NotLetIn`].
-    fn functions(&self, bus: u32) -> Result<Functions, Fault>;
+    /// [`I2cError::NoBus`], [`I2cError::NotLetIn`].
+    fn functions(&self, bus: u32) -> Result<Functions, I2cError>;
 
     /// One transfer with one device: sends `write`, then fills `read`, as `way` says; their lengths must be those
     /// passed to [`Functions::way`]. May block for as long as the adapter takes.
     ///
     /// # Errors
     /// The adapter's error; the content of `read` is then undefined.
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault>;
+    fn perform(
+        &self,
+        bus: u32,
+        address: I2cAddress,
+        way: TransferKind,
+        write: &[u8],
+        read: &mut [u8],
+    ) -> Result<(), I2cError>;
 }
 
 /// Why a transfer failed or was not started.
 #[derive(Debug)]
-pub enum Fault {
+pub enum I2cError {
     /// There is no such bus, or it has no device file.
     NoBus,
     /// This process may not open the bus.
@@ -74,7 +81,7 @@ pub enum Fault {
     Other(io::Error),
 }
 
-impl Fault {
+impl I2cError {
     /// The fault of a transfer; `took` is its duration.
     pub fn of_transfer(fault: io::Error, took: Duration) -> Self {
         match fault.raw_os_error().map(Errno::from_raw_os_error) {
@@ -139,9 +146,9 @@ mod tests {
             (Errno::IO, "io"),
             (Errno::PROTO, "io"),
         ] {
-            assert_eq!(Fault::of_transfer(said(errno), Duration::ZERO).word(), word, "{errno:?}");
+            assert_eq!(I2cError::of_transfer(said(errno), Duration::ZERO).word(), word, "{errno:?}");
         }
-        assert_eq!(Fault::of_transfer(io::ErrorKind::UnexpectedEof.into(), Duration::ZERO).word(), "io");
+        assert_eq!(I2cError::of_transfer(io::ErrorKind::UnexpectedEof.into(), Duration::ZERO).word(), "io");
     }
 
     #[test]
@@ -154,7 +161,7 @@ mod tests {
             (Errno::PERM, "no_access"),
             (Errno::MFILE, "io"),
         ] {
-            assert_eq!(Fault::of_open(said(errno)).word(), word, "{errno:?}");
+            assert_eq!(I2cError::of_open(said(errno)).word(), word, "{errno:?}");
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{
     Addresses, I2c,
-    functions::{Functions, Lack, Way},
-    port::{Fault, Holder},
-    told::Attempt,
+    functions::{Functions, Lack, TransferKind},
+    port::{BoundDevice, I2cError},
+    told::I2cAccess,
 };
 use base::{error::ToolError, os::blocking};
-use contract::values::Address;
+use contract::values::I2cAddress;
 use std::sync::Arc;
 
 /// Probes per hold of the bus: half a row of i2cdetect's table.
@@ -21,9 +21,9 @@ pub struct Scan {
     /// Addresses that answered.
     pub found: Addresses,
     /// Probed without a clear result, with the adapter's error.
-    pub unclear: Vec<(Address, Fault)>,
+    pub unclear: Vec<(I2cAddress, I2cError)>,
     /// Not probed: bound to a driver.
-    pub held: Vec<Holder>,
+    pub held: Vec<BoundDevice>,
     /// Not probed: not on the allow-list.
     pub not_allowed: Addresses,
     /// Not probed: the adapter has no safe way to.
@@ -36,7 +36,7 @@ impl I2c {
     /// calls may use the bus between probes, and the scan ends when its caller is gone.
     ///
     /// # Errors
-    /// `permission_denied` for a bus that is not on the list; those of [`Attempt::ended`] when the bus itself fails.
+    /// `permission_denied` for a bus that is not on the list; those of [`I2cAccess::ended`] when the bus itself fails.
     pub async fn scan(
         &self,
         tool: &'static str,
@@ -45,14 +45,14 @@ impl I2c {
         mut asked: impl FnMut(usize, usize),
     ) -> Result<Scan, ToolError> {
         let allowed = self.allow.scannable(bus, more)?;
-        let whole = Attempt { bus, address: None, driver: None };
+        let whole = I2cAccess { bus, address: None, driver: None };
         let functions = self.port.functions(bus).map_err(|fault| whole.ended(&fault))?;
         if !functions.has(Functions::QUICK) && !functions.has(Functions::READ_BYTE) {
-            return Err(whole.ended(&Fault::Lacks(Lack(vec![Functions::QUICK, Functions::READ_BYTE]))));
+            return Err(whole.ended(&I2cError::Lacks(Lack(vec![Functions::QUICK, Functions::READ_BYTE]))));
         }
         let held = self.port.holders(bus);
-        let taken: Addresses = held.iter().filter_map(|holder| Address::new(holder.address)).collect();
-        let probes: Vec<(Address, Option<Way>)> =
+        let taken: Addresses = held.iter().filter_map(|holder| I2cAddress::new(holder.address)).collect();
+        let probes: Vec<(I2cAddress, Option<TransferKind>)> =
             allowed.without(taken).iter().map(|address| (address, functions.probe(address.number()))).collect();
         let mut scan = Scan {
             not_allowed: Addresses::every().without(allowed).without(taken),
@@ -60,7 +60,7 @@ impl I2c {
             held,
             ..Scan::default()
         };
-        let probes: Vec<(Address, Way)> =
+        let probes: Vec<(I2cAddress, TransferKind)> =
             probes.into_iter().filter_map(|(address, way)| Some((address, way?))).collect();
         let (mut silent, mut done) = (0, 0);
         for row in probes.chunks(ROW) {
@@ -72,7 +72,7 @@ impl I2c {
                     .map(|(address, way)| {
                         stop.check()?;
                         let mut byte = [0];
-                        let read = if way == Way::ReceiveByte { &mut byte[..] } else { &mut [] };
+                        let read = if way == TransferKind::ReceiveByte { &mut byte[..] } else { &mut [] };
                         Ok((address, port.perform(bus, address, way, &[], read)))
                     })
                     .collect::<Result<Vec<_>, ToolError>>()
@@ -88,7 +88,7 @@ impl I2c {
                     // A driver was bound meanwhile.
                     Answer::Held => scan.held = self.port.holders(bus),
                     Answer::Unclear(fault) if silent >= SILENT => return Err(whole.ended(&fault)),
-                    Answer::Unclear(fault @ (Fault::NoBus | Fault::NotLetIn)) => return Err(whole.ended(&fault)),
+                    Answer::Unclear(fault @ (I2cError::NoBus | I2cError::NotLetIn)) => return Err(whole.ended(&fault)),
                     Answer::Unclear(fault) => scan.unclear.push((address, fault)),
                 }
             }
@@ -103,20 +103,20 @@ enum Answer {
     Here,
     Nobody,
     Held,
-    Unclear(Fault),
+    Unclear(I2cError),
 }
 
 impl Answer {
-    fn of(answer: Result<(), Fault>) -> Self {
+    fn of(answer: Result<(), I2cError>) -> Self {
         match answer {
             Ok(()) => Self::Here,
-            Err(Fault::Nack) => Self::Nobody,
-            Err(Fault::Held) => Self::Held,
+            Err(I2cError::Nack) => Self::Nobody,
+            Err(I2cError::Held) => Self::Held,
             Err(fault) => Self::Unclear(fault),
         }
     }
 
     fn is_silence(&self) -> bool {
-        matches!(self, Self::Unclear(Fault::Timeout(_) | Fault::Busy | Fault::ArbitrationLost))
+        matches!(self, Self::Unclear(I2cError::Timeout(_) | I2cError::Busy | I2cError::ArbitrationLost))
     }
 }

@@ -2,11 +2,11 @@
 
 use super::{
     Addresses,
-    device::Device,
-    functions::{Functions, Way},
-    port::{Bus, Fault, Holder, Port},
+    device::SimulatedI2cDevice,
+    functions::{Functions, TransferKind},
+    port::{BoundDevice, I2cAdapter, I2cError, I2cPort},
 };
-use contract::values::Address;
+use contract::values::I2cAddress;
 use std::{
     collections::BTreeMap,
     io,
@@ -16,7 +16,7 @@ use std::{
 
 /// A fault of a simulated bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum I2cTrouble {
     /// Nothing is acknowledged, as with a loose wire.
     Nack,
     ArbitrationLost,
@@ -41,9 +41,9 @@ struct Shared {
 struct Adapter {
     name: &'static str,
     functions: Functions,
-    devices: BTreeMap<u8, Device>,
-    holders: Vec<Holder>,
-    trouble: Option<Trouble>,
+    devices: BTreeMap<u8, SimulatedI2cDevice>,
+    holders: Vec<BoundDevice>,
+    trouble: Option<I2cTrouble>,
     /// Addresses that were used.
     touched: Addresses,
     inside: usize,
@@ -62,8 +62,13 @@ impl Default for Buses {
     /// that acknowledges its address only (0x2a), and a clock that is bound to a driver (0x68).
     fn default() -> Self {
         let mut header = Adapter::new("bcm2835 (i2c@7e804000)", BCM2835);
-        header.devices.extend([(0x2a, Device::deaf()), (0x50, Device::memory()), (0x68, Device::memory())]);
-        header.holders = vec![Holder { address: 0x68, driver: "rtc-ds1307".into(), device: Some("ds3231".into()) }];
+        header.devices.extend([
+            (0x2a, SimulatedI2cDevice::deaf()),
+            (0x50, SimulatedI2cDevice::memory()),
+            (0x68, SimulatedI2cDevice::memory()),
+        ]);
+        header.holders =
+            vec![BoundDevice { address: 0x68, driver: "rtc-ds1307".into(), device: Some("ds3231".into()) }];
         Self(Arc::new(Shared { state: Mutex::new(BTreeMap::from([(1, header)])), healed: Condvar::new() }))
     }
 }
@@ -74,7 +79,7 @@ impl Adapter {
         Self {
             name,
             functions,
-            devices: BTreeMap::from([(0x48, Device::thermometer())]),
+            devices: BTreeMap::from([(0x48, SimulatedI2cDevice::thermometer())]),
             holders: Vec::new(),
             trouble: None,
             touched: Addresses::default(),
@@ -101,7 +106,7 @@ impl Buses {
     }
 
     /// From now on every transfer on `bus` fails this way.
-    pub fn fail(&self, bus: u32, trouble: Trouble) {
+    pub fn fail(&self, bus: u32, trouble: I2cTrouble) {
         self.on(bus, |adapter| adapter.trouble = Some(trouble));
     }
 
@@ -146,7 +151,7 @@ impl Buses {
     }
 
     /// Begins a transfer, and blocks while the bus hangs. Returns the current fault.
-    fn enter(&self, bus: u32, address: Address) -> Option<Trouble> {
+    fn enter(&self, bus: u32, address: I2cAddress) -> Option<I2cTrouble> {
         let mut state = self.state();
         if let Some(adapter) = state.get_mut(&bus) {
             adapter.touched = adapter.touched.and([address].into_iter().collect());
@@ -155,7 +160,7 @@ impl Buses {
         }
         let trouble = state.get(&bus).and_then(|adapter| adapter.trouble);
         let hangs = |state: &mut BTreeMap<u32, Adapter>| {
-            state.get(&bus).is_some_and(|adapter| adapter.trouble == Some(Trouble::Hangs))
+            state.get(&bus).is_some_and(|adapter| adapter.trouble == Some(I2cTrouble::Hangs))
         };
         state = self.0.healed.wait_while(state, hangs).unwrap_or_else(PoisonError::into_inner);
         if let Some(adapter) = state.get_mut(&bus) {
@@ -165,63 +170,72 @@ impl Buses {
     }
 }
 
-impl Port for Buses {
-    fn buses(&self) -> Vec<Bus> {
+impl I2cPort for Buses {
+    fn buses(&self) -> Vec<I2cAdapter> {
         let state = self.state();
-        state.iter().map(|(number, adapter)| Bus { number: *number, name: Some(adapter.name.into()) }).collect()
+        state.iter().map(|(number, adapter)| I2cAdapter { number: *number, name: Some(adapter.name.into()) }).collect()
     }
 
-    fn holders(&self, bus: u32) -> Vec<Holder> {
+    fn holders(&self, bus: u32) -> Vec<BoundDevice> {
         self.on(bus, |adapter| adapter.holders.clone()).unwrap_or_default()
     }
 
-    fn functions(&self, bus: u32) -> Result<Functions, Fault> {
-        self.on(bus, |adapter| adapter.functions).ok_or(Fault::NoBus)
+    fn functions(&self, bus: u32) -> Result<Functions, I2cError> {
+        self.on(bus, |adapter| adapter.functions).ok_or(I2cError::NoBus)
     }
 
-    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault> {
+    fn perform(
+        &self,
+        bus: u32,
+        address: I2cAddress,
+        way: TransferKind,
+        write: &[u8],
+        read: &mut [u8],
+    ) -> Result<(), I2cError> {
         let number = address.number();
         let held = |adapter: &mut Adapter| adapter.holders.iter().any(|holder| holder.address == number);
-        if self.on(bus, held).ok_or(Fault::NoBus)? {
-            return Err(Fault::Held);
+        if self.on(bus, held).ok_or(I2cError::NoBus)? {
+            return Err(I2cError::Held);
         }
         match self.enter(bus, address) {
-            Some(Trouble::Nack) => return Err(Fault::Nack),
-            Some(Trouble::ArbitrationLost) => return Err(Fault::ArbitrationLost),
-            Some(Trouble::Busy) => return Err(Fault::Busy),
-            Some(Trouble::Timeout | Trouble::Hangs) => return Err(Fault::Timeout(ADAPTER_TIMEOUT)),
+            Some(I2cTrouble::Nack) => return Err(I2cError::Nack),
+            Some(I2cTrouble::ArbitrationLost) => return Err(I2cError::ArbitrationLost),
+            Some(I2cTrouble::Busy) => return Err(I2cError::Busy),
+            Some(I2cTrouble::Timeout | I2cTrouble::Hangs) => return Err(I2cError::Timeout(ADAPTER_TIMEOUT)),
             None => {}
         }
         let spoken = self.on(bus, |adapter| {
             // The driver refuses what the adapter lacks. The ways do not differ further: all have the same wire format.
             if !adapter.functions.has(needed(way)) {
-                return Err(Fault::Refused(io::Error::from_raw_os_error(rustix::io::Errno::OPNOTSUPP.raw_os_error())));
+                return Err(I2cError::Refused(io::Error::from_raw_os_error(
+                    rustix::io::Errno::OPNOTSUPP.raw_os_error(),
+                )));
             }
-            let device = adapter.devices.get_mut(&number).ok_or(Fault::Nack)?;
+            let device = adapter.devices.get_mut(&number).ok_or(I2cError::Nack)?;
             if !write.is_empty() {
-                device.written(write).ok_or(Fault::Nack)?;
+                device.written(write).ok_or(I2cError::Nack)?;
             }
             if !read.is_empty() {
                 device.read(read);
             }
             Ok(())
         });
-        spoken.unwrap_or(Err(Fault::NoBus))
+        spoken.unwrap_or(Err(I2cError::NoBus))
     }
 }
 
 /// The functionality that a way belongs to.
-const fn needed(way: Way) -> Functions {
+const fn needed(way: TransferKind) -> Functions {
     match way {
-        Way::Plain => Functions::I2C,
-        Way::Quick => Functions::QUICK,
-        Way::ReceiveByte => Functions::READ_BYTE,
-        Way::SendByte => Functions::WRITE_BYTE,
-        Way::ReadByteData => Functions::READ_BYTE_DATA,
-        Way::WriteByteData => Functions::WRITE_BYTE_DATA,
-        Way::ReadWordData => Functions::READ_WORD_DATA,
-        Way::WriteWordData => Functions::WRITE_WORD_DATA,
-        Way::ReadBlock => Functions::READ_I2C_BLOCK,
-        Way::WriteBlock => Functions::WRITE_I2C_BLOCK,
+        TransferKind::Plain => Functions::I2C,
+        TransferKind::Quick => Functions::QUICK,
+        TransferKind::ReceiveByte => Functions::READ_BYTE,
+        TransferKind::SendByte => Functions::WRITE_BYTE,
+        TransferKind::ReadByteData => Functions::READ_BYTE_DATA,
+        TransferKind::WriteByteData => Functions::WRITE_BYTE_DATA,
+        TransferKind::ReadWordData => Functions::READ_WORD_DATA,
+        TransferKind::WriteWordData => Functions::WRITE_WORD_DATA,
+        TransferKind::ReadBlock => Functions::READ_I2C_BLOCK,
+        TransferKind::WriteBlock => Functions::WRITE_I2C_BLOCK,
     }
 }

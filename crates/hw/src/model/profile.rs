@@ -9,7 +9,7 @@ use contract::values::Pin;
 
 /// One model.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Profile {
+pub struct BoardProfile {
     /// `Raspberry Pi 4 Model B`
     pub name: &'static str,
     /// The first entry of the device tree's `compatible`.
@@ -18,17 +18,17 @@ pub struct Profile {
     pub soc: &'static str,
     /// The part that drives the header's pins, which determines their functions.
     pub header_chip: Chip,
-    pub header: Header,
+    pub header: HeaderAccess,
     /// Available memory sizes in MiB, ascending.
     pub memory_mib: &'static [u32],
     pub pwm: &'static [PwmChannel],
     pub i2c: &'static [I2cBus],
-    pub boot_flow: BootFlow,
+    pub boot_flow: BootMethod,
 }
 
 /// Where the GPIOs are accessible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Header {
+pub enum HeaderAccess {
     /// On the board's own 40 contacts.
     OnBoard,
     /// A Compute Module: depends on its carrier. Raspberry Pi's carriers for the modules 0, 4 and 5 have the same 40
@@ -40,7 +40,7 @@ pub enum Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-pub enum BootFlow {
+pub enum BootMethod {
     /// The boot loader in the EEPROM (Raspberry Pi 4 and later) starts the other partition once.
     Tryboot,
     /// Earlier boards have no such boot loader: U-Boot counts the tries.
@@ -82,77 +82,78 @@ const fn channel(gpio: u8, channel: u8, alt: u8) -> PwmChannel {
     PwmChannel { gpio, channel, alt }
 }
 
-const BCM2837: Profile = Profile {
+const BCM2837: BoardProfile = BoardProfile {
     name: "",
     compatible: "",
     soc: "BCM2837",
     header_chip: Chip::Bcm2837,
-    header: Header::OnBoard,
+    header: HeaderAccess::OnBoard,
     memory_mib: &[1024],
     pwm: PWM_BCM,
     i2c: I2C,
-    boot_flow: BootFlow::UBoot,
+    boot_flow: BootMethod::UBoot,
 };
-const BCM2711: Profile = Profile {
+const BCM2711: BoardProfile = BoardProfile {
     soc: "BCM2711",
     header_chip: Chip::Bcm2711,
     memory_mib: &[1024, 2048, 4096, 8192],
-    boot_flow: BootFlow::Tryboot,
+    boot_flow: BootMethod::Tryboot,
     ..BCM2837
 };
-const BCM2712: Profile = Profile { soc: "BCM2712", header_chip: Chip::Rp1, pwm: PWM_RP1, ..BCM2711 };
+const BCM2712: BoardProfile = BoardProfile { soc: "BCM2712", header_chip: Chip::Rp1, pwm: PWM_RP1, ..BCM2711 };
 
 /// All known models.
 #[rustfmt::skip]
-pub static PROFILES: [Profile; 14] = [
-    Profile { name: "Raspberry Pi Zero 2 W", compatible: "raspberrypi,model-zero-2-w", memory_mib: &[512], ..BCM2837 },
+pub static PROFILES: [BoardProfile; 14] = [
+    BoardProfile { name: "Raspberry Pi Zero 2 W", compatible: "raspberrypi,model-zero-2-w", memory_mib: &[512], ..BCM2837 },
     // Raspberry Pi's own kernel uses the 3B+'s device tree for it.
-    Profile { name: "Raspberry Pi 3 Model A+", compatible: "raspberrypi,3-model-a-plus", memory_mib: &[512], ..BCM2837 },
-    Profile { name: "Raspberry Pi 3 Model B", compatible: "raspberrypi,3-model-b", ..BCM2837 },
-    Profile { name: "Raspberry Pi 3 Model B+", compatible: "raspberrypi,3-model-b-plus", ..BCM2837 },
+    BoardProfile { name: "Raspberry Pi 3 Model A+", compatible: "raspberrypi,3-model-a-plus", memory_mib: &[512], ..BCM2837 },
+    BoardProfile { name: "Raspberry Pi 3 Model B", compatible: "raspberrypi,3-model-b", ..BCM2837 },
+    BoardProfile { name: "Raspberry Pi 3 Model B+", compatible: "raspberrypi,3-model-b-plus", ..BCM2837 },
     SIMULATED,
-    Profile { name: "Raspberry Pi 400", compatible: "raspberrypi,400", memory_mib: &[4096], ..BCM2711 },
-    Profile {
+    BoardProfile { name: "Raspberry Pi 400", compatible: "raspberrypi,400", memory_mib: &[4096], ..BCM2711 },
+    BoardProfile {
         name: "Raspberry Pi 5", compatible: "raspberrypi,5-model-b",
         memory_mib: &[1024, 2048, 4096, 8192, 16384], ..BCM2712
     },
     // The 500+ has the same device tree name, and more memory.
-    Profile { name: "Raspberry Pi 500", compatible: "raspberrypi,500", memory_mib: &[8192, 16384], ..BCM2712 },
-    Profile {
+    BoardProfile { name: "Raspberry Pi 500", compatible: "raspberrypi,500", memory_mib: &[8192, 16384], ..BCM2712 },
+    BoardProfile {
         name: "Raspberry Pi Compute Module 0", compatible: "raspberrypi,0-compute-module",
-        memory_mib: &[512], header: Header::OnCarrier, ..BCM2837
+        memory_mib: &[512], header: HeaderAccess::OnCarrier, ..BCM2837
     },
     // Also the 3+.
-    Profile {
+    BoardProfile {
         name: "Raspberry Pi Compute Module 3", compatible: "raspberrypi,3-compute-module",
-        header: Header::OnCarrier, ..BCM2837
+        header: HeaderAccess::OnCarrier, ..BCM2837
     },
     // The kernel's name of the module without eMMC.
-    Profile {
+    BoardProfile {
         name: "Raspberry Pi Compute Module 3 Lite", compatible: "raspberrypi,3-compute-module-lite",
-        header: Header::OnCarrier, ..BCM2837
+        header: HeaderAccess::OnCarrier, ..BCM2837
     },
-    Profile {
+    BoardProfile {
         name: "Raspberry Pi Compute Module 4", compatible: "raspberrypi,4-compute-module",
-        header: Header::OnCarrier, ..BCM2711
+        header: HeaderAccess::OnCarrier, ..BCM2711
     },
-    Profile {
+    BoardProfile {
         name: "Raspberry Pi Compute Module 4S", compatible: "raspberrypi,4-compute-module-s",
-        header: Header::OnCarrier, ..BCM2711
+        header: HeaderAccess::OnCarrier, ..BCM2711
     },
     // Also the one without eMMC.
-    Profile {
+    BoardProfile {
         name: "Raspberry Pi Compute Module 5", compatible: "raspberrypi,5-compute-module",
-        memory_mib: &[2048, 4096, 8192, 16384], header: Header::OnCarrier, ..BCM2712
+        memory_mib: &[2048, 4096, 8192, 16384], header: HeaderAccess::OnCarrier, ..BCM2712
     },
 ];
 
 /// The model of a simulated board: the most common one.
-const SIMULATED: Profile = Profile { name: "Raspberry Pi 4 Model B", compatible: "raspberrypi,4-model-b", ..BCM2711 };
+const SIMULATED: BoardProfile =
+    BoardProfile { name: "Raspberry Pi 4 Model B", compatible: "raspberrypi,4-model-b", ..BCM2711 };
 
-impl Profile {
+impl BoardProfile {
     /// The profile for a device tree name.
-    pub fn of_compatible(name: &str) -> Option<&'static Profile> {
+    pub fn of_compatible(name: &str) -> Option<&'static BoardProfile> {
         PROFILES.iter().find(|profile| profile.compatible == name)
     }
 
@@ -163,8 +164,8 @@ impl Profile {
 }
 
 /// The model a simulated board plays.
-pub(crate) fn simulated() -> &'static Profile {
-    static PLAYED: Profile = SIMULATED;
+pub(crate) fn simulated() -> &'static BoardProfile {
+    static PLAYED: BoardProfile = SIMULATED;
     &PLAYED
 }
 
@@ -219,12 +220,12 @@ mod tests {
             ];
             assert!(known.contains(&chip), "{}: {chip:?}", profile.name);
             assert_eq!(
-                profile.header == Header::OnCarrier,
+                profile.header == HeaderAccess::OnCarrier,
                 profile.name.contains("Compute Module"),
                 "{}",
                 profile.name
             );
-            assert_eq!(profile.boot_flow == BootFlow::UBoot, profile.soc == "BCM2837", "{}", profile.name);
+            assert_eq!(profile.boot_flow == BootMethod::UBoot, profile.soc == "BCM2837", "{}", profile.name);
         }
         assert!(PROFILES.contains(simulated()));
     }

@@ -1,6 +1,6 @@
 //! One channel of a PWM chip, by its files: set, changed and released in an order that the kernel accepts.
 
-use super::port::{Channel, Fault, Wave};
+use super::port::{ActiveChannel, PwmError, Wave};
 use base::os::Root;
 use rustix::io::Errno;
 use std::{
@@ -22,7 +22,7 @@ pub(super) struct Exported {
 }
 
 impl Exported {
-    pub(super) fn begin(&self, wave: Wave) -> Result<(), Fault> {
+    pub(super) fn begin(&self, wave: Wave) -> Result<(), PwmError> {
         let polarity = format!("{}/polarity", self.folder);
         // Not every driver has it; with inverted polarity high and low would be swapped. It can only be set while
         // disabled.
@@ -33,26 +33,26 @@ impl Exported {
         self.put("enable", 1)
     }
 
-    fn shape(&self, wave: Wave) -> Result<(), Fault> {
+    fn shape(&self, wave: Wave) -> Result<(), PwmError> {
         for (file, value) in in_order(self.get("duty_cycle")?, wave) {
             self.put(file, value)?;
         }
         Ok(())
     }
 
-    fn get(&self, file: &str) -> Result<u64, Fault> {
+    fn get(&self, file: &str) -> Result<u64, PwmError> {
         let value = self.root.number(&format!("{}/{file}", self.folder))?;
         Ok(value.unsigned_abs())
     }
 
-    fn put(&self, file: &str, value: impl ToString) -> Result<(), Fault> {
+    fn put(&self, file: &str, value: impl ToString) -> Result<(), PwmError> {
         let path = format!("{}/{file}", self.folder);
         write(&self.root, &path, value).map_err(|error| refused(error, &path))
     }
 }
 
-impl Channel for Exported {
-    fn set(&self, wave: Wave) -> Result<(), Fault> {
+impl ActiveChannel for Exported {
+    fn set(&self, wave: Wave) -> Result<(), PwmError> {
         let before = self.now()?;
         self.shape(wave).inspect_err(|_| {
             // It may have been set in part. Restoring the old values works: the kernel accepted them before.
@@ -60,12 +60,12 @@ impl Channel for Exported {
         })
     }
 
-    fn now(&self) -> Result<Wave, Fault> {
+    fn now(&self) -> Result<Wave, PwmError> {
         let (period, high) = (self.get("period")?, self.get("duty_cycle")?);
-        Wave::read(period, high).ok_or_else(|| Fault::Unsupported(format!("/{} has no period", self.folder)))
+        Wave::read(period, high).ok_or_else(|| PwmError::Unsupported(format!("/{} has no period", self.folder)))
     }
 
-    fn stop(&self) -> Result<(), Fault> {
+    fn stop(&self) -> Result<(), PwmError> {
         if !self.ours.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
@@ -96,16 +96,16 @@ pub(super) fn write(root: &Root, file: &str, value: impl ToString) -> io::Result
 }
 
 /// The fault for a kernel error.
-pub(super) fn refused(error: io::Error, file: &str) -> Fault {
+pub(super) fn refused(error: io::Error, file: &str) -> PwmError {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::BUSY) => Fault::Busy("a driver of the kernel uses it".into()),
+        Some(Errno::BUSY) => PwmError::Busy("a driver of the kernel uses it".into()),
         Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
-            Fault::NoRights(format!("/{file} cannot be written by this user: {error}"))
+            PwmError::NoRights(format!("/{file} cannot be written by this user: {error}"))
         }
         Some(Errno::INVAL | Errno::RANGE) => {
-            Fault::Unsupported(format!("the driver cannot make this wave: /{file}: {error}"))
+            PwmError::Unsupported(format!("the driver cannot make this wave: /{file}: {error}"))
         }
-        _ => Fault::Io(io::Error::new(error.kind(), format!("/{file}: {error}"))),
+        _ => PwmError::Io(io::Error::new(error.kind(), format!("/{file}: {error}"))),
     }
 }
 
@@ -139,11 +139,11 @@ mod tests {
     #[test]
     fn refusals_are_told_apart() {
         let of = |errno: Errno| refused(errno.into(), "sys/class/pwm/pwmchip0/export");
-        assert!(matches!(of(Errno::BUSY), Fault::Busy(_)));
+        assert!(matches!(of(Errno::BUSY), PwmError::Busy(_)));
         for errno in [Errno::ACCESS, Errno::PERM, Errno::ROFS] {
-            assert!(matches!(of(errno), Fault::NoRights(_)));
+            assert!(matches!(of(errno), PwmError::NoRights(_)));
         }
-        assert!(matches!(of(Errno::INVAL), Fault::Unsupported(_)));
-        assert!(matches!(of(Errno::IO), Fault::Io(_)));
+        assert!(matches!(of(Errno::INVAL), PwmError::Unsupported(_)));
+        assert!(matches!(of(Errno::IO), PwmError::Io(_)));
     }
 }

@@ -11,20 +11,20 @@ pub mod software;
 mod sysfs;
 pub mod tally;
 
-pub use port::{Fault, Slot, Wave, Without};
+pub use port::{PwmChannelId, PwmError, Wave, Without};
 pub use simulated::SimulatedPwm;
 pub use tally::Jitter;
 
 use crate::{
     line::{Function, Line},
-    model::Profile,
+    model::BoardProfile,
 };
 use base::os::Root;
 use contract::{
     config::{GpioSettings, PwmPin},
     values::Pin,
 };
-use port::{Channel, Port};
+use port::{ActiveChannel, PwmPort};
 use software::Generator;
 use std::{
     collections::BTreeMap,
@@ -35,9 +35,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// All PWM of a board.
 pub struct Pwm {
-    hardware: Arc<dyn Port>,
+    hardware: Arc<dyn PwmPort>,
     /// Running channels, and the pin of each.
-    held: Arc<Mutex<BTreeMap<Slot, Pin>>>,
+    held: Arc<Mutex<BTreeMap<PwmChannelId, Pin>>>,
     threads: Arc<Semaphore>,
 }
 
@@ -45,14 +45,14 @@ impl Pwm {
     /// The PWM of a simulated board, or of the machine under `root` with this profile.
     pub fn of(
         root: &Root,
-        profile: Option<&'static Profile>,
+        profile: Option<&'static BoardProfile>,
         simulated: Option<&SimulatedPwm>,
         settings: &GpioSettings,
     ) -> Self {
         let configured = settings.pwm_pins().filter_map(|PwmPin { pin, chip, channel }| {
-            Some((Pin::try_from(u64::from(pin)).ok()?, Slot { chip, channel }))
+            Some((Pin::try_from(u64::from(pin)).ok()?, PwmChannelId { chip, channel }))
         });
-        let hardware: Arc<dyn Port> = match simulated {
+        let hardware: Arc<dyn PwmPort> = match simulated {
             Some(pwm) => Arc::new(pwm.clone()),
             None => Arc::new(Sysfs::new(root.clone(), profile, configured.collect())),
         };
@@ -63,7 +63,7 @@ impl Pwm {
     ///
     /// # Errors
     /// [`Without`]: why it must be software, and how to change that.
-    pub fn route(&self, pin: Pin, function: Option<&Function>) -> Result<Slot, Without> {
+    pub fn route(&self, pin: Pin, function: Option<&Function>) -> Result<PwmChannelId, Without> {
         self.hardware.route(pin, function)
     }
 
@@ -75,21 +75,21 @@ impl Pwm {
     /// Runs a wave on a hardware channel. Dropping the future restores the channel.
     ///
     /// # Errors
-    /// [`Fault::Shared`] when the channel runs for another pin; otherwise those of [`Port::open`].
-    pub async fn by_hardware(&self, pin: Pin, slot: Slot, wave: Wave) -> Result<Running, Fault> {
-        let claim = Claim::of(&self.held, pin, slot)?;
+    /// [`PwmError::Shared`] when the channel runs for another pin; otherwise those of [`PwmPort::open`].
+    pub async fn by_hardware(&self, pin: Pin, slot: PwmChannelId, wave: Wave) -> Result<RunningWave, PwmError> {
+        let claim = ChannelClaim::of(&self.held, pin, slot)?;
         let channel = self.hardware.open(&claim.slot, wave).await?;
-        Ok(Running::Hardware { channel, claim })
+        Ok(RunningWave::Hardware { channel, claim })
     }
 
     /// Reserves a thread for a software wave, before the line is requested.
     ///
     /// # Errors
-    /// [`Fault::TooFast`], [`Fault::TooMany`].
-    pub fn by_software(&self, pin: Pin, wave: Wave) -> Result<Permit, Fault> {
+    /// [`PwmError::TooFast`], [`PwmError::TooMany`].
+    pub fn by_software(&self, pin: Pin, wave: Wave) -> Result<ThreadPermit, PwmError> {
         software::feasible(wave)?;
-        let permit = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| Fault::TooMany)?;
-        Ok(Permit { pin, wave, permit })
+        let permit = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| PwmError::TooMany)?;
+        Ok(ThreadPermit { pin, wave, permit })
     }
 
     /// Stops a channel that an earlier process of ours left running. Returns whether it was still exported. A channel
@@ -97,7 +97,7 @@ impl Pwm {
     ///
     /// # Errors
     /// Those of writing its files.
-    pub fn stop_left(&self, slot: &Slot) -> Result<bool, Fault> {
+    pub fn stop_left(&self, slot: &PwmChannelId) -> Result<bool, PwmError> {
         if lock(&self.held).contains_key(slot) {
             return Ok(false);
         }
@@ -106,31 +106,31 @@ impl Pwm {
 }
 
 /// Permission for one more thread.
-pub struct Permit {
+pub struct ThreadPermit {
     pin: Pin,
     wave: Wave,
     permit: OwnedSemaphorePermit,
 }
 
-impl Permit {
+impl ThreadPermit {
     /// Runs the wave on an output line.
     ///
     /// # Errors
     /// The kernel's, when no more threads can be started.
-    pub fn start(self, line: Arc<dyn Line>) -> Result<Running, Fault> {
-        Generator::start(self.pin, line, self.wave, self.permit).map(Running::Software)
+    pub fn start(self, line: Arc<dyn Line>) -> Result<RunningWave, PwmError> {
+        Generator::start(self.pin, line, self.wave, self.permit).map(RunningWave::Software)
     }
 }
 
 /// A running wave. Dropping it stops it, with the pin low.
-pub enum Running {
-    Hardware { channel: Box<dyn Channel>, claim: Claim },
+pub enum RunningWave {
+    Hardware { channel: Box<dyn ActiveChannel>, claim: ChannelClaim },
     Software(Generator),
 }
 
 /// The state of a wave.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct PwmReport {
     /// The requested wave, in whole nanoseconds.
     pub wave: Wave,
     /// Measured, for software; otherwise as reported by the kernel.
@@ -138,26 +138,26 @@ pub struct Report {
     pub duty_cycle_percent: f64,
     pub jitter: Jitter,
     /// The channel; `None` is software.
-    pub slot: Option<Slot>,
+    pub slot: Option<PwmChannelId>,
     /// What was measured, for software.
-    pub measured: Option<Measured>,
+    pub measured: Option<WaveMeasurement>,
 }
 
 /// The basis of a software wave's figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct WaveMeasurement {
     /// Whole periods measured.
     pub periods: u64,
     /// The largest delay of an edge, in microseconds.
     pub latest_edge_us: f64,
 }
 
-impl Running {
+impl RunningWave {
     /// Changes the running wave, without a gap.
     ///
     /// # Errors
-    /// [`Fault::TooFast`] and [`Fault::Unsupported`]: the previous wave continues then.
-    pub fn set(&self, wave: Wave) -> Result<(), Fault> {
+    /// [`PwmError::TooFast`] and [`PwmError::Unsupported`]: the previous wave continues then.
+    pub fn set(&self, wave: Wave) -> Result<(), PwmError> {
         match self {
             Self::Hardware { channel, .. } => channel.set(wave),
             Self::Software(generator) => generator.set(wave),
@@ -168,11 +168,11 @@ impl Running {
     ///
     /// # Errors
     /// Why it no longer runs.
-    pub fn glance(&self) -> Result<Report, Fault> {
+    pub fn glance(&self) -> Result<PwmReport, PwmError> {
         match self {
             Self::Hardware { channel, claim } => {
                 let wave = channel.now()?;
-                Ok(Report {
+                Ok(PwmReport {
                     wave,
                     frequency_hz: wave.frequency_hz(),
                     duty_cycle_percent: wave.duty_cycle_percent(),
@@ -188,8 +188,8 @@ impl Running {
     /// The same, once ten periods or 100 ms of a software wave were measured since the last change.
     ///
     /// # Errors
-    /// As [`Running::glance`].
-    pub async fn report(&self) -> Result<Report, Fault> {
+    /// As [`RunningWave::glance`].
+    pub async fn report(&self) -> Result<PwmReport, PwmError> {
         match self {
             Self::Hardware { .. } => self.glance(),
             Self::Software(generator) => generator.measured().await.map(of_software),
@@ -200,7 +200,7 @@ impl Running {
     ///
     /// # Errors
     /// When the kernel refuses: the wave may continue.
-    pub fn stop(&self) -> Result<(), Fault> {
+    pub fn stop(&self) -> Result<(), PwmError> {
         match self {
             Self::Hardware { channel, .. } => channel.stop(),
             Self::Software(generator) => {
@@ -211,7 +211,7 @@ impl Running {
     }
 
     /// The channel; `None` is software.
-    pub fn slot(&self) -> Option<&Slot> {
+    pub fn slot(&self) -> Option<&PwmChannelId> {
         match self {
             Self::Hardware { claim, .. } => Some(&claim.slot),
             Self::Software(_) => None,
@@ -219,30 +219,30 @@ impl Running {
     }
 }
 
-fn of_software((wave, tally): (Wave, tally::Tally)) -> Report {
+fn of_software((wave, tally): (Wave, tally::EdgeStatistics)) -> PwmReport {
     let (frequency_hz, duty_cycle_percent) = tally.achieved(wave);
-    let measured = Measured { periods: tally.periods, latest_edge_us: tally.worst().as_nanos() as f64 / 1000.0 };
-    Report { wave, frequency_hz, duty_cycle_percent, jitter: tally.jitter(), slot: None, measured: Some(measured) }
+    let measured = WaveMeasurement { periods: tally.periods, latest_edge_us: tally.worst().as_nanos() as f64 / 1000.0 };
+    PwmReport { wave, frequency_hz, duty_cycle_percent, jitter: tally.jitter(), slot: None, measured: Some(measured) }
 }
 
 /// A channel in use by us. Dropping it frees the channel.
-pub struct Claim {
-    slot: Slot,
-    held: Arc<Mutex<BTreeMap<Slot, Pin>>>,
+pub struct ChannelClaim {
+    slot: PwmChannelId,
+    held: Arc<Mutex<BTreeMap<PwmChannelId, Pin>>>,
 }
 
-impl Claim {
-    fn of(held: &Arc<Mutex<BTreeMap<Slot, Pin>>>, pin: Pin, slot: Slot) -> Result<Self, Fault> {
+impl ChannelClaim {
+    fn of(held: &Arc<Mutex<BTreeMap<PwmChannelId, Pin>>>, pin: Pin, slot: PwmChannelId) -> Result<Self, PwmError> {
         let mut channels = lock(held);
         if let Some(pin) = channels.get(&slot) {
-            return Err(Fault::Shared { pin: *pin, slot });
+            return Err(PwmError::Shared { pin: *pin, slot });
         }
         channels.insert(slot.clone(), pin);
         Ok(Self { slot, held: Arc::clone(held) })
     }
 }
 
-impl Drop for Claim {
+impl Drop for ChannelClaim {
     fn drop(&mut self) {
         lock(&self.held).remove(&self.slot);
     }

@@ -54,13 +54,14 @@ impl Wave {
 
 /// One channel, by a name that is stable across kernels and restarts, unlike the numbers of chips.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Slot {
+#[serde(expecting = "struct Slot")]
+pub struct PwmChannelId {
     /// The device of the chip: `fe20c000.pwm`.
     pub chip: String,
     pub channel: u32,
 }
 
-impl fmt::Display for Slot {
+impl fmt::Display for PwmChannelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "channel {} of {}", self.channel, self.chip)
     }
@@ -90,13 +91,13 @@ impl Without {
 
 /// Why a wave cannot run.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum PwmError {
     /// Another program or a kernel driver has the channel.
     #[error("{0}")]
     Busy(String),
     /// This channel runs for another of our pins.
     #[error("it shares {slot} with GPIO {}, which runs", .pin.bcm())]
-    Shared { slot: Slot, pin: Pin },
+    Shared { slot: PwmChannelId, pin: Pin },
     /// The hardware or its driver cannot make this wave.
     #[error("{0}")]
     Unsupported(String),
@@ -111,19 +112,19 @@ pub enum Fault {
     TooMany,
     /// The line failed.
     #[error("{0}")]
-    Line(#[from] line::Fault),
+    Line(#[from] line::LineError),
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
 /// The hardware channels of a board.
-pub trait Port: Send + Sync {
+pub trait PwmPort: Send + Sync {
     /// The channel that drives the pin now. `function` is the function in the pin's registers; `None` if they cannot be
     /// read.
     ///
     /// # Errors
     /// [`Without`], with the reason.
-    fn route(&self, pin: Pin, function: Option<&line::Function>) -> Result<Slot, Without>;
+    fn route(&self, pin: Pin, function: Option<&line::Function>) -> Result<PwmChannelId, Without>;
 
     /// The pins that can have hardware PWM on this board, routed or not.
     fn pins(&self) -> Vec<Pin>;
@@ -131,35 +132,39 @@ pub trait Port: Send + Sync {
     /// Exports a channel and starts it. Dropping the future restores the channel.
     ///
     /// # Errors
-    /// [`Fault::Busy`], [`Fault::NoRights`], [`Fault::Unsupported`], or the kernel's.
-    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>>;
+    /// [`PwmError::Busy`], [`PwmError::NoRights`], [`PwmError::Unsupported`], or the kernel's.
+    fn open<'a>(
+        &'a self,
+        slot: &'a PwmChannelId,
+        wave: Wave,
+    ) -> BoxFuture<'a, Result<Box<dyn ActiveChannel>, PwmError>>;
 
     /// Stops a channel that an earlier process of ours left running. Returns whether it was still exported.
     ///
     /// # Errors
-    /// As [`Port::open`].
-    fn stop_left(&self, slot: &Slot) -> Result<bool, Fault>;
+    /// As [`PwmPort::open`].
+    fn stop_left(&self, slot: &PwmChannelId) -> Result<bool, PwmError>;
 }
 
 /// A channel in use. Dropping it stops it.
-pub trait Channel: Send + Sync {
+pub trait ActiveChannel: Send + Sync {
     /// Changes the running wave, without a gap.
     ///
     /// # Errors
-    /// [`Fault::Unsupported`]; the previous wave continues then.
-    fn set(&self, wave: Wave) -> Result<(), Fault>;
+    /// [`PwmError::Unsupported`]; the previous wave continues then.
+    fn set(&self, wave: Wave) -> Result<(), PwmError>;
 
     /// The wave as reported by the kernel, with its rounding.
     ///
     /// # Errors
     /// The kernel's.
-    fn now(&self) -> Result<Wave, Fault>;
+    fn now(&self) -> Result<Wave, PwmError>;
 
     /// Stops and releases the channel; the pin is low, if the hardware drives it at all. Idempotent.
     ///
     /// # Errors
     /// When the kernel refuses: the wave may continue.
-    fn stop(&self) -> Result<(), Fault>;
+    fn stop(&self) -> Result<(), PwmError>;
 }
 
 impl Wave {

@@ -1,21 +1,21 @@
 //! Which channel reaches which pin: by the configuration, or by the board's table and the pin's registers.
 
-use super::port::{Slot, Without};
+use super::port::{PwmChannelId, Without};
 use crate::{
     line::Function,
-    model::{Profile, PwmChannel},
+    model::{BoardProfile, PwmChannel},
 };
 use contract::values::Pin;
 
 pub struct Routing {
-    pub profile: Option<&'static Profile>,
+    pub profile: Option<&'static BoardProfile>,
     /// `gpio.pwm`, which takes precedence.
-    pub configured: Vec<(Pin, Slot)>,
+    pub configured: Vec<(Pin, PwmChannelId)>,
 }
 
 impl Routing {
     /// The channel that drives the pin now.
-    pub fn route(&self, pin: Pin, function: Option<&Function>) -> Result<Slot, Without> {
+    pub fn route(&self, pin: Pin, function: Option<&Function>) -> Result<PwmChannelId, Without> {
         if let Some((_, slot)) = self.configured.iter().find(|(configured, _)| *configured == pin) {
             return Ok(slot.clone());
         }
@@ -28,7 +28,7 @@ impl Routing {
         let why = match function {
             Some(Function::Alt(name)) if name == wanted => {
                 let chip = profile.header_chip.pwm_device().to_owned();
-                return Ok(Slot { chip, channel: channel.channel.into() });
+                return Ok(PwmChannelId { chip, channel: channel.channel.into() });
             }
             Some(Function::Alt(name)) => format!("GPIO {bcm} is {name} now and not {wanted}"),
             Some(Function::Input | Function::Output) => format!("GPIO {bcm} is a plain GPIO now and not {wanted}"),
@@ -64,7 +64,7 @@ impl Routing {
         })
     }
 
-    fn known(&self, pin: Pin) -> Option<(&'static Profile, PwmChannel)> {
+    fn known(&self, pin: Pin) -> Option<(&'static BoardProfile, PwmChannel)> {
         let profile = self.profile?;
         let channel = profile.pwm.iter().find(|channel| channel.gpio == pin.bcm())?;
         Some((profile, *channel))
@@ -91,11 +91,11 @@ mod tests {
     fn a_pin_has_the_channel_that_its_registers_say() {
         let four = of("Raspberry Pi 4 Model B");
         let slot = four.route(pin(18), Some(&alt("PWM0"))).unwrap();
-        assert_eq!(slot, Slot { chip: "fe20c000.pwm".into(), channel: 0 });
+        assert_eq!(slot, PwmChannelId { chip: "fe20c000.pwm".into(), channel: 0 });
         assert_eq!(four.route(pin(13), Some(&alt("PWM1"))).unwrap().channel, 1);
         let five = of("Raspberry Pi 5");
         let slot = five.route(pin(19), Some(&alt("pwm0"))).unwrap();
-        assert_eq!(slot, Slot { chip: "1f00098000.pwm".into(), channel: 3 });
+        assert_eq!(slot, PwmChannelId { chip: "1f00098000.pwm".into(), channel: 3 });
         assert_eq!(four.pins(), [12, 13, 18, 19].map(pin));
         assert_eq!(five.pins(), [12, 13, 14, 15, 18, 19].map(pin));
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_configuration_knows_better() {
-        let slot = Slot { chip: "pwm".into(), channel: 0 };
+        let slot = PwmChannelId { chip: "pwm".into(), channel: 0 };
         let elsewhere = Routing { profile: None, configured: vec![(pin(5), slot.clone())] };
         assert_eq!(elsewhere.route(pin(5), None), Ok(slot));
         assert_eq!(elsewhere.pins(), [pin(5)]);

@@ -1,6 +1,6 @@
 //! The simulated PWM: the two channels of a Raspberry Pi 4 in memory, each on two pins, routed by default.
 
-use super::port::{Channel, Fault, Port, Slot, Wave, Without};
+use super::port::{ActiveChannel, PwmChannelId, PwmError, PwmPort, Wave, Without};
 use crate::line::Function;
 use contract::values::Pin;
 use futures::{FutureExt, future::BoxFuture};
@@ -67,10 +67,10 @@ impl SimulatedPwm {
         self.state().failing = why.map(str::to_owned);
     }
 
-    fn working(&self) -> Result<MutexGuard<'_, State>, Fault> {
+    fn working(&self) -> Result<MutexGuard<'_, State>, PwmError> {
         let state = self.state();
         match &state.failing {
-            Some(why) => Err(Fault::Io(io::Error::other(why.clone()))),
+            Some(why) => Err(PwmError::Io(io::Error::other(why.clone()))),
             None => Ok(state),
         }
     }
@@ -80,18 +80,18 @@ impl SimulatedPwm {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, channel: u32, wave: Wave) -> Result<Taking, Fault> {
+    fn take(&self, channel: u32, wave: Wave) -> Result<Taking, PwmError> {
         let mut state = self.working()?;
         if state.channels.contains_key(&channel) {
-            return Err(Fault::Busy("another program has exported it".into()));
+            return Err(PwmError::Busy("another program has exported it".into()));
         }
         state.channels.insert(channel, Taken { wave: Some(wave) });
         Ok(Taking { board: self.clone(), channel })
     }
 }
 
-impl Port for SimulatedPwm {
-    fn route(&self, pin: Pin, _: Option<&Function>) -> Result<Slot, Without> {
+impl PwmPort for SimulatedPwm {
+    fn route(&self, pin: Pin, _: Option<&Function>) -> Result<PwmChannelId, Without> {
         let found = PINS.iter().find(|(number, _)| *number == u64::from(pin.bcm()));
         let Some((_, channel)) = found else {
             return Err(Without::no_channel(pin, &self.pins()));
@@ -100,19 +100,23 @@ impl Port for SimulatedPwm {
             let why = format!("GPIO {} is a plain GPIO now and not PWM{channel}", pin.bcm());
             return Err(Without { why, remedy: Some("route it by the board's handle".into()) });
         }
-        Ok(Slot { chip: CHIP.into(), channel: *channel })
+        Ok(PwmChannelId { chip: CHIP.into(), channel: *channel })
     }
 
     fn pins(&self) -> Vec<Pin> {
         PINS.iter().filter_map(|(number, _)| Pin::try_from(*number).ok()).collect()
     }
 
-    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>> {
-        let taken = self.take(slot.channel, wave).map(|taken| Box::new(taken) as Box<dyn Channel>);
+    fn open<'a>(
+        &'a self,
+        slot: &'a PwmChannelId,
+        wave: Wave,
+    ) -> BoxFuture<'a, Result<Box<dyn ActiveChannel>, PwmError>> {
+        let taken = self.take(slot.channel, wave).map(|taken| Box::new(taken) as Box<dyn ActiveChannel>);
         std::future::ready(taken).boxed()
     }
 
-    fn stop_left(&self, slot: &Slot) -> Result<bool, Fault> {
+    fn stop_left(&self, slot: &PwmChannelId) -> Result<bool, PwmError> {
         Ok(self.working()?.channels.remove(&slot.channel).is_some())
     }
 }
@@ -122,20 +126,20 @@ struct Taking {
     channel: u32,
 }
 
-impl Channel for Taking {
-    fn set(&self, wave: Wave) -> Result<(), Fault> {
+impl ActiveChannel for Taking {
+    fn set(&self, wave: Wave) -> Result<(), PwmError> {
         let mut state = self.board.working()?;
         state.channels.insert(self.channel, Taken { wave: Some(wave) });
         Ok(())
     }
 
-    fn now(&self) -> Result<Wave, Fault> {
+    fn now(&self) -> Result<Wave, PwmError> {
         let state = self.board.working()?;
         let wave = state.channels.get(&self.channel).and_then(|taken| taken.wave);
-        wave.ok_or_else(|| Fault::Unsupported("the channel was given back".into()))
+        wave.ok_or_else(|| PwmError::Unsupported("the channel was given back".into()))
     }
 
-    fn stop(&self) -> Result<(), Fault> {
+    fn stop(&self) -> Result<(), PwmError> {
         self.board.working()?.channels.remove(&self.channel);
         Ok(())
     }

@@ -3,11 +3,11 @@
 //! Every edge has its scheduled time on the monotonic clock, so a late one does not shift the others. Between edges the
 //! thread is parked, until a high-resolution timer, a change or the end wakes it. 0 and 100 per cent have no edges, so
 //! the thread sleeps until a change. It has normal priority (the unit has RestrictRealtime), so its jitter depends on
-//! the load; [`Tally`] measures it.
+//! the load; [`EdgeStatistics`] measures it.
 
 use super::{
-    port::{Fault, Wave},
-    tally::Tally,
+    port::{PwmError, Wave},
+    tally::EdgeStatistics,
 };
 use crate::line::{self, Level, Line};
 use contract::values::Pin;
@@ -55,7 +55,7 @@ struct State {
     stop: bool,
     /// The thread has not applied it yet.
     pending: bool,
-    tally: Tally,
+    tally: EdgeStatistics,
     /// Why the thread ended by itself.
     fault: Option<String>,
 }
@@ -65,8 +65,9 @@ impl Generator {
     ///
     /// # Errors
     /// The kernel's, when no more threads can be started.
-    pub fn start(pin: Pin, line: Arc<dyn Line>, wave: Wave, permit: OwnedSemaphorePermit) -> Result<Self, Fault> {
-        let state = Mutex::new(State { wave, stop: false, pending: true, tally: Tally::default(), fault: None });
+    pub fn start(pin: Pin, line: Arc<dyn Line>, wave: Wave, permit: OwnedSemaphorePermit) -> Result<Self, PwmError> {
+        let state =
+            Mutex::new(State { wave, stop: false, pending: true, tally: EdgeStatistics::default(), fault: None });
         let shared = Arc::new(Shared { line, state, told: AtomicBool::new(false), measured: Notify::new() });
         let theirs = Arc::clone(&shared);
         // ps shows 15 bytes of a thread's name.
@@ -78,12 +79,12 @@ impl Generator {
     /// Changes the wave within the current period: the line keeps its level until its next edge by the new wave.
     ///
     /// # Errors
-    /// [`Fault::TooFast`], or why the thread has ended.
-    pub fn set(&self, wave: Wave) -> Result<(), Fault> {
+    /// [`PwmError::TooFast`], or why the thread has ended.
+    pub fn set(&self, wave: Wave) -> Result<(), PwmError> {
         feasible(wave)?;
         self.alter(|state| {
             state.wave = wave;
-            state.tally = Tally::default();
+            state.tally = EdgeStatistics::default();
         });
         self.glance().map(drop)
     }
@@ -92,10 +93,10 @@ impl Generator {
     ///
     /// # Errors
     /// Why the thread has ended: the line could not be driven.
-    pub fn glance(&self) -> Result<(Wave, Tally), Fault> {
+    pub fn glance(&self) -> Result<(Wave, EdgeStatistics), PwmError> {
         let state = self.shared.state();
         match &state.fault {
-            Some(why) => Err(Fault::Unsupported(why.clone())),
+            Some(why) => Err(PwmError::Unsupported(why.clone())),
             None => Ok((state.wave, state.tally)),
         }
     }
@@ -104,7 +105,7 @@ impl Generator {
     ///
     /// # Errors
     /// As [`Generator::glance`].
-    pub async fn measured(&self) -> Result<(Wave, Tally), Fault> {
+    pub async fn measured(&self) -> Result<(Wave, EdgeStatistics), PwmError> {
         let enough = async {
             loop {
                 let told = self.shared.measured.notified();
@@ -159,10 +160,10 @@ fn part(wave: Wave, level: Level) -> Duration {
 }
 
 /// # Errors
-/// [`Fault::TooFast`].
-pub fn feasible(wave: Wave) -> Result<(), Fault> {
+/// [`PwmError::TooFast`].
+pub fn feasible(wave: Wave) -> Result<(), PwmError> {
     // 0 and 100 per cent work at any frequency.
-    if wave.is_constant() || wave.period().as_secs_f64() >= 1.0 / HIGHEST_HZ { Ok(()) } else { Err(Fault::TooFast) }
+    if wave.is_constant() || wave.period().as_secs_f64() >= 1.0 / HIGHEST_HZ { Ok(()) } else { Err(PwmError::TooFast) }
 }
 
 impl Shared {
@@ -183,8 +184,8 @@ impl Shared {
     }
 
     /// Makes edge after edge, until stopped.
-    fn make(&self) -> Result<(), line::Fault> {
-        let mut tally = Tally::default();
+    fn make(&self) -> Result<(), line::LineError> {
+        let mut tally = EdgeStatistics::default();
         let mut wave = self.state().wave;
         let mut level = Level::of(!wave.high().is_zero());
         // The scheduled start of the current period.
@@ -197,7 +198,7 @@ impl Shared {
             if self.told_before(due) {
                 let Some(new) = self.next_wave() else { return Ok(()) };
                 let was_constant = wave.is_constant();
-                (wave, tally) = (new, Tally::default());
+                (wave, tally) = (new, EdgeStatistics::default());
                 if wave.is_constant() {
                     level = Level::of(!wave.high().is_zero());
                     self.line.set(level)?;
@@ -257,7 +258,7 @@ impl Shared {
         }
     }
 
-    fn publish(&self, tally: Tally) {
+    fn publish(&self, tally: EdgeStatistics) {
         let mut state = self.state();
         // A measurement of the previous wave does not count for the new one.
         if !self.told.load(Ordering::Acquire) {
@@ -275,7 +276,7 @@ mod tests {
     use super::*;
     use crate::{
         gpio::SimulatedGpio,
-        line::{Port, Take},
+        line::{GpioPort, Take},
     };
     use tokio::sync::Semaphore;
 
@@ -283,7 +284,7 @@ mod tests {
         Pin::try_from(17).unwrap()
     }
 
-    fn start(frequency: f64, duty: f64) -> (SimulatedGpio, Result<Generator, Fault>) {
+    fn start(frequency: f64, duty: f64) -> (SimulatedGpio, Result<Generator, PwmError>) {
         let lines = SimulatedGpio::default();
         let line = lines.take(pin(), Take::Output { level: Level::High }, "test").unwrap();
         let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
@@ -340,9 +341,9 @@ mod tests {
     async fn too_fast_is_refused_and_changes_nothing() {
         let (_, generator) = start(2000.0, 50.0);
         let generator = generator.unwrap();
-        assert!(matches!(generator.set(Wave::of(2001.0, 50.0).unwrap()), Err(Fault::TooFast)));
+        assert!(matches!(generator.set(Wave::of(2001.0, 50.0).unwrap()), Err(PwmError::TooFast)));
         assert_eq!(generator.glance().unwrap().0, Wave::of(2000.0, 50.0).unwrap());
-        assert!(matches!(feasible(Wave::of(2001.0, 1.0).unwrap()), Err(Fault::TooFast)));
+        assert!(matches!(feasible(Wave::of(2001.0, 1.0).unwrap()), Err(PwmError::TooFast)));
     }
 
     #[tokio::test]

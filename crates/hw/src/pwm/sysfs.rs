@@ -6,11 +6,11 @@
 
 use super::{
     exported::{Exported, refused, write},
-    port::{Channel, Fault, Port, Slot, Wave, Without},
+    port::{ActiveChannel, PwmChannelId, PwmError, PwmPort, Wave, Without},
     rights,
     routing::Routing,
 };
-use crate::{line::Function, model::Profile};
+use crate::{line::Function, model::BoardProfile};
 use base::os::Root;
 use contract::values::Pin;
 use futures::{FutureExt, future::BoxFuture};
@@ -26,7 +26,7 @@ pub struct Sysfs {
 }
 
 impl Sysfs {
-    pub fn new(root: Root, profile: Option<&'static Profile>, configured: Vec<(Pin, Slot)>) -> Self {
+    pub fn new(root: Root, profile: Option<&'static BoardProfile>, configured: Vec<(Pin, PwmChannelId)>) -> Self {
         Self { root, routing: Routing { profile, configured } }
     }
 
@@ -41,17 +41,17 @@ impl Sysfs {
         })
     }
 
-    fn channel(&self, slot: &Slot) -> Result<Exported, Fault> {
+    fn channel(&self, slot: &PwmChannelId) -> Result<Exported, PwmError> {
         let missing = || {
             let there = self.chips();
             let there = if there.is_empty() { "none".into() } else { there.join(", ") };
-            Fault::Unsupported(format!("the kernel has no PWM chip {} now; there is {there}", slot.chip))
+            PwmError::Unsupported(format!("the kernel has no PWM chip {} now; there is {there}", slot.chip))
         };
         let chip = self.chip(&slot.chip).ok_or_else(missing)?;
         let count = self.root.number(&format!("{chip}/npwm"))?;
         if i64::from(slot.channel) >= count {
             let chip = &slot.chip;
-            return Err(Fault::Unsupported(format!(
+            return Err(PwmError::Unsupported(format!(
                 "{chip} has {count} channels, and none with number {}",
                 slot.channel
             )));
@@ -69,11 +69,11 @@ impl Sysfs {
         names.into_iter().map(|name| device(&name).unwrap_or(name)).collect()
     }
 
-    async fn take(&self, slot: &Slot, wave: Wave) -> Result<Exported, Fault> {
+    async fn take(&self, slot: &PwmChannelId, wave: Wave) -> Result<Exported, PwmError> {
         let channel = self.channel(slot)?;
         if self.root.has(&channel.folder) {
             let (folder, chip) = (&channel.folder, &channel.chip);
-            return Err(Fault::Busy(format!(
+            return Err(PwmError::Busy(format!(
                 "another program has exported it (/{folder}), or one that is gone left it so: then `echo {} > /{chip}/unexport` \
                  gives it back",
                 slot.channel
@@ -90,8 +90,8 @@ impl Sysfs {
     }
 }
 
-impl Port for Sysfs {
-    fn route(&self, pin: Pin, function: Option<&Function>) -> Result<Slot, Without> {
+impl PwmPort for Sysfs {
+    fn route(&self, pin: Pin, function: Option<&Function>) -> Result<PwmChannelId, Without> {
         let slot = self.routing.route(pin, function)?;
         if self.chip(&slot.chip).is_some() {
             return Ok(slot);
@@ -106,11 +106,15 @@ impl Port for Sysfs {
         self.routing.pins()
     }
 
-    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>> {
-        self.take(slot, wave).map(|taken| taken.map(|channel| Box::new(channel) as Box<dyn Channel>)).boxed()
+    fn open<'a>(
+        &'a self,
+        slot: &'a PwmChannelId,
+        wave: Wave,
+    ) -> BoxFuture<'a, Result<Box<dyn ActiveChannel>, PwmError>> {
+        self.take(slot, wave).map(|taken| taken.map(|channel| Box::new(channel) as Box<dyn ActiveChannel>)).boxed()
     }
 
-    fn stop_left(&self, slot: &Slot) -> Result<bool, Fault> {
+    fn stop_left(&self, slot: &PwmChannelId) -> Result<bool, PwmError> {
         let channel = self.channel(slot)?;
         let taken = self.root.has(&channel.folder);
         channel.ours.store(taken, Ordering::Relaxed);
@@ -208,8 +212,8 @@ mod tests {
         })
     }
 
-    fn slot(channel: u32) -> Slot {
-        Slot { chip: "fe20c000.pwm".into(), channel }
+    fn slot(channel: u32) -> PwmChannelId {
+        PwmChannelId { chip: "fe20c000.pwm".into(), channel }
     }
     fn wave(frequency: f64, duty: f64) -> Wave {
         Wave::of(frequency, duty).unwrap()
@@ -226,7 +230,7 @@ mod tests {
         channel.set(wave(50.0, 7.5)).unwrap();
         assert_eq!(files(all), ["normal", "20000000", "1500000", "1"]);
         assert_eq!(channel.now().unwrap(), wave(50.0, 7.5));
-        assert!(matches!(sysfs.open(&slot(1), wave(50.0, 50.0)).await, Err(Fault::Busy(_))), "one may have it");
+        assert!(matches!(sysfs.open(&slot(1), wave(50.0, 50.0)).await, Err(PwmError::Busy(_))), "one may have it");
         assert!(kernel.chip.join("pwm1").exists(), "a refusal takes nothing away from whoever has it");
         channel.stop().unwrap();
         channel.stop().unwrap();
@@ -253,7 +257,7 @@ mod tests {
             fs::write(kernel.chip.join(file), "").unwrap();
         }
         let refused = kernel.sysfs().open(&slot(0), wave(50.0, 50.0)).await;
-        assert!(matches!(refused, Err(Fault::Io(error)) if error.kind() == io::ErrorKind::NotFound));
+        assert!(matches!(refused, Err(PwmError::Io(error)) if error.kind() == io::ErrorKind::NotFound));
         assert_eq!((kernel.file("export"), kernel.file("unexport")), ("0".into(), "0".into()), "taken, and given back");
     }
 
@@ -261,10 +265,10 @@ mod tests {
     async fn a_chip_or_channel_that_is_not_there_is_named() {
         let kernel = Kernel::start(0);
         let sysfs = kernel.sysfs();
-        let said = |slot: Slot| sysfs.channel(&slot).err().unwrap().to_string();
+        let said = |slot: PwmChannelId| sysfs.channel(&slot).err().unwrap().to_string();
         assert_eq!(said(slot(2)), "fe20c000.pwm has 2 channels, and none with number 2");
-        let other = Slot { chip: "nothing.pwm".into(), channel: 0 };
+        let other = PwmChannelId { chip: "nothing.pwm".into(), channel: 0 };
         assert_eq!(said(other), "the kernel has no PWM chip nothing.pwm now; there is fe20c000.pwm");
-        assert!(sysfs.channel(&Slot { chip: "pwmchip3".into(), channel: 0 }).is_ok(), "its own name will do");
+        assert!(sysfs.channel(&PwmChannelId { chip: "pwmchip3".into(), channel: 0 }).is_ok(), "its own name will do");
     }
 }

@@ -26,7 +26,7 @@ const ONE_OF: u64 = 100;
 
 /// Since the last change of the wave.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct EdgeStatistics {
     /// Whole periods.
     pub periods: u64,
     edges: u64,
@@ -41,7 +41,7 @@ pub struct Tally {
     high_now: Duration,
 }
 
-impl Tally {
+impl EdgeStatistics {
     /// Records an edge to `level` that was due at `due` and made at `at`.
     pub fn edge(&mut self, level: Level, due: Instant, at: Instant) {
         let late = at.saturating_duration_since(due);
@@ -97,8 +97,8 @@ mod tests {
     use super::*;
 
     /// 1 kHz at a quarter, each edge late by what `late` says for it.
-    fn tally(edges: u64, late: impl Fn(u64) -> Duration) -> Tally {
-        let (start, mut tally) = (Instant::now(), Tally::default());
+    fn tally(edges: u64, late: impl Fn(u64) -> Duration) -> EdgeStatistics {
+        let (start, mut tally) = (Instant::now(), EdgeStatistics::default());
         for edge in 0..edges {
             let (level, within) = if edge % 2 == 0 { (Level::High, 0) } else { (Level::Low, 250) };
             let due = start + Duration::from_micros(edge / 2 * 1000 + within);
@@ -133,7 +133,7 @@ mod tests {
     fn before_a_whole_period_the_schedule_speaks() {
         let wave = Wave::of(2.0, 10.0).unwrap();
         assert_eq!(tally(2, |_| Duration::ZERO).achieved(wave), (2.0, 10.0));
-        assert_eq!(Tally::default().achieved(wave), (2.0, 10.0));
-        assert_eq!(Tally::default().jitter(), Jitter::Low);
+        assert_eq!(EdgeStatistics::default().achieved(wave), (2.0, 10.0));
+        assert_eq!(EdgeStatistics::default().jitter(), Jitter::Low);
     }
 }

@@ -1,6 +1,6 @@
 //! Checks that an answer is the requested one: exactly these bytes, of exactly this file.
 
-use super::Fault;
+use super::FetchError;
 use reqwest::{Response, StatusCode, header};
 use std::{ops::Range, time::Duration};
 
@@ -27,38 +27,38 @@ pub(super) fn check(
     answer: &Response,
     range: &Range<u64>,
     pinned: Option<&Pinned>,
-) -> Result<(Range<u64>, Pinned), Fault> {
+) -> Result<(Range<u64>, Pinned), FetchError> {
     let status = answer.status();
     let text = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
     match status {
         StatusCode::PARTIAL_CONTENT => {}
         StatusCode::OK if is_page(text(header::CONTENT_TYPE)) => {
-            return Err(Fault::elsewhere(
+            return Err(FetchError::elsewhere(
                 "a web page was answered in place of the file: a network that wants a login, or a wrong address",
             ));
         }
         // With `If-Range` it means that the file has changed; without, that ranges are not supported.
         StatusCode::OK if pinned.and_then(Pinned::condition).is_some() => {
-            return Err(Fault::changed(
+            return Err(FetchError::changed(
                 "the whole file was answered to a range: it has changed, or ranges are ignored",
             ));
         }
         StatusCode::OK => {
-            return Err(Fault::elsewhere(
+            return Err(FetchError::elsewhere(
                 "the whole file was answered to a range: this server cannot send parts of a file",
             ));
         }
         StatusCode::RANGE_NOT_SATISFIABLE => {
-            return Err(Fault::changed("the file there is shorter than it has to be (416)"));
+            return Err(FetchError::changed("the file there is shorter than it has to be (416)"));
         }
         _ => return Err(refusal(status, text(header::RETRY_AFTER))),
     }
     plain(answer)?;
     let Some((sent, size)) = text(header::CONTENT_RANGE).and_then(content_range) else {
-        return Err(Fault::elsewhere("the answer does not say which range it is (Content-Range)"));
+        return Err(FetchError::elsewhere("the answer does not say which range it is (Content-Range)"));
     };
     if sent.start != range.start || sent.end != range.end.min(size) {
-        return Err(Fault::elsewhere(format!(
+        return Err(FetchError::elsewhere(format!(
             "the bytes {}-{} were asked for, {}-{} of {size} answered",
             range.start,
             range.end - 1,
@@ -67,11 +67,11 @@ pub(super) fn check(
         )));
     }
     if answer.content_length().is_some_and(|length| length != sent.end - sent.start) {
-        return Err(Fault::elsewhere("the answer has another length than its range"));
+        return Err(FetchError::elsewhere("the answer has another length than its range"));
     }
     let found = Pinned { etag: text(header::ETAG).filter(|tag| tag.len() <= 256).map(str::to_owned), size };
     if let Some(pinned) = pinned.filter(|pinned| **pinned != found) {
-        return Err(Fault::changed(format!(
+        return Err(FetchError::changed(format!(
             "the file changed: {} bytes, tag {}; before it were {} bytes, tag {}",
             size,
             found.etag.as_deref().unwrap_or("none"),
@@ -83,11 +83,11 @@ pub(super) fn check(
 }
 
 /// The same for a small file that is fetched completely: at most `most` bytes.
-pub(super) fn check_whole(answer: &Response, most: usize) -> Result<(), Fault> {
+pub(super) fn check_whole(answer: &Response, most: usize) -> Result<(), FetchError> {
     let text = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
     match answer.status() {
         StatusCode::OK if is_page(text(header::CONTENT_TYPE)) => {
-            return Err(Fault::elsewhere(
+            return Err(FetchError::elsewhere(
                 "a web page was answered in place of the file: a network that wants a login, or a wrong address",
             ));
         }
@@ -97,16 +97,16 @@ pub(super) fn check_whole(answer: &Response, most: usize) -> Result<(), Fault> {
     plain(answer)?;
     match answer.content_length() {
         Some(length) if length > most as u64 => {
-            Err(Fault::elsewhere(format!("the file has {length} bytes; at most {most} are read")))
+            Err(FetchError::elsewhere(format!("the file has {length} bytes; at most {most} are read")))
         }
         _ => Ok(()),
     }
 }
 
-fn plain(answer: &Response) -> Result<(), Fault> {
+fn plain(answer: &Response) -> Result<(), FetchError> {
     let encoding = answer.headers().get(header::CONTENT_ENCODING);
     if let Some(encoding) = encoding.filter(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return Err(Fault::elsewhere(format!("the answer is compressed ({encoding:?}), which nobody asked for")));
+        return Err(FetchError::elsewhere(format!("the answer is compressed ({encoding:?}), which nobody asked for")));
     }
     Ok(())
 }
@@ -115,16 +115,16 @@ fn is_page(kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/html"))
 }
 
-fn refusal(status: StatusCode, wait: Option<&str>) -> Fault {
+fn refusal(status: StatusCode, wait: Option<&str>) -> FetchError {
     let why = format!("the server answered {status}");
     // RFC 9110 also allows a date; then the normal pause is used.
     let wait = wait
         .and_then(|text| text.trim().parse().ok())
         .map(|seconds: u64| Duration::from_secs(seconds.min(LONGEST_WAIT)));
     match (status.as_u16(), wait) {
-        (408 | 425 | 429 | 500..=599, Some(wait)) => Fault { then: super::fault::Then::After(wait), why },
-        (408 | 425 | 429 | 500..=599, None) => Fault::again(why),
-        _ => Fault::elsewhere(why),
+        (408 | 425 | 429 | 500..=599, Some(wait)) => FetchError { then: super::fault::Then::After(wait), why },
+        (408 | 425 | 429 | 500..=599, None) => FetchError::again(why),
+        _ => FetchError::elsewhere(why),
     }
 }
 

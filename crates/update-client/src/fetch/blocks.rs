@@ -1,10 +1,10 @@
 //! Fetches blocks with several parallel requests, and verifies each block before it is passed on.
 
 use super::{
-    Fault, Source,
-    body::Body,
+    BundleSource, FetchError,
+    body::ExactBody,
     fault::Then,
-    pieces::{BlockOrder, Pieces, Run, Want, runs, wants},
+    pieces::{BlockOrder, BlockRun, StoredBlocks, WantedBlock, runs, wants},
     source::Haste,
 };
 use base::error::ToolError;
@@ -36,11 +36,11 @@ impl Blocks {
     }
 }
 
-impl Source {
+impl BundleSource {
     /// Fetches the blocks of `numbers`.
     pub fn blocks(
         self: &Arc<Self>,
-        pieces: &Arc<dyn Pieces>,
+        pieces: &Arc<dyn StoredBlocks>,
         numbers: impl IntoIterator<Item = u32>,
         order: BlockOrder,
     ) -> Blocks {
@@ -66,10 +66,10 @@ impl Source {
 }
 
 struct Shared {
-    source: Arc<Source>,
-    pieces: Arc<dyn Pieces>,
-    wants: Vec<Want>,
-    queue: Mutex<VecDeque<Run>>,
+    source: Arc<BundleSource>,
+    pieces: Arc<dyn StoredBlocks>,
+    wants: Vec<WantedBlock>,
+    queue: Mutex<VecDeque<BlockRun>>,
     ready: mpsc::Sender<Result<(u32, Bytes), ToolError>>,
     /// A connection stalled, so only one request is made at a time from now on.
     slow: AtomicBool,
@@ -87,7 +87,7 @@ impl Shared {
         }
     }
 
-    fn take(&self, number: usize) -> Option<Run> {
+    fn take(&self, number: usize) -> Option<BlockRun> {
         if number > 0 && self.slow.load(Ordering::Relaxed) {
             return None;
         }
@@ -95,7 +95,7 @@ impl Shared {
     }
 
     /// Fetches all blocks of a run, in as many attempts as needed.
-    async fn bring(&self, mut run: Run) -> Result<(), ToolError> {
+    async fn bring(&self, mut run: BlockRun) -> Result<(), ToolError> {
         while !run.wants.is_empty() {
             self.source.in_time(Haste::Later).await?;
             let turn = self.source.route().turn()?;
@@ -113,15 +113,15 @@ impl Shared {
     }
 
     /// One request. Complete blocks are removed from the run.
-    async fn attempt(&self, run: &mut Run, turn: &super::route::Turn) -> Result<(), Ended> {
+    async fn attempt(&self, run: &mut BlockRun, turn: &super::route::Turn) -> Result<(), Ended> {
         run.bytes.start = self.wants[run.wants.start].start;
         let source = &self.source;
         let opened =
-            Body::open(&source.http, &turn.place, run.bytes.clone(), turn.pinned.as_ref(), source.deadline).await;
+            ExactBody::open(&source.http, &turn.place, run.bytes.clone(), turn.pinned.as_ref(), source.deadline).await;
         let (mut body, found) = opened?;
         source.route().found(turn, found)?;
         if body.left() < run.bytes.end - run.bytes.start {
-            return Err(Fault::elsewhere("the file is shorter than its index says").into());
+            return Err(FetchError::elsewhere("the file is shorter than its index says").into());
         }
         let mut at = run.bytes.start;
         let mut rest = Bytes::new();
@@ -131,11 +131,11 @@ impl Shared {
             let sound = self.pieces.piece(want.n).is_some_and(|piece| piece.sha256 == digest);
             if !sound {
                 let message = format!("block {} has another hash than the signed index says", want.n);
-                return Err(Fault::rotten(want.n, message).into());
+                return Err(FetchError::rotten(want.n, message).into());
             }
             source.route().progress();
             // Blocks with the same content may share their bytes.
-            let same = |next: &Want| (next.start, next.length) == (want.start, want.length);
+            let same = |next: &WantedBlock| (next.start, next.length) == (want.start, want.length);
             while run.wants.start < run.wants.end && same(&self.wants[run.wants.start]) {
                 let n = self.wants[run.wants.start].n;
                 self.ready.send(Ok((n, stored.clone()))).await.map_err(|_| Ended::Listener)?;
@@ -154,11 +154,11 @@ impl Shared {
 enum Ended {
     /// The receiver is gone.
     Listener,
-    Fault(Fault),
+    Fault(FetchError),
 }
 
-impl From<Fault> for Ended {
-    fn from(fault: Fault) -> Self {
+impl From<FetchError> for Ended {
+    fn from(fault: FetchError) -> Self {
         Self::Fault(fault)
     }
 }
@@ -166,19 +166,19 @@ impl From<Fault> for Ended {
 /// The bytes of `want` and their hash. `at` is the offset in the file of `rest`, which `body` continues. Bytes before
 /// the block are skipped.
 async fn fill(
-    source: &Source,
-    body: &mut Body<'_>,
+    source: &BundleSource,
+    body: &mut ExactBody<'_>,
     rest: &mut Bytes,
     at: &mut u64,
-    want: Want,
-) -> Result<(Bytes, Digest), Fault> {
+    want: WantedBlock,
+) -> Result<(Bytes, Digest), FetchError> {
     let length = want.length as usize;
     let mut stored = Vec::with_capacity(length);
     // Hashed in chunks as they arrive, so that no other task waits for the hash of a megabyte.
     let mut hash = Context::new(&SHA256);
     while stored.len() < length {
         if rest.is_empty() {
-            *rest = body.next().await?.ok_or_else(|| Fault::again("it ended before its last block"))?;
+            *rest = body.next().await?.ok_or_else(|| FetchError::again("it ended before its last block"))?;
             source.count(rest.len());
         }
         let skipped = usize::try_from(want.start.saturating_sub(*at)).map_or(rest.len(), |gap| gap.min(rest.len()));

@@ -2,7 +2,7 @@
 //! that this machine knows is accepted, if that start is plausible ([`update::Reckoning::latest`]). Expiry is checked
 //! by the time that [`Reckoning`] gives, and then by the start of the youngest certificate.
 
-use super::Limits;
+use super::DownloadLimits;
 use rustls::{
     CertificateError, DigitallySignedStruct, Error, SignatureScheme,
     client::{
@@ -21,10 +21,10 @@ const MOST_STEPS: u32 = 8;
 #[derive(Debug)]
 pub(super) struct Patient {
     pub inner: Arc<WebPkiServerVerifier>,
-    pub limits: Limits,
+    pub limits: DownloadLimits,
 }
 
-impl Limits {
+impl DownloadLimits {
     /// The time for certificates. A plausible time is sufficient, because what is downloaded has signatures of its own.
     pub(super) fn reckoned(&self, synchronised: bool) -> Reckoning {
         Reckoning::of(self.wall.now_ms().div_euclid(1000), synchronised, self.time_floor)

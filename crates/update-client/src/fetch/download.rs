@@ -1,12 +1,12 @@
 //! Downloads all missing blocks into the spool.
 
-use super::{BlockOrder, Source, Spool, pieces::Pieces};
+use super::{BlockOrder, BundleSource, Spool, pieces::StoredBlocks};
 use base::{error::ToolError, os::blocking};
 use std::sync::Arc;
 
 /// The progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct DownloadProgress {
     /// Bytes of blocks that were fetched, of `total`.
     pub done: u64,
     pub total: u64,
@@ -18,13 +18,13 @@ pub struct Progress {
 /// dropped, stay in the spool and are not fetched again.
 ///
 /// # Errors
-/// Those of [`Source::read`], [`Spool::room_for`] and [`Spool::put`].
+/// Those of [`BundleSource::read`], [`Spool::room_for`] and [`Spool::put`].
 pub async fn download(
-    source: &Arc<Source>,
-    pieces: &Arc<dyn Pieces>,
+    source: &Arc<BundleSource>,
+    pieces: &Arc<dyn StoredBlocks>,
     spool: Spool,
     numbers: Vec<u32>,
-    mut tell: impl FnMut(Progress),
+    mut tell: impl FnMut(DownloadProgress),
 ) -> Result<Spool, ToolError> {
     let (spool, numbers, total) = blocking::run("update", move |_| {
         let (missing, bytes) = spool.missing(numbers);
@@ -32,7 +32,7 @@ pub async fn download(
         Ok((spool, missing, bytes))
     })
     .await?;
-    let mut progress = Progress { done: 0, total, waits: source.shut() };
+    let mut progress = DownloadProgress { done: 0, total, waits: source.shut() };
     tell(progress);
     let mut blocks = source.blocks(pieces, numbers, BlockOrder::Any);
     // `None` only while a blocking thread has it.

@@ -26,13 +26,13 @@ pub(super) enum Then {
 
 /// The fault that ended an attempt.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fault {
+pub(super) struct FetchError {
     pub then: Then,
     /// One clause for a person that says what happened.
     pub why: String,
 }
 
-impl Fault {
+impl FetchError {
     pub fn again(why: impl Into<String>) -> Self {
         Self { then: Then::Again, why: why.into() }
     }
@@ -57,7 +57,7 @@ impl Fault {
     }
 }
 
-impl From<ToolError> for Fault {
+impl From<ToolError> for FetchError {
     fn from(error: ToolError) -> Self {
         Self { why: error.message.clone(), then: Then::Never(Box::new(error)) }
     }

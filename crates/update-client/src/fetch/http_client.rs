@@ -1,6 +1,6 @@
 //! The HTTP client, with the limits that all its requests share.
 
-use super::{Limits, certificate::Patient, fault::root_cause, pace::Pace};
+use super::{DownloadLimits, certificate::Patient, fault::root_cause, pace::Pace};
 use base::error::ToolError;
 use reqwest::{Client, Proxy, header, redirect};
 use rustls::{
@@ -18,14 +18,14 @@ const REDIRECTS: usize = 5;
 #[derive(Debug)]
 pub struct HttpClient {
     pub(super) client: Client,
-    pub(super) limits: Limits,
+    pub(super) limits: DownloadLimits,
     pub(super) pace: Pace,
 }
 
 impl HttpClient {
     /// # Errors
     /// `failed_precondition` when there are no certificates of authorities, or the proxy cannot be used.
-    pub fn new(limits: Limits) -> Result<Arc<Self>, ToolError> {
+    pub fn new(limits: DownloadLimits) -> Result<Arc<Self>, ToolError> {
         let mut headers = header::HeaderMap::new();
         // Compressed answers would have other lengths than the requested ranges.
         headers.insert(header::ACCEPT_ENCODING, header::HeaderValue::from_static("identity"));
@@ -51,7 +51,7 @@ impl HttpClient {
         Ok(Arc::new(Self { client, pace: Pace::new(limits.bandwidth), limits }))
     }
 
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &DownloadLimits {
         &self.limits
     }
 }
@@ -83,7 +83,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-fn tls(limits: &Limits) -> Result<ClientConfig, ToolError> {
+fn tls(limits: &DownloadLimits) -> Result<ClientConfig, ToolError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let authorities = limits.ca_file.as_deref().map_or_else(of_system, of_file)?;
     let failed = |error: &dyn std::error::Error| ToolError::internal(format!("TLS cannot be set up: {error}"));
@@ -125,7 +125,7 @@ fn of_file(path: &Path) -> Result<RootCertStore, ToolError> {
 
 /// The clock for certificates: the time that [`update::Reckoning`] gives.
 #[derive(Debug)]
-struct Clock(Limits);
+struct Clock(DownloadLimits);
 
 impl TimeProvider for Clock {
     fn current_time(&self) -> Option<UnixTime> {

@@ -4,9 +4,9 @@ use base::{clock::Wall, os::clock::Zone};
 use contract::{config::UpdateSettings, values::Windows};
 use std::{path::PathBuf, time::Duration};
 
-/// All limits of a download. [`Limits::of`] makes them from the settings.
+/// All limits of a download. [`DownloadLimits::of`] makes them from the settings.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct DownloadLimits {
     /// `http://host:port`.
     pub proxy: Option<String>,
     /// PEM file of the accepted authorities, in place of the system's.
@@ -42,7 +42,7 @@ pub struct Limits {
     pub patience: u32,
 }
 
-impl Limits {
+impl DownloadLimits {
     /// The limits of the settings. `time_floor`: a time that has certainly passed, in seconds since 1970.
     pub fn of(settings: &UpdateSettings, zone: Zone, wall: Wall, time_floor: u64) -> Self {
         let some = |text: &String| (!text.is_empty()).then(|| text.clone());

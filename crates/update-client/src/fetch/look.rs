@@ -2,11 +2,11 @@
 
 use super::{HttpClient, small, try_small};
 use base::error::ToolError;
-use update::channel::{Accepted, Wanted, accept};
+use update::channel::{Accepted, IndexCriteria, accept};
 use update::{
-    Place,
+    FileLocation,
     channel::{INDEX, ROOTS},
-    trust::{MAX_SIGNED, Roots},
+    trust::{MAX_SIGNED, RootOfTrust},
 };
 
 /// Maximum number of roots accepted at once, enough for a device that was off for many years.
@@ -14,10 +14,10 @@ const MOST_ROOTS: usize = 64;
 
 /// The result of a check.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct ChannelState {
     pub accepted: Accepted,
     /// The root of trust it was verified with.
-    pub roots: Roots,
+    pub roots: RootOfTrust,
     /// The new roots, unmodified and in order; the agent verifies them itself.
     pub newer: Vec<Vec<u8>>,
 }
@@ -26,8 +26,13 @@ pub struct Look {
 ///
 /// # Errors
 /// Those of [`accept`], from the last base that answered; `unavailable` when none does.
-pub async fn look(http: &HttpClient, bases: &[String], held: Roots, wanted: &Wanted<'_>) -> Result<Look, ToolError> {
-    let places = |path: &str| bases.iter().map(|base| Place::join(base, path)).collect::<Result<Vec<_>, _>>();
+pub async fn look(
+    http: &HttpClient,
+    bases: &[String],
+    held: RootOfTrust,
+    wanted: &IndexCriteria<'_>,
+) -> Result<ChannelState, ToolError> {
+    let places = |path: &str| bases.iter().map(|base| FileLocation::join(base, path)).collect::<Result<Vec<_>, _>>();
     let (mut roots, mut newer) = (held, Vec::new());
     while newer.len() < MOST_ROOTS {
         let path = format!("{ROOTS}/{}.signed", roots.version() + 1);
@@ -44,5 +49,5 @@ pub async fn look(http: &HttpClient, bases: &[String], held: Roots, wanted: &Wan
     }
     let path = format!("{}/{INDEX}", wanted.channel);
     let accepted = small(http, places(&path)?, MAX_SIGNED, |bytes| accept(&bytes, &roots, wanted)).await?;
-    Ok(Look { accepted, roots, newer })
+    Ok(ChannelState { accepted, roots, newer })
 }

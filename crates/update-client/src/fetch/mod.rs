@@ -1,6 +1,6 @@
 //! Fetches the blocks of a bundle, from servers or from a stick, without deciding whether to trust it.
 //!
-//! An [`HttpClient`] sends requests within limits, a [`Source`] is one file at several [`update::Place`]s, [`Blocks`]
+//! An [`HttpClient`] sends requests within limits, a [`BundleSource`] is one file at several [`update::FileLocation`]s, [`Blocks`]
 //! are its blocks as they arrive, and a [`Spool`] stores them. [`download`] does all of that. Every wait is bounded,
 //! every block is verified by its hash in the signed index, and fetched blocks are kept after any failure.
 
@@ -24,14 +24,14 @@ mod source;
 mod spool;
 
 pub use blocks::Blocks;
-pub use download::{Progress, download};
-use fault::Fault;
+pub use download::{DownloadProgress, download};
+use fault::FetchError;
 pub use http_client::HttpClient;
-pub use limits::Limits;
-pub use look::{Look, look};
+pub use limits::DownloadLimits;
+pub use look::{ChannelState, look};
 pub use opened::Front;
-pub use pieces::{BlockOrder, Piece, Pieces};
+pub use pieces::{BlockOrder, StoredBlock, StoredBlocks};
 pub use room::free;
 pub use small::{small, try_small};
-pub use source::Source;
+pub use source::BundleSource;
 pub use spool::{Spool, sweep};

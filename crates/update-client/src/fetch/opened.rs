@@ -1,8 +1,8 @@
 //! The front of a bundle: its head, verified per place, and its index.
 
-use super::{Fault, Source, source::Haste};
+use super::{BundleSource, FetchError, source::Haste};
 use base::error::{ErrorCode, ToolError};
-use update::bundle::{Envelope, Head};
+use update::bundle::{BundleHead, Envelope};
 
 /// Bytes that are read first; the head of an ordinary bundle has half as many.
 const FIRST: u64 = 4096;
@@ -15,17 +15,17 @@ pub struct Front {
     pub envelope: Envelope,
 }
 
-impl Source {
+impl BundleSource {
     /// Reads the head, and has `judge` verify the signatures and that it is the wanted release. A place whose bundle is
     /// refused is not used again; the next one is tried.
     ///
     /// # Errors
-    /// The error of `judge` for the last place, or those of [`Source::read`].
+    /// The error of `judge` for the last place, or those of [`BundleSource::read`].
     pub async fn open<T>(&self, judge: impl Fn(&Front) -> Result<T, ToolError>) -> Result<(Front, T), ToolError> {
         loop {
             let (bytes, turn) = self.head_at(FIRST).await?;
             let (bytes, turn) = match Envelope::read(&bytes) {
-                Ok(Head::More(all)) if all as u64 > FIRST => self.head_at(all as u64).await?,
+                Ok(BundleHead::More(all)) if all as u64 > FIRST => self.head_at(all as u64).await?,
                 _ => (bytes, turn),
             };
             let error = match self.front(bytes).and_then(|front| judge(&front).map(|judged| (front, judged))) {
@@ -35,7 +35,7 @@ impl Source {
             // The size is only what this place reported.
             self.route().forget_size();
             // For the last place, the error of `judge` is the one to report.
-            if self.recover(&turn, Fault::forged(error.advice()), Haste::Now).await.is_err() {
+            if self.recover(&turn, FetchError::forged(error.advice()), Haste::Now).await.is_err() {
                 return Err(error.with("place", turn.place.to_string()));
             }
         }
@@ -50,8 +50,8 @@ impl Source {
             .hint("put the whole bundle there")
         };
         match Envelope::read(&head)? {
-            Head::More(all) => Err(short(all as u64, head.len() as u64)),
-            Head::Whole(envelope) => {
+            BundleHead::More(all) => Err(short(all as u64, head.len() as u64)),
+            BundleHead::Whole(envelope) => {
                 let there = self.size().unwrap_or_default();
                 if there != envelope.total {
                     return Err(short(envelope.total, there));
@@ -66,7 +66,7 @@ impl Source {
     /// blocks are.
     ///
     /// # Errors
-    /// The last error of `judge`, or those of [`Source::read`].
+    /// The last error of `judge`, or those of [`BundleSource::read`].
     pub async fn index<T>(
         &self,
         envelope: &Envelope,
@@ -78,7 +78,7 @@ impl Source {
                 Ok(index) => return Ok(index),
                 Err(error) => error,
             };
-            if self.recover(&turn, Fault::rotten(u32::MAX, error.advice()), Haste::Later).await.is_err() {
+            if self.recover(&turn, FetchError::rotten(u32::MAX, error.advice()), Haste::Later).await.is_err() {
                 return Err(error.with("place", turn.place.to_string()));
             }
         }

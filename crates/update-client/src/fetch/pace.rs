@@ -1,6 +1,6 @@
 //! Limits the bandwidth, and detects stalled connections.
 
-use super::{Fault, Limits, fault::Then};
+use super::{DownloadLimits, FetchError, fault::Then};
 use std::{sync::Mutex, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -51,17 +51,17 @@ pub(super) struct Stall {
 }
 
 impl Stall {
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &DownloadLimits) -> Self {
         Self { since: Instant::now(), bytes: 0, within: limits.stall, least: limits.stall_bytes }
     }
 
     /// For a small file that a caller waits for.
-    pub fn soon(limits: &Limits) -> Self {
+    pub fn soon(limits: &DownloadLimits) -> Self {
         Self { within: limits.stall.min(SOON), ..Self::new(limits) }
     }
 
     /// Awaits `what`, but not longer than a connection may be silent or slow.
-    pub async fn wait<T>(&mut self, what: impl Future<Output = T>) -> Result<T, Fault> {
+    pub async fn wait<T>(&mut self, what: impl Future<Output = T>) -> Result<T, FetchError> {
         tokio::pin!(what);
         loop {
             match timeout_at(self.since + self.within, &mut what).await {
@@ -72,17 +72,17 @@ impl Stall {
     }
 
     /// Counts received bytes, and `own`, the time that this program itself waited.
-    pub fn came(&mut self, bytes: usize, own: Duration) -> Result<(), Fault> {
+    pub fn came(&mut self, bytes: usize, own: Duration) -> Result<(), FetchError> {
         self.bytes += bytes as u64;
         self.since += own;
         if self.since.elapsed() >= self.within { self.check() } else { Ok(()) }
     }
 
-    fn check(&mut self) -> Result<(), Fault> {
+    fn check(&mut self) -> Result<(), FetchError> {
         if self.bytes < self.least {
             let (bytes, seconds) = (self.bytes, self.within.as_secs_f32());
             let why = format!("it brought {bytes} bytes in {seconds} seconds and was given up");
-            return Err(Fault { then: Then::Stalled, why });
+            return Err(FetchError { then: Then::Stalled, why });
         }
         (self.since, self.bytes) = (Instant::now(), 0);
         Ok(())

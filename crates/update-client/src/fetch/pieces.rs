@@ -5,7 +5,7 @@ use update::bundle::{self, Digest};
 
 /// One stored block of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct StoredBlock {
     /// Its number in the index.
     pub n: u32,
     /// Its range in the file.
@@ -15,27 +15,27 @@ pub struct Piece {
 }
 
 /// The blocks of a bundle by number, from its verified index.
-pub trait Pieces: Send + Sync {
+pub trait StoredBlocks: Send + Sync {
     /// Block `n`; `None` if it has no bytes (a block of zeros) or does not exist.
-    fn piece(&self, n: u32) -> Option<Piece>;
+    fn piece(&self, n: u32) -> Option<StoredBlock>;
 }
 
-impl Pieces for bundle::Index {
-    fn piece(&self, n: u32) -> Option<Piece> {
+impl StoredBlocks for bundle::BlockIndex {
+    fn piece(&self, n: u32) -> Option<StoredBlock> {
         let block = (n < self.len()).then(|| self.block(n)).filter(|block| !block.zero)?;
-        Some(Piece { n, stored: block.stored, sha256: block.stored_sha256 })
+        Some(StoredBlock { n, stored: block.stored, sha256: block.stored_sha256 })
     }
 }
 
 /// A wanted block: its range in the file, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Want {
+pub(super) struct WantedBlock {
     pub start: u64,
     pub length: u32,
     pub n: u32,
 }
 
-impl Want {
+impl WantedBlock {
     pub fn end(&self) -> u64 {
         self.start + u64::from(self.length)
     }
@@ -43,7 +43,7 @@ impl Want {
 
 /// One request: the range of wanted blocks, in the order of the file, and their range of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct BlockRun {
     pub wants: Range<usize>,
     pub bytes: Range<u64>,
 }
@@ -63,14 +63,18 @@ const VAIN: u64 = 50;
 const GAP: u64 = 2048;
 
 /// The wanted blocks of `numbers`, in the order of the file or of their numbers, without those that have no bytes.
-pub(super) fn wants(pieces: &dyn Pieces, numbers: impl IntoIterator<Item = u32>, order: BlockOrder) -> Vec<Want> {
+pub(super) fn wants(
+    pieces: &dyn StoredBlocks,
+    numbers: impl IntoIterator<Item = u32>,
+    order: BlockOrder,
+) -> Vec<WantedBlock> {
     let of = |n| {
         let piece = pieces.piece(n)?;
         let length =
             u32::try_from(piece.stored.end.checked_sub(piece.stored.start)?).ok().filter(|length| *length > 0)?;
-        Some(Want { start: piece.stored.start, length, n })
+        Some(WantedBlock { start: piece.stored.start, length, n })
     };
-    let mut wants: Vec<Want> = numbers.into_iter().filter_map(of).collect();
+    let mut wants: Vec<WantedBlock> = numbers.into_iter().filter_map(of).collect();
     match order {
         BlockOrder::Any => wants.sort_unstable(),
         BlockOrder::Index => wants.sort_unstable_by_key(|want| want.n),
@@ -79,7 +83,7 @@ pub(super) fn wants(pieces: &dyn Pieces, numbers: impl IntoIterator<Item = u32>,
 }
 
 /// Number of bytes of the bundle that `wants`, in the order of the file, cover; shared bytes are counted once.
-pub(super) fn bytes(wants: &[Want]) -> u64 {
+pub(super) fn bytes(wants: &[WantedBlock]) -> u64 {
     let mut end = 0;
     wants.iter().fold(0, |sum, want| {
         let new = want.end().saturating_sub(want.start.max(end));
@@ -89,9 +93,9 @@ pub(super) fn bytes(wants: &[Want]) -> u64 {
 }
 
 /// Requests for `wants`, each of at most `longest` bytes, or one block.
-pub(super) fn runs(wants: &[Want], longest: u64) -> Vec<Run> {
+pub(super) fn runs(wants: &[WantedBlock], longest: u64) -> Vec<BlockRun> {
     let bridged = bridges(wants);
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<BlockRun> = Vec::new();
     for (at, want) in wants.iter().enumerate() {
         if let Some(run) = runs.last_mut() {
             // The same bytes again, or those that follow. Any other overlap is a separate request.
@@ -103,14 +107,14 @@ pub(super) fn runs(wants: &[Want], longest: u64) -> Vec<Run> {
                 continue;
             }
         }
-        runs.push(Run { wants: at..at + 1, bytes: want.start..want.end() });
+        runs.push(BlockRun { wants: at..at + 1, bytes: want.start..want.end() });
     }
     runs
 }
 
 /// The longest gap between two wanted blocks that is fetched too: the shortest gaps are included while their total is
 /// within the allowed share.
-fn bridges(wants: &[Want]) -> u64 {
+fn bridges(wants: &[WantedBlock]) -> u64 {
     let mut gaps: Vec<u64> = wants
         .windows(2)
         .filter_map(|pair| pair[1].start.checked_sub(pair[0].end()))
@@ -135,10 +139,10 @@ mod tests {
 
     struct Even(u32);
 
-    impl Pieces for Even {
-        fn piece(&self, n: u32) -> Option<Piece> {
+    impl StoredBlocks for Even {
+        fn piece(&self, n: u32) -> Option<StoredBlock> {
             let at = 1000 + u64::from(n) * 100;
-            (n < self.0).then(|| Piece { n, stored: at..at + 100, sha256: Digest([0; 32]) })
+            (n < self.0).then(|| StoredBlock { n, stored: at..at + 100, sha256: Digest([0; 32]) })
         }
     }
 
@@ -169,12 +173,12 @@ mod tests {
 
     #[test]
     fn what_blocks_share_is_fetched_once() {
-        let same = |n| Want { start: 50, length: 100, n };
-        let wants = [same(1), same(2), Want { start: 150, length: 10, n: 3 }];
-        assert_eq!(runs(&wants, 1000), [Run { wants: 0..3, bytes: 50..160 }]);
+        let same = |n| WantedBlock { start: 50, length: 100, n };
+        let wants = [same(1), same(2), WantedBlock { start: 150, length: 10, n: 3 }];
+        assert_eq!(runs(&wants, 1000), [BlockRun { wants: 0..3, bytes: 50..160 }]);
         assert_eq!(bytes(&wants), 110);
         // A signed index with overlapping blocks: every block is fetched.
-        let overlapping = [same(1), Want { start: 100, length: 100, n: 2 }];
+        let overlapping = [same(1), WantedBlock { start: 100, length: 100, n: 2 }];
         assert_eq!(runs(&overlapping, 1000).len(), 2);
     }
 }

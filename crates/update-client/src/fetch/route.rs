@@ -1,14 +1,14 @@
 //! Decides which of several places to try next, after what pause, and when to give up.
 
-use super::{Fault, Limits, answer::Pinned, fault::Then};
+use super::{DownloadLimits, FetchError, answer::Pinned, fault::Then};
 use base::error::{ErrorCode, ToolError};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
-use update::Place;
+use update::FileLocation;
 
 /// The places of one file, with the state of each.
 #[derive(Debug)]
-pub(super) struct Route {
+pub(super) struct FetchRoute {
     stops: Vec<Stop>,
     /// The current place.
     at: usize,
@@ -23,7 +23,7 @@ pub(super) struct Route {
 
 #[derive(Debug)]
 struct Stop {
-    place: Place,
+    place: FileLocation,
     pinned: Option<Pinned>,
     /// Why it is not used any more.
     refused: Option<String>,
@@ -35,7 +35,7 @@ struct Stop {
 /// The place of the next request.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
-    pub place: Place,
+    pub place: FileLocation,
     pub pinned: Option<Pinned>,
     at: usize,
     turn: u64,
@@ -71,8 +71,8 @@ impl Stop {
     }
 }
 
-impl Route {
-    pub fn new(places: Vec<Place>) -> Self {
+impl FetchRoute {
+    pub fn new(places: Vec<FileLocation>) -> Self {
         let stops = places
             .into_iter()
             .map(|place| Stop { place, pinned: None, refused: None, forged: false, rotten: Vec::new() })
@@ -97,10 +97,10 @@ impl Route {
     }
 
     /// Records the file's identity at a place.
-    pub fn found(&mut self, turn: &Turn, found: Pinned) -> Result<(), Fault> {
+    pub fn found(&mut self, turn: &Turn, found: Pinned) -> Result<(), FetchError> {
         let size = *self.size.get_or_insert(found.size);
         if size != found.size {
-            return Err(Fault::elsewhere(format!("the file there has {} bytes, elsewhere {size}", found.size)));
+            return Err(FetchError::elsewhere(format!("the file there has {} bytes, elsewhere {size}", found.size)));
         }
         self.stops[turn.at].pinned = Some(found);
         Ok(())
@@ -120,7 +120,13 @@ impl Route {
     ///
     /// # Errors
     /// When it gives up, with the answer of every place.
-    pub fn after(&mut self, turn: &Turn, fault: Fault, limits: &Limits, patience: u32) -> Result<Next, ToolError> {
+    pub fn after(
+        &mut self,
+        turn: &Turn,
+        fault: FetchError,
+        limits: &DownloadLimits,
+        patience: u32,
+    ) -> Result<Next, ToolError> {
         let place = &turn.place;
         let why = format!("{place}: {}", fault.why);
         tracing::debug!(target: "raspi_mcp::update::fetch::route", "fetching an update: {why}");
@@ -191,7 +197,7 @@ impl Route {
 
 /// The pause before round `round`: a random time between half and all of a duration that doubles with each round, up to
 /// `longest_pause`.
-fn pause(limits: &Limits, round: u32, random: &dyn SecureRandom) -> Duration {
+fn pause(limits: &DownloadLimits, round: u32, random: &dyn SecureRandom) -> Duration {
     let whole = limits.pause.saturating_mul(1 << round.min(16)).min(limits.longest_pause);
     let mut byte = [0];
     // Without random numbers all devices return at the same time, which is still better than not at all.

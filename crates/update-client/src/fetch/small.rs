@@ -1,13 +1,13 @@
 //! Fetches small files completely: indexes of channels and roots of trust.
 
 use super::{
-    Fault, HttpClient, body,
-    route::{Next, Route},
+    FetchError, HttpClient, body,
+    route::{FetchRoute, Next},
     source::Haste,
 };
 use base::error::ToolError;
 use tokio::time::{Instant, sleep};
-use update::Place;
+use update::FileLocation;
 
 /// Maximum time for one small file.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(600);
@@ -19,13 +19,13 @@ const LONGEST: std::time::Duration = std::time::Duration::from_secs(600);
 /// `unavailable` when no place has it, `verification_failed` when none has one that `judge` accepts.
 pub async fn small<T>(
     http: &HttpClient,
-    places: Vec<Place>,
+    places: Vec<FileLocation>,
     most: usize,
     judge: impl Fn(Vec<u8>) -> Result<T, ToolError>,
 ) -> Result<T, ToolError> {
     let deadline = Instant::now() + http.limits.deadline.min(LONGEST);
     let alone = places.len() == 1;
-    let mut route = Route::new(places);
+    let mut route = FetchRoute::new(places);
     loop {
         let turn = route.turn()?;
         let fault = match body::whole(http, &turn.place, most, deadline).await {
@@ -33,7 +33,7 @@ pub async fn small<T>(
                 Ok(judged) => return Ok(judged),
                 // With a single place, its error is the whole answer.
                 Err(error) if alone => return Err(error.with("place", turn.place.to_string())),
-                Err(error) => Fault::forged(error.advice()),
+                Err(error) => FetchError::forged(error.advice()),
             },
             Err(fault) => fault,
         };
@@ -44,7 +44,7 @@ pub async fn small<T>(
 }
 
 /// The same for a file that may be missing: every place is tried once, and the result is `None` if none has it.
-pub async fn try_small(http: &HttpClient, places: Vec<Place>, most: usize) -> Option<Vec<u8>> {
+pub async fn try_small(http: &HttpClient, places: Vec<FileLocation>, most: usize) -> Option<Vec<u8>> {
     let deadline = Instant::now() + http.limits.deadline.min(LONGEST);
     for place in places {
         match body::whole(http, &place, most, deadline).await {

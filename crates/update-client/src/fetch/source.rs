@@ -1,11 +1,11 @@
 //! One file at several places; parts of it are read from any place that has them.
 
 use super::{
-    Fault, HttpClient, Limits,
+    DownloadLimits, FetchError, HttpClient,
     answer::Pinned,
-    body::{self, Body},
+    body::{self, ExactBody},
     fault::late,
-    route::{Next, Route, Turn},
+    route::{FetchRoute, Next, Turn},
 };
 use base::error::ToolError;
 use std::{
@@ -16,10 +16,10 @@ use std::{
     },
 };
 use tokio::time::{Instant, sleep};
-use update::Place;
+use update::FileLocation;
 use update::bundle::Digest;
 
-/// Maximum bytes of one [`Source::read`]: the largest index, and a head.
+/// Maximum bytes of one [`BundleSource::read`]: the largest index, and a head.
 const MOST: u64 = (16 << 20) + (256 << 10);
 
 /// Whether a caller waits for the answer.
@@ -33,7 +33,7 @@ pub(super) enum Haste {
 }
 
 impl Haste {
-    pub fn patience(self, limits: &Limits) -> u32 {
+    pub fn patience(self, limits: &DownloadLimits) -> u32 {
         match self {
             Self::Now => limits.patience.min(SOON),
             Self::Later => limits.patience,
@@ -46,20 +46,20 @@ const SOON: u32 = 2;
 
 /// A bundle at its places. The deadline starts when this is created.
 #[derive(Debug)]
-pub struct Source {
+pub struct BundleSource {
     pub(super) http: Arc<HttpClient>,
-    route: Mutex<Route>,
+    route: Mutex<FetchRoute>,
     /// The length of the file's beginning and its SHA-256, to recognise it when its tag has changed.
     known: Mutex<Option<(u64, Digest)>>,
     pub(super) deadline: Instant,
     fetched: AtomicU64,
 }
 
-impl Source {
+impl BundleSource {
     /// `places` are tried in this order.
-    pub fn new(http: Arc<HttpClient>, places: Vec<Place>) -> Arc<Self> {
+    pub fn new(http: Arc<HttpClient>, places: Vec<FileLocation>) -> Arc<Self> {
         let deadline = Instant::now() + http.limits.deadline;
-        let (route, known) = (Mutex::new(Route::new(places)), Mutex::default());
+        let (route, known) = (Mutex::new(FetchRoute::new(places)), Mutex::default());
         Arc::new(Self { http, route, known, deadline, fetched: AtomicU64::new(0) })
     }
 
@@ -135,8 +135,13 @@ impl Source {
         }
     }
 
-    async fn once(&self, turn: &Turn, range: &Range<u64>, pinned: Option<&Pinned>) -> Result<(Vec<u8>, Pinned), Fault> {
-        let (mut body, found) = Body::open(&self.http, &turn.place, range.clone(), pinned, self.deadline).await?;
+    async fn once(
+        &self,
+        turn: &Turn,
+        range: &Range<u64>,
+        pinned: Option<&Pinned>,
+    ) -> Result<(Vec<u8>, Pinned), FetchError> {
+        let (mut body, found) = ExactBody::open(&self.http, &turn.place, range.clone(), pinned, self.deadline).await?;
         // At most the requested size.
         let mut bytes = Vec::with_capacity(usize::try_from(body.left()).unwrap_or(0));
         while let Some(chunk) = body.next().await? {
@@ -147,27 +152,27 @@ impl Source {
     }
 
     /// Handles a fault, including its pause.
-    pub(super) async fn recover(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<(), ToolError> {
+    pub(super) async fn recover(&self, turn: &Turn, fault: FetchError, haste: Haste) -> Result<(), ToolError> {
         self.again(turn, fault, haste)?.wait(self, turn, haste).await
     }
 
-    fn again(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<Next, ToolError> {
+    fn again(&self, turn: &Turn, fault: FetchError, haste: Haste) -> Result<Next, ToolError> {
         let limits = &self.http.limits;
         self.route().after(turn, fault, limits, haste.patience(limits))
     }
 
     /// Checks whether the file still has the same beginning: then it is the same release, copied again.
-    async fn look_again(&self, turn: &Turn) -> Result<(), Fault> {
+    async fn look_again(&self, turn: &Turn) -> Result<(), FetchError> {
         let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((length, digest)) = known else {
-            return Err(Fault::elsewhere("the file changed while it was fetched"));
+            return Err(FetchError::elsewhere("the file changed while it was fetched"));
         };
         let (bytes, found) = self.once(turn, &(0..length), None).await?;
         if Digest::of(&bytes) != digest {
-            return Err(Fault::elsewhere("another file is there now"));
+            return Err(FetchError::elsewhere("another file is there now"));
         }
         if self.size().is_some_and(|size| size != found.size) {
-            return Err(Fault::elsewhere(format!("the file has {} bytes now", found.size)));
+            return Err(FetchError::elsewhere(format!("the file has {} bytes now", found.size)));
         }
         self.route().still(turn, found);
         Ok(())
@@ -196,7 +201,7 @@ impl Source {
         limits.window.wait(limits.wall.now_ms().div_euclid(1000), &limits.zone)
     }
 
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &DownloadLimits {
         &self.http.limits
     }
 
@@ -204,13 +209,13 @@ impl Source {
         self.fetched.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn route(&self) -> MutexGuard<'_, Route> {
+    pub(super) fn route(&self) -> MutexGuard<'_, FetchRoute> {
         self.route.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Next {
-    async fn wait(self, source: &Source, turn: &Turn, haste: Haste) -> Result<(), ToolError> {
+    async fn wait(self, source: &BundleSource, turn: &Turn, haste: Haste) -> Result<(), ToolError> {
         let mut next = self;
         loop {
             match next {
@@ -225,7 +230,7 @@ impl Next {
                     Ok(()) => return Ok(()),
                     // It changed again during the check, so this place is given up.
                     Err(fault) if fault.then == super::fault::Then::Changed => {
-                        next = source.again(turn, Fault::elsewhere(fault.why), haste)?;
+                        next = source.again(turn, FetchError::elsewhere(fault.why), haste)?;
                     }
                     Err(fault) => next = source.again(turn, fault, haste)?,
                 },

@@ -4,12 +4,12 @@
 //! so no separate list of blocks is needed. A power cut loses only what was not on the card yet.
 
 use super::{
-    pieces::{BlockOrder, Pieces, Want, bytes, wants},
+    pieces::{BlockOrder, StoredBlocks, WantedBlock, bytes, wants},
     room,
 };
 use base::{
     error::{ErrorCode, ToolError},
-    os::{blocking::Stop, lock::Lock},
+    os::{blocking::StopSignal, lock::Lock},
 };
 use rustix::{
     fs::{OFlags, SeekFrom, fdatasync, seek},
@@ -32,7 +32,7 @@ const SUFFIX: &str = "blocks";
 pub struct Spool {
     path: PathBuf,
     file: Lock,
-    pieces: Arc<dyn Pieces>,
+    pieces: Arc<dyn StoredBlocks>,
     /// A bit for each valid block.
     have: Vec<u64>,
     /// Bytes since the last sync.
@@ -56,10 +56,10 @@ impl Spool {
     pub fn open(
         dir: &Path,
         manifest: &Digest,
-        pieces: Arc<dyn Pieces>,
+        pieces: Arc<dyn StoredBlocks>,
         numbers: impl IntoIterator<Item = u32>,
         reserve: u64,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> Result<Self, ToolError> {
         let bad = |error: io::Error| unusable(dir, &error);
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(bad)?;
@@ -85,7 +85,7 @@ impl Spool {
     }
 
     /// Sets a bit for each valid block. Reads only written parts of the file.
-    fn look(&mut self, numbers: impl IntoIterator<Item = u32>, stop: &Stop) -> Result<(), ToolError> {
+    fn look(&mut self, numbers: impl IntoIterator<Item = u32>, stop: &StopSignal) -> Result<(), ToolError> {
         let wants = wants(&*self.pieces, numbers, BlockOrder::Any);
         let mut written = 0..0;
         for want in wants {
@@ -114,7 +114,7 @@ impl Spool {
     }
 
     /// The bytes of a block, if their hash is correct.
-    fn right(&self, want: Want) -> io::Result<Option<Vec<u8>>> {
+    fn right(&self, want: WantedBlock) -> io::Result<Option<Vec<u8>>> {
         let mut stored = vec![0; want.length as usize];
         self.file.read_exact_at(&mut stored, want.start)?;
         let sound = self.pieces.piece(want.n).is_some_and(|piece| piece.sha256 == Digest::of(&stored));

@@ -1,8 +1,8 @@
 //! Selects this machine's boot flow: the configured one, or the one detected.
 
 use super::{
-    BootFlow, By, Custom, Machine, Tryboot, Uboot, custom,
-    tryboot::{Flag, SET_REBOOT_FLAGS},
+    BootFlow, BootMachine, By, Custom, Tryboot, Uboot, custom,
+    tryboot::{SET_REBOOT_FLAGS, TrybootFlag},
 };
 use crate::{
     boot::has_tryboot,
@@ -19,7 +19,7 @@ const VCIO: &str = "dev/vcio";
 
 /// `update.flow`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FlowSetting {
     /// Tryboot where the firmware reports it, U-Boot where boot.cmd started the machine.
     Auto,
     Tryboot,
@@ -35,32 +35,32 @@ pub enum Wanted {
 pub fn of_machine(
     root: &Root,
     layout: &Layout,
-    wanted: &Wanted,
+    wanted: &FlowSetting,
     disk: Arc<dyn Disk>,
 ) -> Result<Box<dyn BootFlow>, ToolError> {
-    let machine = |by| Arc::new(Machine::new(root.clone(), layout.clone(), by));
+    let machine = |by| Arc::new(BootMachine::new(root.clone(), layout.clone(), by));
     let tryboot = || {
         let flow = Tryboot::new(disk.clone(), layout.clone(), machine(By::DeviceTree), mailbox(root));
         Box::new(flow.with_template(layout.config_template.clone()))
     };
     let uboot = || Box::new(Uboot::new(disk.clone(), machine(By::CommandLine)));
     Ok(match wanted {
-        Wanted::Tryboot => tryboot(),
-        Wanted::Uboot => uboot(),
-        Wanted::Custom(program) => Box::new(Custom::new(program, machine(By::CommandLine), custom::LIMIT)?),
+        FlowSetting::Tryboot => tryboot(),
+        FlowSetting::Uboot => uboot(),
+        FlowSetting::Custom(program) => Box::new(Custom::new(program, machine(By::CommandLine), custom::LIMIT)?),
         // boot.cmd is checked first: U-Boot may pass on the device tree of a firmware that has tryboot.
-        Wanted::Auto if argument(root, "raspi_mcp.slot").is_some() => uboot(),
-        Wanted::Auto if has_tryboot(root) => tryboot(),
-        Wanted::Auto => {
+        FlowSetting::Auto if argument(root, "raspi_mcp.slot").is_some() => uboot(),
+        FlowSetting::Auto if has_tryboot(root) => tryboot(),
+        FlowSetting::Auto => {
             return Err(ToolError::missing("nothing says how this machine chooses the system it starts")
                 .hint("updates of whole images need an image with two slots; for another boot chain set update.flow"));
         }
     })
 }
 
-fn mailbox(root: &Root) -> Option<Flag> {
+fn mailbox(root: &Root) -> Option<TrybootFlag> {
     let path = root.path(VCIO);
-    path.exists().then(|| -> Flag {
+    path.exists().then(|| -> TrybootFlag {
         Arc::new(move |on| {
             let vcio = File::options().read(true).write(true).open(&path)?;
             ioctl::set_firmware_property(&vcio, SET_REBOOT_FLAGS, u32::from(on))

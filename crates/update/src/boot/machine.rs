@@ -1,7 +1,7 @@
 //! This machine as a witness: the firmware's device tree on a Raspberry Pi, the kernel's command line, the mounted
 //! root.
 
-use super::{Seen, Slot, Witness};
+use super::{BootWitness, Seen, Slot};
 use crate::disk::{BOOTLOADER, Layout, cell, real::root_slot};
 use base::os::{Root, command_line::argument, pstore, reset};
 
@@ -22,13 +22,13 @@ pub enum By {
 
 /// This machine.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct BootMachine {
     root: Root,
     layout: Layout,
     by: By,
 }
 
-impl Machine {
+impl BootMachine {
     pub fn new(root: Root, layout: Layout, by: By) -> Self {
         Self { root, layout, by }
     }
@@ -63,7 +63,7 @@ impl Machine {
     }
 }
 
-impl Witness for Machine {
+impl BootWitness for BootMachine {
     fn seen(&self) -> Seen {
         let mut seen = Seen::default();
         match self.by {

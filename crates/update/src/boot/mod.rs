@@ -14,15 +14,15 @@ pub mod tryboot;
 pub mod uboot;
 mod witness;
 
-pub use choose::{Wanted, of_machine};
+pub use choose::{FlowSetting, of_machine};
 pub use custom::Custom;
 pub use erase::erase;
 pub use evidence::{Evidence, ResetCause, Tries};
 pub use head::{LONGEST_HEAD, head_of_image, head_to_zero};
-pub use machine::{By, Machine, has_tryboot};
+pub use machine::{BootMachine, By, has_tryboot};
 pub use tryboot::Tryboot;
 pub use uboot::Uboot;
-pub use witness::{Seen, Witness};
+pub use witness::{BootWitness, Seen};
 
 use super::Slot;
 use base::error::ToolError;

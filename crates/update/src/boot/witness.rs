@@ -21,6 +21,6 @@ pub struct Seen {
 }
 
 /// The source of the observations: the machine, or a simulated one.
-pub trait Witness: Send + Sync {
+pub trait BootWitness: Send + Sync {
     fn seen(&self) -> Seen;
 }

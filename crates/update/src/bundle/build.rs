@@ -1,18 +1,18 @@
 //! Builds a bundle of two images. Reproducible: it depends on neither the clock, the machine nor randomness.
 
 use super::{
-    Digest, ENTRY, Envelope, Fault, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot, frame::Packer,
+    BundleError, Digest, ENTRY, Envelope, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot, frame::Packer,
     index::Zeros,
 };
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// The source of an image.
-pub trait Source: Read + Seek {}
-impl<T: Read + Seek> Source for T {}
+pub trait ImageSource: Read + Seek {}
+impl<T: Read + Seek> ImageSource for T {}
 
 /// The content of a bundle: the manifest's fields, except for those that follow from the images.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct BundleContent {
     pub product: String,
     pub version: String,
     pub counter: u64,
@@ -51,18 +51,18 @@ pub struct Built {
 /// part before them contains their hashes. Memory: the index, and some blocks.
 ///
 /// # Errors
-/// [`Fault`]: values out of bounds, an image that is not a whole number of sectors, a forbidden file in the boot image,
+/// [`BundleError`]: values out of bounds, an image that is not a whole number of sectors, a forbidden file in the boot image,
 /// and errors of reading and writing. `out` is then not a bundle.
 pub fn build<'s, S: Read + Write + Seek>(
-    plan: &Plan,
-    root: &'s mut dyn Source,
-    boot: &'s mut dyn Source,
+    plan: &BundleContent,
+    root: &'s mut dyn ImageSource,
+    boot: &'s mut dyn ImageSource,
     spool: &mut S,
     out: &mut dyn Write,
-) -> Result<Built, Fault> {
+) -> Result<Built, BundleError> {
     let mut manifest = plan.manifest();
-    for (image, source) in manifest.images.iter_mut().zip([&mut *root, &mut *boot] as [&mut dyn Source; 2]) {
-        image.size = source.seek(SeekFrom::End(0)).map_err(|error| Fault::io(name(image.kind), &error))?;
+    for (image, source) in manifest.images.iter_mut().zip([&mut *root, &mut *boot] as [&mut dyn ImageSource; 2]) {
+        image.size = source.seek(SeekFrom::End(0)).map_err(|error| BundleError::io(name(image.kind), &error))?;
     }
     let blocks: u64 = manifest.images.iter().map(Image::blocks).sum();
     manifest.index.size = blocks.saturating_mul(ENTRY as u64);
@@ -81,14 +81,15 @@ pub fn build<'s, S: Read + Write + Seek>(
         zeros += packed.1;
     }
     manifest.index.sha256 = Digest::of(&index);
-    let bytes = serde_json::to_vec(&manifest).map_err(|error| Fault::malformed("the manifest", error.to_string()))?;
+    let bytes =
+        serde_json::to_vec(&manifest).map_err(|error| BundleError::malformed("the manifest", error.to_string()))?;
     let envelope = Envelope::new(bytes, index.len() as u64, stored)?;
-    let writing = |error: io::Error| Fault::io("the bundle", &error);
+    let writing = |error: io::Error| BundleError::io("the bundle", &error);
     out.write_all(&envelope.encode()?).map_err(writing)?;
     out.write_all(&index).map_err(writing)?;
     spool.rewind().map_err(writing)?;
     if io::copy(spool, out).map_err(writing)? != stored {
-        return Err(Fault::malformed("the spool", "it was not empty, or lost bytes"));
+        return Err(BundleError::malformed("the spool", "it was not empty, or lost bytes"));
     }
     out.flush().map_err(writing)?;
     let digest = Digest::of(&envelope.manifest);
@@ -99,11 +100,11 @@ pub fn build<'s, S: Read + Write + Seek>(
 fn pack<S: Write>(
     image: &mut Image,
     level: i32,
-    source: &mut dyn Source,
+    source: &mut dyn ImageSource,
     spool: &mut S,
     index: &mut Vec<u8>,
-) -> Result<(u64, u32), Fault> {
-    let failed = |error: io::Error| Fault::io(name(image.kind), &error);
+) -> Result<(u64, u32), BundleError> {
+    let failed = |error: io::Error| BundleError::io(name(image.kind), &error);
     source.rewind().map_err(failed)?;
     let mut whole = ring::digest::Context::new(&ring::digest::SHA256);
     let mut packer = Packer::new(level, image.block_size).map_err(failed)?;
@@ -125,7 +126,7 @@ fn pack<S: Write>(
         index.extend_from_slice(&(stored.len() as u32).to_le_bytes());
         index.extend_from_slice(&Digest::of(&stored).0);
         index.extend_from_slice(&Digest::of(&raw).0);
-        spool.write_all(&stored).map_err(|error| Fault::io("the spool", &error))?;
+        spool.write_all(&stored).map_err(|error| BundleError::io("the spool", &error))?;
         bytes += stored.len() as u64;
     }
     image.sha256.0.copy_from_slice(whole.finish().as_ref());
@@ -136,7 +137,7 @@ fn name(kind: ImageKind) -> String {
     format!("the {} image", kind.name())
 }
 
-impl Plan {
+impl BundleContent {
     fn manifest(&self) -> Manifest {
         let none = Digest([0; 32]);
         let image = |kind| Image { kind, size: 0, sha256: none, block_size: self.block_size };

@@ -1,9 +1,9 @@
 //! The part of a new image that a device with the old one must fetch.
 
 use super::{
-    Block, Digest, Fault, ImageKind, Index, Source,
+    Block, BlockIndex, BundleError, Digest, ImageKind, ImageSource,
     frame::Packer,
-    tree::{Hasher, Layout, SALT},
+    tree::{HashTreeLayout, Hasher, SALT},
 };
 use std::{
     collections::HashSet,
@@ -43,15 +43,20 @@ impl Delta {
 /// Between two images, in blocks of `block_size` bytes, packed at `level`. Memory: 32 bytes per block of the old image.
 ///
 /// # Errors
-/// [`Fault::Io`].
-pub fn between_images(old: &mut dyn Source, new: &mut dyn Source, block_size: u32, level: i32) -> Result<Delta, Fault> {
+/// [`BundleError::Io`].
+pub fn between_images(
+    old: &mut dyn ImageSource,
+    new: &mut dyn ImageSource,
+    block_size: u32,
+    level: i32,
+) -> Result<Delta, BundleError> {
     let mut known = HashSet::new();
     each(old, block_size, "the old image", &mut |raw| {
         known.insert(Digest::of(raw));
         Ok(())
     })?;
-    let failed = |error: io::Error| Fault::io("the compressor", &error);
-    let size = new.seek(SeekFrom::End(0)).map_err(|error| Fault::io("the new image", &error))?;
+    let failed = |error: io::Error| BundleError::io("the compressor", &error);
+    let size = new.seek(SeekFrom::End(0)).map_err(|error| BundleError::io("the new image", &error))?;
     let (mut packer, mut stored) = (Packer::new(level, block_size).map_err(failed)?, Vec::new());
     let (mut delta, mut tree, mut at) = (Delta::default(), Tree::of(size), 0);
     each(new, block_size, "the new image", &mut |raw| {
@@ -69,13 +74,13 @@ pub fn between_images(old: &mut dyn Source, new: &mut dyn Source, block_size: u3
 }
 
 /// Reads a block, unpacked.
-pub type Unpacking<'a> = &'a mut dyn FnMut(&Block, &mut Vec<u8>) -> Result<(), Fault>;
+pub type Unpacking<'a> = &'a mut dyn FnMut(&Block, &mut Vec<u8>) -> Result<(), BundleError>;
 
 /// Between two bundles. Of the old one only the index is needed. `read` reads a block of the new one, unpacked.
 ///
 /// # Errors
 /// Those of `read`.
-pub fn between_bundles(old: &Index, new: &Index, read: Unpacking<'_>) -> Result<Delta, Fault> {
+pub fn between_bundles(old: &BlockIndex, new: &BlockIndex, read: Unpacking<'_>) -> Result<Delta, BundleError> {
     let known: HashSet<Digest> = old.blocks().map(|block| block.sha256).collect();
     let root = new.range(ImageKind::Root).map(|n| u64::from(new.block(n).size)).sum();
     let (mut delta, mut tree, mut raw) = (Delta::default(), Tree::of(root), Vec::new());
@@ -95,14 +100,14 @@ pub fn between_bundles(old: &Index, new: &Index, read: Unpacking<'_>) -> Result<
 
 /// The hash tree of a root image, whose blocks arrive in order.
 struct Tree {
-    layout: Layout,
+    layout: HashTreeLayout,
     hasher: Option<Hasher>,
     bytes: Vec<u8>,
 }
 
 impl Tree {
     fn of(size: u64) -> Option<Self> {
-        let layout = Layout::of(size)?;
+        let layout = HashTreeLayout::of(size)?;
         Some(Self { layout, hasher: Some(Hasher::new(layout, SALT)), bytes: Vec::new() })
     }
 
@@ -124,12 +129,12 @@ impl Tree {
 }
 
 fn each(
-    source: &mut dyn Source,
+    source: &mut dyn ImageSource,
     block_size: u32,
     name: &str,
-    seen: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let failed = |error: io::Error| Fault::io(name, &error);
+    seen: &mut dyn FnMut(&[u8]) -> Result<(), BundleError>,
+) -> Result<(), BundleError> {
+    let failed = |error: io::Error| BundleError::io(name, &error);
     source.rewind().map_err(failed)?;
     let mut raw = Vec::with_capacity(block_size as usize);
     loop {

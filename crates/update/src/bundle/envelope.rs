@@ -1,6 +1,6 @@
 //! The front of a bundle: fixed preamble, manifest, signatures. Untrusted bytes, checked against bounds first.
 
-use super::{Digest, Fault, MAX_INDEX, MAX_MANIFEST, Signature};
+use super::{BundleError, Digest, MAX_INDEX, MAX_MANIFEST, Signature};
 
 /// First bytes of every bundle. Like PNG's, they reveal a transfer that changes line endings or clears the eighth bit.
 const MAGIC: [u8; 8] = *b"\x89RPB\r\n\x1a\n";
@@ -16,7 +16,7 @@ pub const SIGNATURES_SIZE: usize = MAX_SIGNATURES * SIGNATURE;
 pub const MAX_HEAD: usize = PREAMBLE + MAX_MANIFEST + SIGNATURES_SIZE;
 const WHAT: &str = "the bundle's head";
 
-/// A bundle's head. Untrusted until [`super::super::trust::Roots::verify_release`] accepts it.
+/// A bundle's head. Untrusted until [`super::super::trust::RootOfTrust::verify_release`] accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The exact bytes that are signed.
@@ -33,7 +33,7 @@ pub struct Envelope {
 
 /// The result of parsing a bundle's first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Head {
+pub enum BundleHead {
     Whole(Envelope),
     /// This many bytes from the start are needed; at most [`MAX_HEAD`].
     More(usize),
@@ -43,57 +43,62 @@ impl Envelope {
     /// A head for this manifest, with empty signature slots, and an index and blocks of these lengths.
     ///
     /// # Errors
-    /// [`Fault::TooLong`].
-    pub fn new(manifest: Vec<u8>, index: u64, blocks: u64) -> Result<Self, Fault> {
+    /// [`BundleError::TooLong`].
+    pub fn new(manifest: Vec<u8>, index: u64, blocks: u64) -> Result<Self, BundleError> {
         at_most("the manifest", manifest.len() as u64, MAX_MANIFEST as u64)?;
         at_most("the index", index, MAX_INDEX as u64)?;
         let index_at = (PREAMBLE + manifest.len() + SIGNATURES_SIZE) as u64;
         let blocks_at = index_at + index;
-        let total = blocks_at.checked_add(blocks).ok_or_else(|| Fault::malformed(WHAT, "its lengths overflow"))?;
+        let total =
+            blocks_at.checked_add(blocks).ok_or_else(|| BundleError::malformed(WHAT, "its lengths overflow"))?;
         Ok(Self { manifest, signatures: Vec::new(), index_at, blocks_at, total })
     }
 
     /// Parses the head of a bundle; bytes after the head are ignored.
     ///
     /// # Errors
-    /// [`Fault::Malformed`], [`Fault::Format`], [`Fault::TooLong`]: detected as early as possible.
-    pub fn read(head: &[u8]) -> Result<Head, Fault> {
+    /// [`BundleError::Malformed`], [`BundleError::Format`], [`BundleError::TooLong`]: detected as early as possible.
+    pub fn read(head: &[u8]) -> Result<BundleHead, BundleError> {
         let known = head.len().min(MAGIC.len());
         if head[..known] != MAGIC[..known] {
-            return Err(Fault::malformed("the bundle", "it does not start as bundles do"));
+            return Err(BundleError::malformed("the bundle", "it does not start as bundles do"));
         }
-        let Some(preamble) = head.first_chunk::<PREAMBLE>() else { return Ok(Head::More(PREAMBLE)) };
+        let Some(preamble) = head.first_chunk::<PREAMBLE>() else { return Ok(BundleHead::More(PREAMBLE)) };
         let word = |at: usize| u32::from_le_bytes([preamble[at], preamble[at + 1], preamble[at + 2], preamble[at + 3]]);
         if word(8) != FORMAT {
-            return Err(Fault::Format { what: "the bundle".into(), format: word(8).into(), reads: FORMAT.into() });
+            return Err(BundleError::Format {
+                what: "the bundle".into(),
+                format: word(8).into(),
+                reads: FORMAT.into(),
+            });
         }
         let blocks = u64::from(word(20)) | u64::from(word(24)) << 32;
         if word(28) != 0 {
-            return Err(Fault::malformed(WHAT, "bytes 28 to 31 are not zero"));
+            return Err(BundleError::malformed(WHAT, "bytes 28 to 31 are not zero"));
         }
         if word(12) == 0 || word(16) == 0 {
-            return Err(Fault::malformed(WHAT, "its manifest or its index is empty"));
+            return Err(BundleError::malformed(WHAT, "its manifest or its index is empty"));
         }
         at_most("the manifest", word(12).into(), MAX_MANIFEST as u64)?;
         let whole = PREAMBLE + word(12) as usize + SIGNATURES_SIZE;
         // The lengths are checked with an empty manifest: its bytes may be missing still.
         Self::new(Vec::new(), word(16).into(), blocks)?;
         if head.len() < whole {
-            return Ok(Head::More(whole));
+            return Ok(BundleHead::More(whole));
         }
         let (manifest, room) = head[PREAMBLE..whole].split_at(word(12) as usize);
         let envelope = Self::new(manifest.to_vec(), word(16).into(), blocks)?;
-        Ok(Head::Whole(Self { signatures: signatures(room)?, ..envelope }))
+        Ok(BundleHead::Whole(Self { signatures: signatures(room)?, ..envelope }))
     }
 
     /// Its bytes: the bundle up to the index.
     ///
     /// # Errors
-    /// [`Fault::TooLong`] for more than [`MAX_SIGNATURES`], or lengths beyond their bounds.
-    pub fn encode(&self) -> Result<Vec<u8>, Fault> {
+    /// [`BundleError::TooLong`] for more than [`MAX_SIGNATURES`], or lengths beyond their bounds.
+    pub fn encode(&self) -> Result<Vec<u8>, BundleError> {
         at_most("the manifest", self.manifest.len() as u64, MAX_MANIFEST as u64)?;
         at_most("the list of signatures", self.signatures.len() as u64, MAX_SIGNATURES as u64)?;
-        let wrong = || Fault::malformed(WHAT, "its lengths do not fit each other");
+        let wrong = || BundleError::malformed(WHAT, "its lengths do not fit each other");
         let index = self.blocks_at.checked_sub(self.index_at).and_then(|size| u32::try_from(size).ok());
         let blocks = self.total.checked_sub(self.blocks_at).ok_or_else(wrong)?;
         let mut head = Vec::with_capacity(MAX_HEAD.min(PREAMBLE + self.manifest.len() + SIGNATURES_SIZE));
@@ -119,7 +124,7 @@ impl Envelope {
 }
 
 /// The signatures in their slots: used slots come first, the others are zero.
-fn signatures(room: &[u8]) -> Result<Vec<Signature>, Fault> {
+fn signatures(room: &[u8]) -> Result<Vec<Signature>, BundleError> {
     let mut found: Vec<Signature> = Vec::new();
     let mut ended = false;
     for slot in room.as_chunks::<SIGNATURE>().0 {
@@ -131,16 +136,16 @@ fn signatures(room: &[u8]) -> Result<Vec<Signature>, Fault> {
         signature.key_id.0.copy_from_slice(&slot[..32]);
         signature.signature.copy_from_slice(&slot[32..]);
         if ended {
-            return Err(Fault::malformed(WHAT, "there is a gap between its signatures"));
+            return Err(BundleError::malformed(WHAT, "there is a gap between its signatures"));
         }
         if found.iter().any(|other| other.key_id == signature.key_id) {
-            return Err(Fault::malformed(WHAT, format!("key {} has signed twice", signature.key_id)));
+            return Err(BundleError::malformed(WHAT, format!("key {} has signed twice", signature.key_id)));
         }
         found.push(signature);
     }
     Ok(found)
 }
 
-fn at_most(what: &str, size: u64, limit: u64) -> Result<(), Fault> {
-    if size > limit { Err(Fault::TooLong { what: what.into(), size, limit }) } else { Ok(()) }
+fn at_most(what: &str, size: u64, limit: u64) -> Result<(), BundleError> {
+    if size > limit { Err(BundleError::TooLong { what: what.into(), size, limit }) } else { Ok(()) }
 }

@@ -5,7 +5,7 @@ use base::error::{ErrorCode, ToolError};
 
 /// Why a bundle, an index of blocks, a root of trust or a signed document was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum BundleError {
     /// Does not match the format.
     #[error("{what} is malformed: {problem}")]
     Malformed { what: String, problem: String },
@@ -45,7 +45,7 @@ pub enum Fault {
     Io { what: String, problem: String },
 }
 
-impl Fault {
+impl BundleError {
     pub fn malformed(what: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Malformed { what: what.into(), problem: problem.into() }
     }
@@ -95,14 +95,15 @@ impl Fault {
     }
 }
 
-impl From<Fault> for ToolError {
-    fn from(fault: Fault) -> Self {
+impl From<BundleError> for ToolError {
+    fn from(fault: BundleError) -> Self {
         let code = match fault {
-            Fault::Format { .. } | Fault::Expired { .. } | Fault::Future { .. } | Fault::Version { .. } => {
-                ErrorCode::FailedPrecondition
-            }
-            Fault::TooLong { .. } => ErrorCode::ContentTooLarge,
-            Fault::Io { .. } => ErrorCode::Unavailable,
+            BundleError::Format { .. }
+            | BundleError::Expired { .. }
+            | BundleError::Future { .. }
+            | BundleError::Version { .. } => ErrorCode::FailedPrecondition,
+            BundleError::TooLong { .. } => ErrorCode::ContentTooLarge,
+            BundleError::Io { .. } => ErrorCode::Unavailable,
             _ => ErrorCode::VerificationFailed,
         };
         Self::new(code, fault.to_string()).with("fault", fault.kind()).hint(fault.hint())

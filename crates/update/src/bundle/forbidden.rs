@@ -3,7 +3,7 @@
 //! "Raspberry Pi boot EEPROM"). A bootloader is updated only by a separate operation that a person approves, never by
 //! an image.
 
-use super::Fault;
+use super::BundleError;
 use crate::boot::fat::{Fat, ReadAt};
 use std::io;
 
@@ -21,22 +21,22 @@ pub fn is_forbidden(name: &str) -> bool {
 /// shorter), so that it may bypass the page cache. Bounded: 8 KiB of memory, and at most 4 MiB of directories.
 ///
 /// # Errors
-/// [`Fault::Forbidden`]; [`Fault::Malformed`] when it is not a FAT, or its directories exceed the limit; [`Fault::Io`].
-pub fn check_boot(size: u64, read: &mut ReadAt<'_>) -> Result<(), Fault> {
+/// [`BundleError::Forbidden`]; [`BundleError::Malformed`] when it is not a FAT, or its directories exceed the limit; [`BundleError::Io`].
+pub fn check_boot(size: u64, read: &mut ReadAt<'_>) -> Result<(), BundleError> {
     let seen = &mut |name: &str| {
-        if is_forbidden(name) { Err(Found(Fault::Forbidden { file: name.to_owned() })) } else { Ok(()) }
+        if is_forbidden(name) { Err(Found(BundleError::Forbidden { file: name.to_owned() })) } else { Ok(()) }
     };
     Fat::names(size, read, seen).map_err(|found| found.0)
 }
 
-struct Found(Fault);
+struct Found(BundleError);
 
 impl From<io::Error> for Found {
     fn from(error: io::Error) -> Self {
         const WHAT: &str = "the boot image";
         Self(match error.kind() {
-            io::ErrorKind::InvalidData => Fault::malformed(WHAT, error.to_string()),
-            _ => Fault::io(WHAT, &error),
+            io::ErrorKind::InvalidData => BundleError::malformed(WHAT, error.to_string()),
+            _ => BundleError::io(WHAT, &error),
         })
     }
 }

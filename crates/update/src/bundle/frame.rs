@@ -1,6 +1,6 @@
 //! A stored block: one zstd frame (RFC 8878) of the simplest kind.
 
-use super::{Block, Digest, Fault};
+use super::{Block, BundleError, Digest};
 use zstd::{
     bulk::{Compressor, Decompressor},
     zstd_safe,
@@ -30,7 +30,7 @@ impl Unpacker {
     ///
     /// # Errors
     /// As there.
-    pub fn unpack(&mut self, block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+    pub fn unpack(&mut self, block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Result<(), BundleError> {
         out.clear();
         let done = self.unpacked(block, stored, out);
         if done.is_err() {
@@ -39,9 +39,9 @@ impl Unpacker {
         done
     }
 
-    fn unpacked(&mut self, block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+    fn unpacked(&mut self, block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Result<(), BundleError> {
         let what = || format!("the block at {} of the {} image", block.at, block.image.name());
-        let wrong = |problem: &str| Fault::Unpack { what: what(), problem: problem.into() };
+        let wrong = |problem: &str| BundleError::Unpack { what: what(), problem: problem.into() };
         let size = block.size as usize;
         if stored.len() as u64 != block.stored.end - block.stored.start {
             return Err(wrong(&format!("{} bytes came for it", stored.len())));
@@ -51,7 +51,7 @@ impl Unpacker {
             return Ok(());
         }
         if Digest::of(stored) != block.stored_sha256 {
-            return Err(Fault::Hash { what: what() });
+            return Err(BundleError::Hash { what: what() });
         }
         shape(stored, block.size).map_err(wrong)?;
         out.reserve_exact(size);
@@ -61,7 +61,7 @@ impl Unpacker {
             return Err(wrong(&format!("{made} bytes came out of it")));
         }
         if Digest::of(out) != block.sha256 {
-            return Err(Fault::Hash { what: format!("{}, unpacked,", what()) });
+            return Err(BundleError::Hash { what: format!("{}, unpacked,", what()) });
         }
         Ok(())
     }
@@ -73,9 +73,9 @@ impl Unpacker {
 /// decompressor, with a buffer of one block and no window of its own; SHA-256 of the output. On failure `out` is empty.
 ///
 /// # Errors
-/// [`Fault::Hash`], [`Fault::Unpack`].
-pub fn unpack(block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
-    Unpacker::new().map_err(|error| Fault::io("the decompressor", &error))?.unpack(block, stored, out)
+/// [`BundleError::Hash`], [`BundleError::Unpack`].
+pub fn unpack(block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Result<(), BundleError> {
+    Unpacker::new().map_err(|error| BundleError::io("the decompressor", &error))?.unpack(block, stored, out)
 }
 
 /// Exactly one frame, which states its size, needs no dictionary, and has a window of its size, so that no reader needs

@@ -1,6 +1,6 @@
 //! The index: the hashes and the position of each block. 68 bytes a block, in memory as in the file.
 
-use super::{Digest, Envelope, Fault, Image, ImageKind, MAX_OVERHEAD, Manifest};
+use super::{BundleError, Digest, Envelope, Image, ImageKind, MAX_OVERHEAD, Manifest};
 use std::ops::Range;
 
 /// Bytes of an entry: stored length (4, little endian), SHA-256 stored, SHA-256 raw.
@@ -11,7 +11,7 @@ const WHAT: &str = "the index";
 
 /// The blocks of a bundle: those of the root image, then those of the boot image, each in order.
 #[derive(Debug)]
-pub struct Index {
+pub struct BlockIndex {
     entries: Vec<u8>,
     /// Position of every [`STRIDE`]th stored block.
     places: Vec<u64>,
@@ -36,12 +36,12 @@ pub struct Block {
     pub zero: bool,
 }
 
-impl Index {
-    /// Makes an unverified index, for display and comparison; otherwise use [`crate::trust::Release::index`].
+impl BlockIndex {
+    /// Makes an unverified index, for display and comparison; otherwise use [`crate::trust::VerifiedRelease::index`].
     ///
     /// # Errors
     /// As there.
-    pub fn unverified(bytes: Vec<u8>, manifest: &Manifest, envelope: &Envelope) -> Result<Self, Fault> {
+    pub fn unverified(bytes: Vec<u8>, manifest: &Manifest, envelope: &Envelope) -> Result<Self, BundleError> {
         Self::decode(bytes, manifest, envelope.blocks_at, envelope.total)
     }
 
@@ -49,15 +49,20 @@ impl Index {
     /// than 68 bytes per block.
     ///
     /// # Errors
-    /// [`Fault::Hash`], and [`Fault::Malformed`] if signed content violates the format.
-    pub(crate) fn decode(entries: Vec<u8>, manifest: &Manifest, blocks_at: u64, total: u64) -> Result<Self, Fault> {
+    /// [`BundleError::Hash`], and [`BundleError::Malformed`] if signed content violates the format.
+    pub(crate) fn decode(
+        entries: Vec<u8>,
+        manifest: &Manifest,
+        blocks_at: u64,
+        total: u64,
+    ) -> Result<Self, BundleError> {
         if entries.len() as u64 != manifest.index.size || Digest::of(&entries) != manifest.index.sha256 {
-            return Err(Fault::Hash { what: WHAT.into() });
+            return Err(BundleError::Hash { what: WHAT.into() });
         }
         let mut index = Self { entries, places: Vec::new(), images: manifest.images.clone() };
         let blocks = index.images.iter().try_fold(0u64, |sum, image| sum.checked_add(image.blocks()));
         if blocks.and_then(|blocks| blocks.checked_mul(ENTRY as u64)) != Some(index.entries.len() as u64) {
-            return Err(Fault::malformed(WHAT, "its length is not that of the images' blocks"));
+            return Err(BundleError::malformed(WHAT, "its length is not that of the images' blocks"));
         }
         index.places.reserve_exact(index.entries.len() / ENTRY / STRIDE + 1);
         let mut place = blocks_at;
@@ -66,7 +71,7 @@ impl Index {
             if (n as usize).is_multiple_of(STRIDE) {
                 index.places.push(place);
             }
-            let wrong = |problem: &str| Fault::malformed(format!("block {n} of {WHAT}"), problem);
+            let wrong = |problem: &str| BundleError::malformed(format!("block {n} of {WHAT}"), problem);
             let (length, stored, raw) = index.entry(n);
             let (_, _, size) = index.spot(n);
             if length > size + MAX_OVERHEAD {
@@ -78,7 +83,7 @@ impl Index {
             place = place.checked_add(length.into()).ok_or_else(|| wrong("its place overflows"))?;
         }
         if place != total {
-            return Err(Fault::malformed(WHAT, format!("its blocks end at {place}, and the bundle at {total}")));
+            return Err(BundleError::malformed(WHAT, format!("its blocks end at {place}, and the bundle at {total}")));
         }
         Ok(index)
     }
@@ -96,7 +101,7 @@ impl Index {
     /// Block `n`.
     ///
     /// # Panics
-    /// When there is none: `n` is not below [`Index::len`].
+    /// When there is none: `n` is not below [`BlockIndex::len`].
     pub fn block(&self, n: u32) -> Block {
         let (image, at, size) = self.spot(n);
         let (length, stored_sha256, sha256) = self.entry(n);

@@ -1,6 +1,6 @@
 //! The manifest: what a bundle is, for which devices, and the hash of the rest. JSON; its exact bytes are signed.
 
-use super::{Digest, ENTRY, Fault, is_time, is_version, is_word, strict, words::MAX_NUMBER};
+use super::{BundleError, Digest, ENTRY, is_time, is_version, is_word, strict, words::MAX_NUMBER};
 use serde::{Deserialize, Serialize};
 
 /// Longest manifest, in bytes.
@@ -51,13 +51,17 @@ const MAX_KEYS: usize = 512;
 
 impl Manifest {
     /// Parses and checks one. To trust its content, verify the signatures over `bytes` first
-    /// ([`crate::trust::Roots::verify_release`]); if it is only displayed, say that it is unverified.
+    /// ([`crate::trust::RootOfTrust::verify_release`]); if it is only displayed, say that it is unverified.
     ///
     /// # Errors
-    /// [`Fault::Malformed`], [`Fault::Format`], [`Fault::TooLong`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+    /// [`BundleError::Malformed`], [`BundleError::Format`], [`BundleError::TooLong`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, BundleError> {
         if bytes.len() > MAX_MANIFEST {
-            return Err(Fault::TooLong { what: WHAT.into(), size: bytes.len() as u64, limit: MAX_MANIFEST as u64 });
+            return Err(BundleError::TooLong {
+                what: WHAT.into(),
+                size: bytes.len() as u64,
+                limit: MAX_MANIFEST as u64,
+            });
         }
         let manifest: Self = strict(bytes, WHAT)?;
         manifest.check()?;
@@ -68,11 +72,11 @@ impl Manifest {
     ///
     /// # Errors
     /// As [`Manifest::parse`].
-    pub fn check(&self) -> Result<(), Fault> {
+    pub fn check(&self) -> Result<(), BundleError> {
         if self.format != 1 {
-            return Err(Fault::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
+            return Err(BundleError::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
         }
-        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(Fault::malformed(WHAT, problem)) };
+        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(BundleError::malformed(WHAT, problem)) };
         let hardware = &self.hardware;
         let distinct = (1..hardware.len()).all(|n| !hardware[..n].contains(&hardware[n]));
         sure(is_word(&self.product), "product is not a plain word")?;
@@ -126,12 +130,12 @@ impl Manifest {
     /// Whether it may be installed at `now` (seconds since 1970, from the time floor, never from the clock alone).
     ///
     /// # Errors
-    /// [`Fault::Expired`].
-    pub fn fresh(&self, now: u64) -> Result<(), Fault> {
+    /// [`BundleError::Expired`].
+    pub fn fresh(&self, now: u64) -> Result<(), BundleError> {
         if now < self.expires {
             Ok(())
         } else {
-            Err(Fault::Expired { what: format!("version {}", self.version), expired: self.expires, now })
+            Err(BundleError::Expired { what: format!("version {}", self.version), expired: self.expires, now })
         }
     }
 
@@ -139,12 +143,12 @@ impl Manifest {
     /// everything after it.
     ///
     /// # Errors
-    /// [`Fault::Future`].
-    pub fn made_by(&self, latest: u64) -> Result<(), Fault> {
+    /// [`BundleError::Future`].
+    pub fn made_by(&self, latest: u64) -> Result<(), BundleError> {
         if self.created <= latest {
             return Ok(());
         }
-        Err(Fault::Future { what: format!("version {}", self.version), created: self.created, latest })
+        Err(BundleError::Future { what: format!("version {}", self.version), created: self.created, latest })
     }
 }
 
@@ -187,8 +191,9 @@ impl Image {
         self.size.div_ceil(self.block_size as u64)
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        let wrong = |problem: &str| Err(Fault::malformed(format!("{WHAT}'s {} image", self.kind.name()), problem));
+    fn check(&self) -> Result<(), BundleError> {
+        let wrong =
+            |problem: &str| Err(BundleError::malformed(format!("{WHAT}'s {} image", self.kind.name()), problem));
         if self.size == 0 || !self.size.is_multiple_of(512) || self.size > MAX_NUMBER {
             return wrong("size is not some sectors of 512 bytes");
         }

@@ -1,6 +1,6 @@
 //! JSON with a single interpretation.
 
-use super::Fault;
+use super::BundleError;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -9,16 +9,16 @@ use serde_json::Value;
 /// covers it for all readers.
 ///
 /// # Errors
-/// [`Fault::Malformed`], naming `what`.
-pub fn strict<T: Serialize + DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, Fault> {
-    let wrong = |error: serde_json::Error| Fault::malformed(what, error.to_string());
+/// [`BundleError::Malformed`], naming `what`.
+pub fn strict<T: Serialize + DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, BundleError> {
+    let wrong = |error: serde_json::Error| BundleError::malformed(what, error.to_string());
     // Before `Value`, which would silently accept duplicate keys.
     let parsed: T = serde_json::from_slice(bytes).map_err(wrong)?;
     let as_written: Value = serde_json::from_slice(bytes).map_err(wrong)?;
     if serde_json::to_value(&parsed).map_err(wrong)? == as_written {
         Ok(parsed)
     } else {
-        Err(Fault::malformed(
+        Err(BundleError::malformed(
             what,
             "a value is not written in its one way (null for what is left out, or an array for an object)",
         ))

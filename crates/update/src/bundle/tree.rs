@@ -19,14 +19,14 @@ pub const LONGEST: u64 = 4 << 20;
 
 /// Sizes of an image's data and tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct HashTreeLayout {
     /// Bytes of data, after which the tree begins.
     pub data: u64,
     /// Bytes of the tree.
     pub tree: u64,
 }
 
-impl Layout {
+impl HashTreeLayout {
     /// The layout of an image of `size` bytes, if it can be data and a tree; each size has at most one. `None`
     /// otherwise, and when the tree would be longer than [`LONGEST`].
     pub fn of(size: u64) -> Option<Self> {
@@ -63,7 +63,7 @@ pub struct Hasher {
 
 impl Hasher {
     /// For data and tree of these sizes.
-    pub fn new(layout: Layout, salt: &[u8]) -> Self {
+    pub fn new(layout: HashTreeLayout, salt: &[u8]) -> Self {
         let mut salted = Context::new(&SHA256);
         salted.update(salt);
         Self { salted, hashes: Vec::with_capacity(layout.tree as usize), begun: Vec::with_capacity(BLOCK) }
@@ -121,21 +121,21 @@ mod tests {
     fn a_size_has_one_layout_or_none() {
         for data in [2, 3, 127, 128, 129, 130, 16384, 16385, 44_000] {
             let size = (data + tree_blocks(data)) * BLOCK as u64;
-            let layout = Layout::of(size).unwrap();
+            let layout = HashTreeLayout::of(size).unwrap();
             assert_eq!((layout.data, layout.data + layout.tree), (data * BLOCK as u64, size));
-            assert_eq!(Layout::of(size + 512), None);
+            assert_eq!(HashTreeLayout::of(size + 512), None);
         }
         assert_eq!((tree_blocks(128), tree_blocks(129), tree_blocks(16384), tree_blocks(16385)), (1, 3, 129, 132));
         // Between 128 and 129 blocks of data the tree grows by two.
-        assert_eq!(Layout::of(130 * BLOCK as u64), None);
-        assert_eq!(Layout::of(0), None);
-        assert_eq!(Layout::of(8 << 30), None, "a tree of 64 MiB is not held in memory");
+        assert_eq!(HashTreeLayout::of(130 * BLOCK as u64), None);
+        assert_eq!(HashTreeLayout::of(0), None);
+        assert_eq!(HashTreeLayout::of(8 << 30), None, "a tree of 64 MiB is not held in memory");
     }
 
     #[test]
     fn how_the_data_comes_makes_no_difference() {
         let data: Vec<u8> = (0..300 * BLOCK).map(|n| (n * 7 / 5) as u8).collect();
-        let layout = Layout { data: data.len() as u64, tree: 4 * BLOCK as u64 };
+        let layout = HashTreeLayout { data: data.len() as u64, tree: 4 * BLOCK as u64 };
         let tree = |piece: usize| {
             let mut hasher = Hasher::new(layout, SALT);
             data.chunks(piece).for_each(|piece| hasher.feed(piece));

@@ -1,31 +1,31 @@
 //! Whether an index is accepted: by its keys, for this product and channel, not older than an earlier one, not expired.
 
 use super::{
-    Index, Seen,
-    seen::{Mark, joined},
+    AcceptedIndex, ChannelIndex,
+    seen::{KeyWatermark, joined},
 };
 use crate::{
     Reckoning,
     bundle::Digest,
-    trust::{Purpose, Roots, Signed},
+    trust::{Purpose, RootOfTrust, Signed},
 };
 use base::error::{ErrorCode, ToolError};
 /// An accepted index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    pub index: Index,
-    pub seen: Seen,
+    pub index: ChannelIndex,
+    pub seen: AcceptedIndex,
     /// Why it may not be the newest: the clock is not set.
     pub doubt: Option<&'static str>,
 }
 
 /// What an index must match.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct IndexCriteria<'a> {
     pub product: &'a str,
     pub channel: &'a str,
     /// The newest index accepted so far; ignored if it is of another product or channel.
-    pub seen: Option<&'a Seen>,
+    pub seen: Option<&'a AcceptedIndex>,
     /// The system's clock, in milliseconds since 1970.
     pub clock_ms: i64,
     /// Whether the clock was set from the network.
@@ -40,11 +40,11 @@ pub struct Wanted<'a> {
 /// `verification_failed` for a bad or missing signature, another product or channel, an index from the future, one
 /// older than what any current key has signed (a replay) or a different one with the same number; `failed_precondition`
 /// when it (a freeze) or the root of trust has expired.
-pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accepted, ToolError> {
+pub fn accept(bytes: &[u8], roots: &RootOfTrust, wanted: &IndexCriteria<'_>) -> Result<Accepted, ToolError> {
     let signed = Signed::parse(bytes, Purpose::Channel)?;
     let text = &signed.text;
     let signers = roots.verify_channel(text, &signed.signatures)?;
-    let index = Index::parse(text)?;
+    let index = ChannelIndex::parse(text)?;
     let refuse = |message: String| {
         Err(ToolError::new(ErrorCode::VerificationFailed, message)
             .with("channel", index.channel.as_str())
@@ -67,7 +67,7 @@ pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accept
     }
     let sha256 = Digest::of(text);
     let keys = &roots.role(Purpose::Channel).keys;
-    let same = |seen: &&Seen| seen.product == index.product && seen.channel == index.channel;
+    let same = |seen: &&AcceptedIndex| seen.product == index.product && seen.channel == index.channel;
     let marks = wanted.seen.filter(same).map_or_else(Vec::new, |seen| seen.known(keys));
     for seen in &marks {
         // Numbers signed by a key that is no longer in the role do not count.
@@ -99,8 +99,9 @@ pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accept
     let (sequence, created) = (index.sequence, index.created);
     // A time up to a day ahead must not block what is published in between.
     let seen_at = if reckoned.fresh { created.min(reckoned.now) } else { created };
-    let signed: Vec<Mark> = signers.iter().map(|&key| Mark { key, sequence, created: seen_at, sha256 }).collect();
-    let seen = Seen {
+    let signed: Vec<KeyWatermark> =
+        signers.iter().map(|&key| KeyWatermark { key, sequence, created: seen_at, sha256 }).collect();
+    let seen = AcceptedIndex {
         product: index.product.clone(),
         channel: index.channel.clone(),
         sequence,

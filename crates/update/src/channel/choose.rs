@@ -1,17 +1,17 @@
 //! Selects the release of a channel for this device.
 
-use super::{Device, Index, Offer};
+use super::{ChannelIndex, ReleaseEntry, TargetDevice};
 use std::fmt;
 
 /// The decision for a channel's index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum ReleaseChoice {
     /// The newest release for this device.
-    Install(Box<Offer>),
+    Install(Box<ReleaseEntry>),
     /// No release is newer than the running one.
     UpToDate,
     /// There is one, but it must not be installed on this device now.
-    Held { release: Option<Box<Offer>>, why: Why },
+    Held { release: Option<Box<ReleaseEntry>>, why: Why },
 }
 
 /// Why a release is not installed.
@@ -64,12 +64,12 @@ pub enum Why {
 }
 
 /// Decides. Pure.
-pub fn choose(index: &Index, device: &Device) -> Choice {
+pub fn choose(index: &ChannelIndex, device: &TargetDevice) -> ReleaseChoice {
     if let Some(pin) = &device.pin {
         return pinned(index, device, pin);
     }
-    let newer: Vec<&Offer> = index.releases.iter().filter(|offer| offer.counter > device.counter).collect();
-    let Some(newest) = newer.first() else { return Choice::UpToDate };
+    let newer: Vec<&ReleaseEntry> = index.releases.iter().filter(|offer| offer.counter > device.counter).collect();
+    let Some(newest) = newer.first() else { return ReleaseChoice::UpToDate };
     if let Some(reason) = &index.paused {
         return held(newest, Why::Paused { reason: reason.clone() });
     }
@@ -77,23 +77,23 @@ pub fn choose(index: &Index, device: &Device) -> Choice {
     let mut first = None;
     for offer in &newer {
         match refusal(index, device, offer).or_else(|| not_yet(device, offer)) {
-            None => return Choice::Install(Box::new((*offer).clone())),
+            None => return ReleaseChoice::Install(Box::new((*offer).clone())),
             Some(why) => drop(first.get_or_insert_with(|| held(offer, why))),
         }
     }
-    first.unwrap_or(Choice::UpToDate)
+    first.unwrap_or(ReleaseChoice::UpToDate)
 }
 
 /// A pinned version ignores rings and rollouts, but not revocations and pauses.
-fn pinned(index: &Index, device: &Device, pin: &str) -> Choice {
+fn pinned(index: &ChannelIndex, device: &TargetDevice, pin: &str) -> ReleaseChoice {
     let Some(offer) = index.releases.iter().find(|offer| offer.version == pin) else {
         return match device.version == pin {
-            true => Choice::UpToDate,
-            false => Choice::Held { release: None, why: Why::NoSuchVersion { pin: pin.to_owned() } },
+            true => ReleaseChoice::UpToDate,
+            false => ReleaseChoice::Held { release: None, why: Why::NoSuchVersion { pin: pin.to_owned() } },
         };
     };
     if offer.counter == device.counter {
-        return Choice::UpToDate;
+        return ReleaseChoice::UpToDate;
     }
     if offer.counter < device.counter {
         return held(offer, Why::Back { pin: pin.to_owned() });
@@ -101,15 +101,16 @@ fn pinned(index: &Index, device: &Device, pin: &str) -> Choice {
     if let Some(reason) = &index.paused {
         return held(offer, Why::Paused { reason: reason.clone() });
     }
-    refusal(index, device, offer).map_or_else(|| Choice::Install(Box::new(offer.clone())), |why| held(offer, why))
+    refusal(index, device, offer)
+        .map_or_else(|| ReleaseChoice::Install(Box::new(offer.clone())), |why| held(offer, why))
 }
 
-fn held(offer: &Offer, why: Why) -> Choice {
-    Choice::Held { release: Some(Box::new(offer.clone())), why }
+fn held(offer: &ReleaseEntry, why: Why) -> ReleaseChoice {
+    ReleaseChoice::Held { release: Some(Box::new(offer.clone())), why }
 }
 
 /// Why it must not or cannot be installed here.
-fn refusal(index: &Index, device: &Device, offer: &Offer) -> Option<Why> {
+fn refusal(index: &ChannelIndex, device: &TargetDevice, offer: &ReleaseEntry) -> Option<Why> {
     let version = offer.version.clone();
     if let Some(reason) = index.revocation(&offer.manifest) {
         return Some(Why::Revoked { version, reason: reason.to_owned() });
@@ -130,7 +131,7 @@ fn refusal(index: &Index, device: &Device, offer: &Offer) -> Option<Why> {
 }
 
 /// Why the rollout does not include this device yet.
-fn not_yet(device: &Device, offer: &Offer) -> Option<Why> {
+fn not_yet(device: &TargetDevice, offer: &ReleaseEntry) -> Option<Why> {
     let version = offer.version.clone();
     if !offer.rings.is_empty() && !device.ring.as_ref().is_some_and(|ring| offer.rings.contains(ring)) {
         return Some(Why::Ring { version, rings: offer.rings.clone() });

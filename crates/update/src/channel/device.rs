@@ -34,7 +34,7 @@ impl DeviceId {
 
 /// The device that asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct TargetDevice {
     /// The running version.
     pub version: String,
     pub counter: u64,

@@ -2,8 +2,8 @@
 //! (docs/channel.md).
 
 use crate::{
-    Place,
-    bundle::{self, Digest, Fault, is_time, is_version, is_word, strict},
+    FileLocation,
+    bundle::{self, BundleError, Digest, is_time, is_version, is_word, strict},
 };
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,8 @@ const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 /// The signed content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Index {
+#[serde(deny_unknown_fields, expecting = "struct Index")]
+pub struct ChannelIndex {
     /// Must be 1; readers refuse any other.
     pub format: u32,
     pub product: String,
@@ -38,7 +38,7 @@ pub struct Index {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
     /// Newest first.
-    pub releases: Vec<Offer>,
+    pub releases: Vec<ReleaseEntry>,
     /// Releases that must not be installed any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revoked: Vec<Revoked>,
@@ -46,8 +46,8 @@ pub struct Index {
 
 /// One release, and the devices it is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Offer {
+#[serde(deny_unknown_fields, expecting = "struct Offer")]
+pub struct ReleaseEntry {
     pub version: String,
     pub counter: u64,
     /// SHA-256 of its manifest: no other bundle is accepted.
@@ -95,12 +95,12 @@ pub struct Revoked {
     pub reason: String,
 }
 
-impl Index {
+impl ChannelIndex {
     /// Parses the signed text.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn parse(text: &[u8]) -> Result<Self, Fault> {
+    /// [`BundleError`].
+    pub fn parse(text: &[u8]) -> Result<Self, BundleError> {
         let index: Self = strict(text, WHAT)?;
         index.check()?;
         Ok(index)
@@ -109,18 +109,19 @@ impl Index {
     /// Its canonical bytes.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] for an index that no reader would accept.
-    pub fn encode(&self) -> Result<Vec<u8>, Fault> {
+    /// [`BundleError::Malformed`] for an index that no reader would accept.
+    pub fn encode(&self) -> Result<Vec<u8>, BundleError> {
         self.check()?;
-        let mut text = serde_json::to_vec_pretty(self).map_err(|error| Fault::malformed(WHAT, error.to_string()))?;
+        let mut text =
+            serde_json::to_vec_pretty(self).map_err(|error| BundleError::malformed(WHAT, error.to_string()))?;
         text.push(b'\n');
         Ok(text)
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(Fault::malformed(WHAT, problem)) };
+    fn check(&self) -> Result<(), BundleError> {
+        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(BundleError::malformed(WHAT, problem)) };
         if self.format != 1 {
-            return Err(Fault::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
+            return Err(BundleError::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
         }
         sure(is_word(&self.product) && is_word(&self.channel), "its product or channel is no word")?;
         sure((1..=MAX_NUMBER).contains(&self.sequence), "its sequence is out of bounds")?;
@@ -143,9 +144,9 @@ impl Index {
             sure(is_version(&one.version) && is_reason(&one.reason), "a revocation has no version or reason")?;
         }
         self.releases.iter().try_for_each(|offer| {
-            offer
-                .check()
-                .map_err(|problem| Fault::malformed(format!("release {} of {WHAT}", shown(&offer.version)), problem))
+            offer.check().map_err(|problem| {
+                BundleError::malformed(format!("release {} of {WHAT}", shown(&offer.version)), problem)
+            })
         })
     }
 
@@ -155,7 +156,7 @@ impl Index {
     }
 }
 
-impl Offer {
+impl ReleaseEntry {
     fn check(&self) -> Result<(), &'static str> {
         let sure = |fits: bool, problem: &'static str| if fits { Ok(()) } else { Err(problem) };
         sure(is_version(&self.version), "its version is none")?;
@@ -174,19 +175,22 @@ impl Offer {
             self.notes.len() <= MAX_NOTES && !self.notes.contains(|c: char| c.is_control() && c != '\n'),
             "its notes are too long",
         )?;
-        let page = |url: &String| matches!(Place::parse(url), Ok(Place::Web(_)));
+        let page = |url: &String| matches!(FileLocation::parse(url), Ok(FileLocation::Web(_)));
         sure(self.notes_url.as_ref().is_none_or(page), "the address of its notes is none")?;
-        sure(self.url.len() <= 1024 && Place::join("https://base.invalid", &self.url).is_ok(), "its address is none")
+        sure(
+            self.url.len() <= 1024 && FileLocation::join("https://base.invalid", &self.url).is_ok(),
+            "its address is none",
+        )
     }
 
     /// The addresses of its bundle, for a device that knows the channel under `bases`, in the order of preference.
     ///
     /// # Errors
     /// `invalid_argument` for an invalid base.
-    pub fn places(&self, bases: &[String]) -> Result<Vec<Place>, ToolError> {
+    pub fn places(&self, bases: &[String]) -> Result<Vec<FileLocation>, ToolError> {
         let mut places = Vec::new();
         for base in bases {
-            let place = Place::join(base, &self.url)?;
+            let place = FileLocation::join(base, &self.url)?;
             if !places.contains(&place) {
                 places.push(place);
             }

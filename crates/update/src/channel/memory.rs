@@ -1,6 +1,6 @@
 //! The last accepted index of a channel, in a file, so that a restart does not make an old one acceptable.
 
-use super::Seen;
+use super::AcceptedIndex;
 use crate::bundle::is_word;
 use base::{error::ToolError, os::whole};
 use std::{
@@ -20,7 +20,7 @@ const LONGEST: u64 = 16 << 10;
 
 /// What is remembered of `channel` in `dir`. An unreadable file is logged and ignored: the agent's own floors still
 /// apply.
-pub fn recall(dir: &Path, channel: &str) -> Option<Seen> {
+pub fn recall(dir: &Path, channel: &str) -> Option<AcceptedIndex> {
     let path = dir.join(file_of(channel)?);
     let mut text = Vec::new();
     match File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut text)) {
@@ -39,7 +39,7 @@ pub fn recall(dir: &Path, channel: &str) -> Option<Seen> {
 ///
 /// # Errors
 /// `unavailable` when it cannot be written.
-pub fn remember(dir: &Path, seen: &Seen) -> Result<(), ToolError> {
+pub fn remember(dir: &Path, seen: &AcceptedIndex) -> Result<(), ToolError> {
     let name = file_of(&seen.channel).ok_or_else(|| ToolError::internal("a channel without a name was believed"))?;
     let path = dir.join(name);
     let write = || -> io::Result<()> {

@@ -1,16 +1,16 @@
 //! Makes the next index of a channel: the last one with one change, a higher number and new times.
 
-use super::{Index, MAX_OFFERS, Offer, Revoked};
+use super::{ChannelIndex, MAX_OFFERS, ReleaseEntry, Revoked};
 use crate::bundle::Digest;
 use base::error::ToolError;
 
 /// The change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum IndexChange {
     /// Only new times, so that it does not expire.
     Renew,
     /// Adds a release; beyond the limit the oldest is removed.
-    Add(Box<Offer>),
+    Add(Box<ReleaseEntry>),
     /// The share of devices that get a release.
     Rollout {
         version: String,
@@ -30,8 +30,13 @@ pub enum Change {
 /// The index after `last`.
 ///
 /// # Errors
-/// `invalid_argument` for an impossible change; those of [`Index::encode`].
-pub fn publish(mut last: Index, change: Change, created: u64, expires: u64) -> Result<Index, ToolError> {
+/// `invalid_argument` for an impossible change; those of [`ChannelIndex::encode`].
+pub fn publish(
+    mut last: ChannelIndex,
+    change: IndexChange,
+    created: u64,
+    expires: u64,
+) -> Result<ChannelIndex, ToolError> {
     if created < last.created {
         return Err(ToolError::invalid(format!(
             "the last index was made at {}, and this one at {created}: devices would take it for a replay",
@@ -41,27 +46,28 @@ pub fn publish(mut last: Index, change: Change, created: u64, expires: u64) -> R
     }
     (last.sequence, last.created, last.expires) = (last.sequence + 1, created, expires);
     match change {
-        Change::Renew => {}
-        Change::Pause { reason } => last.paused = Some(reason),
-        Change::Resume if last.paused.is_none() => return Err(ToolError::invalid("the channel is not paused")),
-        Change::Resume => last.paused = None,
-        Change::Rollout { version, percent } => find(&mut last, &version)?.rollout.percent = percent,
-        Change::Revoke { version, reason } => {
+        IndexChange::Renew => {}
+        IndexChange::Pause { reason } => last.paused = Some(reason),
+        IndexChange::Resume if last.paused.is_none() => return Err(ToolError::invalid("the channel is not paused")),
+        IndexChange::Resume => last.paused = None,
+        IndexChange::Rollout { version, percent } => find(&mut last, &version)?.rollout.percent = percent,
+        IndexChange::Revoke { version, reason } => {
             let manifest = find(&mut last, &version)?.manifest;
             if last.revocation(&manifest).is_some() {
                 return Err(ToolError::invalid(format!("{version} is revoked already")));
             }
             last.revoked.push(Revoked { manifest, version, reason });
         }
-        Change::Add(offer) => add(&mut last, *offer)?,
+        IndexChange::Add(offer) => add(&mut last, *offer)?,
     }
     last.encode()?;
     Ok(last)
 }
 
-fn add(index: &mut Index, offer: Offer) -> Result<(), ToolError> {
-    let taken =
-        |one: &&Offer| one.counter == offer.counter || one.version == offer.version || one.manifest == offer.manifest;
+fn add(index: &mut ChannelIndex, offer: ReleaseEntry) -> Result<(), ToolError> {
+    let taken = |one: &&ReleaseEntry| {
+        one.counter == offer.counter || one.version == offer.version || one.manifest == offer.manifest
+    };
     if let Some(other) = index.releases.iter().find(taken) {
         return Err(ToolError::invalid(format!(
             "{} with counter {} is in the channel already, and this is {} with counter {}",
@@ -75,7 +81,7 @@ fn add(index: &mut Index, offer: Offer) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn find<'a>(index: &'a mut Index, version: &str) -> Result<&'a mut Offer, ToolError> {
+fn find<'a>(index: &'a mut ChannelIndex, version: &str) -> Result<&'a mut ReleaseEntry, ToolError> {
     let known: Vec<String> = index.releases.iter().map(|offer| offer.version.clone()).collect();
     index.releases.iter_mut().find(|offer| offer.version == version).ok_or_else(|| {
         ToolError::not_found(format!("the channel has no release {version}; it has {}", known.join(", ")))

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// The newest accepted index of a channel. Kept, so that no older one is accepted after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Seen {
+#[serde(deny_unknown_fields, expecting = "struct Seen")]
+pub struct AcceptedIndex {
     pub product: String,
     pub channel: String,
     pub sequence: u64,
@@ -23,13 +23,13 @@ pub struct Seen {
     pub checked_ms: i64,
     /// One per key that has signed something; at most 32. Empty in a file of an earlier version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub marks: Vec<Mark>,
+    pub marks: Vec<KeyWatermark>,
 }
 
 /// The highest index that a key has signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mark {
+#[serde(deny_unknown_fields, expecting = "struct Mark")]
+pub struct KeyWatermark {
     /// Its id.
     pub key: Digest,
     pub sequence: u64,
@@ -41,16 +41,16 @@ pub struct Mark {
 /// Limit of marks: two roots' worth.
 const MOST: usize = 32;
 
-impl Seen {
+impl AcceptedIndex {
     /// The mark of each key. A file of an earlier version does not say who signed: it counts for all `keys` of the
     /// role, and its number only if it is possible for an index.
-    pub(super) fn known(&self, keys: &[Digest]) -> Vec<Mark> {
+    pub(super) fn known(&self, keys: &[Digest]) -> Vec<KeyWatermark> {
         if !self.marks.is_empty() {
             return self.marks.clone();
         }
         let Self { created, sha256, .. } = *self;
         let sequence = if self.sequence <= created { self.sequence } else { 0 };
-        keys.iter().map(|&key| Mark { key, sequence, created, sha256 }).collect()
+        keys.iter().map(|&key| KeyWatermark { key, sequence, created, sha256 }).collect()
     }
 
     /// Merges with `kept`, which another check may have stored meanwhile: the higher number of each key is kept.
@@ -62,8 +62,8 @@ impl Seen {
 }
 
 /// The mark with the higher number of each key; those of `first` before all others.
-pub(super) fn joined(first: &[Mark], then: &[Mark]) -> Vec<Mark> {
-    let mut marks: Vec<Mark> = Vec::new();
+pub(super) fn joined(first: &[KeyWatermark], then: &[KeyWatermark]) -> Vec<KeyWatermark> {
+    let mut marks: Vec<KeyWatermark> = Vec::new();
     for mark in first.iter().chain(then) {
         match marks.iter_mut().find(|known| known.key == mark.key) {
             Some(known) if known.sequence < mark.sequence => *known = *mark,

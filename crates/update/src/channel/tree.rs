@@ -1,9 +1,9 @@
 //! A channel's files on the publisher's disk. A concurrent reader finds either the old index or the new one.
 
-use super::{INDEX, Index, ROOTS};
+use super::{ChannelIndex, INDEX, ROOTS};
 use crate::{
     bundle::is_word,
-    trust::{MAX_SIGNED, Purpose, Roots, SecretKey, Signed},
+    trust::{MAX_SIGNED, Purpose, RootOfTrust, SecretKey, Signed},
 };
 use base::{
     error::{ErrorCode, ToolError},
@@ -44,17 +44,22 @@ impl Tree {
     ///
     /// # Errors
     /// `verification_failed` when it is invalid, `unavailable` when it cannot be read.
-    pub fn last(&self, channel: &str) -> Result<Option<Index>, ToolError> {
+    pub fn last(&self, channel: &str) -> Result<Option<ChannelIndex>, ToolError> {
         let path = self.index(channel)?;
         let Some(bytes) = if_there(read(&path)).map_err(|error| failed(&path, &error))? else { return Ok(None) };
-        Ok(Some(Index::parse(&Signed::parse(&bytes, Purpose::Channel)?.text)?))
+        Ok(Some(ChannelIndex::parse(&Signed::parse(&bytes, Purpose::Channel)?.text)?))
     }
 
     /// Signs `index` with `keys` and replaces the current one. `roots`: the root of trust that must accept it.
     ///
     /// # Errors
     /// `verification_failed` when devices would reject it; then nothing was written.
-    pub fn write(&self, index: &Index, keys: &[SecretKey], roots: Option<&Roots>) -> Result<PathBuf, ToolError> {
+    pub fn write(
+        &self,
+        index: &ChannelIndex,
+        keys: &[SecretKey],
+        roots: Option<&RootOfTrust>,
+    ) -> Result<PathBuf, ToolError> {
         let text = index.encode()?;
         let signatures = keys.iter().map(|key| key.sign(Purpose::Channel, &text)).collect();
         let signed = Signed { purpose: Purpose::Channel, signatures, text };
@@ -73,9 +78,9 @@ impl Tree {
     /// Stores a root of trust where devices look for it, by its version.
     ///
     /// # Errors
-    /// As [`Roots::unverified`], and `conflict` when a different one of that version exists.
+    /// As [`RootOfTrust::unverified`], and `conflict` when a different one of that version exists.
     pub fn put_root(&self, bytes: &[u8]) -> Result<PathBuf, ToolError> {
-        let (roots, _) = Roots::unverified(bytes)?;
+        let (roots, _) = RootOfTrust::unverified(bytes)?;
         let path = self.folder.join(ROOTS).join(format!("{}.signed", roots.version()));
         match read(&path) {
             Ok(there) if there == bytes => return Ok(path),

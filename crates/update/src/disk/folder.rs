@@ -1,6 +1,6 @@
 //! A folder of sparse files in place of a card, for the simulated machine and tests with real files.
 
-use super::{Access, Area, Device, Disk, within};
+use super::{Access, Area, BlockDevice, Disk, within};
 use base::{
     error::{ErrorCode, ToolError},
     os::lock::Lock,
@@ -55,7 +55,7 @@ impl FolderDisk {
 }
 
 impl Disk for FolderDisk {
-    fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
+    fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         let path = self.path(area);
         let about = |error: ToolError| error.with("area", area.name()).with("path", path.display().to_string());
         let writable = access != Access::Read;
@@ -96,7 +96,7 @@ struct Opened {
     _held: Option<Lock>,
 }
 
-impl Device for Opened {
+impl BlockDevice for Opened {
     fn size(&self) -> u64 {
         self.size
     }

@@ -1,6 +1,6 @@
 //! A disk in memory that records every write and flush, for the power-cut model and for fault injection.
 
-use super::{Access, Area, Device, Disk, within};
+use super::{Access, Area, BlockDevice, Disk, within};
 use base::error::ToolError;
 use std::{
     collections::BTreeMap,
@@ -78,7 +78,7 @@ impl Inner {
 }
 
 impl Disk for MemoryDisk {
-    fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
+    fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         let size = self.lock().areas.get(&area).map(|bytes| bytes.len() as u64);
         let size = size.ok_or_else(|| ToolError::missing(format!("this disk has no {} area", area.name())))?;
         Ok(Box::new(Opened { disk: self.clone(), area, size, writable: access != Access::Read }))
@@ -100,7 +100,7 @@ impl Opened {
     }
 }
 
-impl Device for Opened {
+impl BlockDevice for Opened {
     fn size(&self) -> u64 {
         self.size
     }

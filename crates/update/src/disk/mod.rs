@@ -78,12 +78,12 @@ pub trait Disk: Send + Sync {
     /// `capability_missing` when the layout has no such area here; `conflict` when it is in use (by whom, where that is
     /// known); `failed_precondition` when it is not a block device (or for files, not a regular file); `unavailable`
     /// for other errors.
-    fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError>;
+    fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError>;
 }
 
 /// An open area. Offsets and lengths are in bytes from its start; a call that does not fit into it fails without
 /// effect.
-pub trait Device: Send {
+pub trait BlockDevice: Send {
     fn size(&self) -> u64;
     /// Fills `into` from `at`, possibly from the page cache.
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;

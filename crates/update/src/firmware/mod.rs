@@ -12,7 +12,7 @@ pub use uboot::UbootFirmware;
 use super::{
     Slot,
     boot::fat::Fat,
-    disk::{Access, Area, Device, Disk},
+    disk::{Access, Area, BlockDevice, Disk},
 };
 use std::io;
 
@@ -43,7 +43,7 @@ impl Outcome {
 
 /// A boot partition as the firmware sees it.
 struct Partition {
-    device: Box<dyn Device>,
+    device: Box<dyn BlockDevice>,
     fat: Fat,
 }
 

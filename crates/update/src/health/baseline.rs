@@ -1,6 +1,6 @@
 //! What worked before: recorded by a healthy system just before the restart, and compared with the trial.
 
-use super::Look;
+use super::Observations;
 use base::os::{if_there, whole};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -29,7 +29,7 @@ pub struct Baseline {
 
 impl Baseline {
     /// The working parts of `look`.
-    pub fn of(look: &Look, version: &str, taken_ms: i64) -> Self {
+    pub fn of(look: &Observations, version: &str, taken_ms: i64) -> Self {
         let good = |probes: &std::collections::BTreeMap<String, super::Probe>| {
             probes.iter().filter(|(_, probe)| probe.is_ok()).map(|(name, _)| name.clone()).collect()
         };

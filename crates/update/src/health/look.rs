@@ -7,7 +7,7 @@ pub type Probe = Result<(), String>;
 
 /// One set of observations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct Observations {
     /// The machine's own interfaces (not the loopback, not those created by programs): whether they are up with an
     /// address that others can reach.
     pub interfaces: BTreeMap<String, Probe>,

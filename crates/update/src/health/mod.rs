@@ -1,7 +1,7 @@
 //! Whether a trial is healthy: what worked before works again, and configured checks succeed.
 //!
 //! Each half checks what it can see. The server half has the network: interfaces, gateway, channel, web addresses,
-//! units over D-Bus ([`Look`], [`Baseline`], [`judge`]). The agent has root and its own configuration: units, commands,
+//! units over D-Bus ([`Observations`], [`Baseline`], [`judge`]). The agent has root and its own configuration: units, commands,
 //! and whether the server answers on its socket ([`own`]). A trial is committed only when both find nothing wrong.
 
 mod baseline;
@@ -10,5 +10,5 @@ pub mod own;
 mod verdict;
 
 pub use baseline::Baseline;
-pub use look::{Look, Probe};
-pub use verdict::{Check, Problem, Verdict, judge};
+pub use look::{Observations, Probe};
+pub use verdict::{Check, HealthVerdict, Problem, judge};

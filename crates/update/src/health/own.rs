@@ -13,7 +13,7 @@ pub const SERVER: Duration = Duration::from_secs(5);
 
 /// The configured checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wants {
+pub struct ConfiguredChecks {
     /// `update.health_units`.
     pub units: Vec<String>,
     /// `update.health_commands`.
@@ -33,7 +33,7 @@ pub trait Eyes: Send + Sync {
 }
 
 /// Runs all checks and returns the problems.
-pub async fn problems(eyes: &dyn Eyes, wants: &Wants) -> Vec<String> {
+pub async fn problems(eyes: &dyn Eyes, wants: &ConfiguredChecks) -> Vec<String> {
     let units = join_all(
         wants
             .units

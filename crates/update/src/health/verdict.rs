@@ -1,6 +1,6 @@
 //! The server half's verdict: current observations compared with what worked before.
 
-use super::{Baseline, Look, Probe};
+use super::{Baseline, Observations, Probe};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -52,7 +52,7 @@ impl fmt::Display for Problem {
 
 /// The result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HealthVerdict {
     /// Everything that worked before or is configured works.
     Healthy,
     /// Something other than the network is wrong, possibly besides it.
@@ -62,7 +62,7 @@ pub enum Verdict {
     Offline(Vec<Problem>),
 }
 
-impl Verdict {
+impl HealthVerdict {
     pub fn is_healthy(&self) -> bool {
         matches!(self, Self::Healthy)
     }
@@ -79,7 +79,7 @@ impl Verdict {
 
 /// Compares `look` with what worked before and with the configuration: `units` and every address checked. Without a
 /// baseline (for example when the data partition was lost) only the latter count.
-pub fn judge(before: Option<&Baseline>, look: &Look, units: &[String]) -> Verdict {
+pub fn judge(before: Option<&Baseline>, look: &Observations, units: &[String]) -> HealthVerdict {
     let mut problems = Vec::new();
     let mut wrong = |check: Check, name: &str, why: &str| {
         problems.push(Problem { check, name: name.into(), why: why.into() });
@@ -114,10 +114,10 @@ pub fn judge(before: Option<&Baseline>, look: &Look, units: &[String]) -> Verdic
         must(Check::Server, "", Some(probe), "");
     }
     if problems.is_empty() {
-        Verdict::Healthy
+        HealthVerdict::Healthy
     } else if problems.iter().all(|problem| problem.check.is_of_the_network()) {
-        Verdict::Offline(problems)
+        HealthVerdict::Offline(problems)
     } else {
-        Verdict::Sick(problems)
+        HealthVerdict::Sick(problems)
     }
 }

@@ -7,19 +7,19 @@
 
 use super::{
     finale::{Finale, head_bytes, zero_head},
-    frame::{Armed, Progress, Wanted},
-    hooks::{Point, Watch},
-    plan::{Head, Plan, Sides, Way, fill_from, is},
-    record::Record,
+    frame::{Armed, InstallProgress, NeededBlocks},
+    hooks::{InstallObserver, Point},
+    plan::{BlockOrigin, BootHead, InstallPlan, Sides, fill_from, is},
+    record::InstallRecord,
     tree,
-    writer::{Target, Writer},
+    writer::{SlotAreas, SlotWriter},
 };
 use crate::{
     Slot,
-    bundle::{self, ImageKind, Index},
+    bundle::{self, BlockIndex, ImageKind},
     disk::{Access, Area, Disk},
     status::Phase,
-    trust::Release,
+    trust::VerifiedRelease,
 };
 use base::error::ToolError;
 use std::{sync::Arc, time::Instant};
@@ -31,25 +31,25 @@ const CHECKPOINT: u64 = 64 << 20;
 
 /// The environment of an install.
 #[derive(Clone)]
-pub struct Site {
+pub struct InstallSite {
     pub disk: Arc<dyn Disk>,
-    pub record: Record,
-    pub watch: Arc<dyn Watch>,
+    pub record: InstallRecord,
+    pub watch: Arc<dyn InstallObserver>,
     pub simulated: bool,
 }
 
 /// An install: compares, then writes, then arms.
-pub struct Engine {
-    site: Site,
-    release: Release,
-    index: Index,
+pub struct InstallEngine {
+    site: InstallSite,
+    release: VerifiedRelease,
+    index: BlockIndex,
     to: Slot,
-    active: Option<Target>,
-    plan: Plan,
+    active: Option<SlotAreas>,
+    plan: InstallPlan,
     /// The target, until writing begins.
-    target: Option<Target>,
+    target: Option<SlotAreas>,
     /// Owns the target after that.
-    writer: Option<Writer>,
+    writer: Option<SlotWriter>,
     /// Blocks before this one are in place, except for those that have to be sent.
     cursor: u32,
     rounds: u32,
@@ -74,26 +74,31 @@ struct Counts {
     zeroed: u64,
 }
 
-/// The result of [`Engine::finish`].
+/// The result of [`InstallEngine::finish`].
 #[derive(Debug)]
 pub enum Finish {
     /// The slot is armed.
     Armed(Armed),
     /// These blocks are missing: send them, then finish again.
-    More(Wanted),
+    More(NeededBlocks),
 }
 
-impl Engine {
+impl InstallEngine {
     /// Opens the slot `to`, which must not be running, and determines which blocks are on the card already. Writes
     /// nothing.
     ///
     /// # Errors
     /// `failed_precondition` when an image does not fit; `conflict` when the target is in use; `unavailable` when it
     /// cannot be read; `cancelled`.
-    pub fn prepare(site: Site, release: Release, index: Index, to: Slot) -> Result<Self, ToolError> {
+    pub fn prepare(
+        site: InstallSite,
+        release: VerifiedRelease,
+        index: BlockIndex,
+        to: Slot,
+    ) -> Result<Self, ToolError> {
         let began = Instant::now();
-        let open = |slot: Slot, access: Access| -> Result<Target, ToolError> {
-            Ok(Target {
+        let open = |slot: Slot, access: Access| -> Result<SlotAreas, ToolError> {
+            Ok(SlotAreas {
                 boot: site.disk.open(Area::Boot(slot), access)?,
                 root: site.disk.open(Area::Root(slot), access)?,
             })
@@ -117,7 +122,7 @@ impl Engine {
         let active = open(to.other(), Access::Read).ok();
         let head_bytes = head_bytes(&target, active.as_ref());
         let sides = Sides { target: &target, active: active.as_ref(), index: &index, head_bytes };
-        let plan = Plan::of(&sides, &*site.watch)?;
+        let plan = InstallPlan::of(&sides, &*site.watch)?;
         Ok(Self {
             site,
             release,
@@ -141,7 +146,7 @@ impl Engine {
     }
 
     /// The blocks that have to be sent.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> NeededBlocks {
         self.plan.wanted()
     }
 
@@ -162,12 +167,12 @@ impl Engine {
             ))
             .with("block", n));
         };
-        if way != Way::Send {
+        if way != BlockOrigin::Send {
             // Unneeded or repeated blocks are ignored.
             return Ok(());
         }
         let block = self.index.block(n);
-        let mut raw = self.writer.as_ref().map(Writer::buffer).unwrap_or_default();
+        let mut raw = self.writer.as_ref().map(SlotWriter::buffer).unwrap_or_default();
         bundle::unpack(&block, stored, &mut raw).map_err(|fault| ToolError::from(fault).with("block", n))?;
         self.begin()?;
         self.reach(n)?;
@@ -177,7 +182,7 @@ impl Engine {
         } else {
             self.write(block.image, block.at, raw)?;
         }
-        self.plan.ways[n as usize] = Way::There;
+        self.plan.ways[n as usize] = BlockOrigin::There;
         Ok(())
     }
 
@@ -212,7 +217,7 @@ impl Engine {
         self.site.watch.passed(Point::RecordedWritten);
         let write_ms = millis(self.began);
         let verifying = Instant::now();
-        let head = Head {
+        let head = BootHead {
             blocks: self.plan.head.blocks.clone(),
             length: self.plan.head.length,
             pieces: std::mem::take(&mut self.plan.head.pieces),
@@ -276,15 +281,15 @@ impl Engine {
             let n = self.cursor;
             self.cursor += 1;
             let way = self.plan.ways[n as usize];
-            if !matches!(way, Way::Zero | Way::Copy(_)) {
+            if !matches!(way, BlockOrigin::Zero | BlockOrigin::Copy(_)) {
                 continue;
             }
             if self.site.watch.stopped() {
                 return Err(ToolError::cancelled("the update"));
             }
             let block = self.index.block(n);
-            let mut raw = self.writer.as_ref().map(Writer::buffer).unwrap_or_default();
-            if let Way::Copy(place) = way {
+            let mut raw = self.writer.as_ref().map(SlotWriter::buffer).unwrap_or_default();
+            if let BlockOrigin::Copy(place) = way {
                 let area = self.active.as_ref().map(|active| active.area(block.image));
                 let whole = self.index.block(self.index.range(block.image).start).size;
                 let at = u64::from(place) * u64::from(whole);
@@ -292,7 +297,7 @@ impl Engine {
                 // Hashed again when copied: it may have rotted since the comparison. Then it is requested from the
                 // server.
                 if !area.is_some_and(copied) || !is(&block, &raw) {
-                    self.plan.ways[n as usize] = Way::Send;
+                    self.plan.ways[n as usize] = BlockOrigin::Send;
                     continue;
                 }
                 self.counts.copied += u64::from(block.size);
@@ -301,7 +306,7 @@ impl Engine {
                 self.counts.zeroed += u64::from(block.size);
             }
             self.write(block.image, block.at, raw)?;
-            self.plan.ways[n as usize] = Way::There;
+            self.plan.ways[n as usize] = BlockOrigin::There;
         }
         Ok(())
     }
@@ -317,7 +322,7 @@ impl Engine {
         self.site.watch.passed(Point::ComputedTree);
         self.start_writer(target)?;
         for n in self.index.range(ImageKind::Root) {
-            if self.plan.ways[n as usize] != Way::Tree {
+            if self.plan.ways[n as usize] != BlockOrigin::Tree {
                 continue;
             }
             let block = self.index.block(n);
@@ -328,20 +333,20 @@ impl Engine {
                 self.counts.copied += u64::from(block.size);
                 self.write(block.image, block.at, raw.to_vec())?;
             }
-            self.plan.ways[n as usize] = if well { Way::There } else { Way::Send };
+            self.plan.ways[n as usize] = if well { BlockOrigin::There } else { BlockOrigin::Send };
         }
         Ok(())
     }
 
-    fn start_writer(&mut self, target: Target) -> Result<(), ToolError> {
+    fn start_writer(&mut self, target: SlotAreas) -> Result<(), ToolError> {
         let block_size = self.release.manifest.images.iter().map(|image| image.block_size).max().unwrap_or(1 << 20);
         self.flushed = self.queued;
-        self.writer = Some(Writer::start(target, block_size, Arc::clone(&self.site.watch))?);
+        self.writer = Some(SlotWriter::start(target, block_size, Arc::clone(&self.site.watch))?);
         Ok(())
     }
 
-    fn so_far(&self) -> Progress {
-        Progress { phase: Phase::Writing, done: self.plan.kept + self.told, total: self.plan.total }
+    fn so_far(&self) -> InstallProgress {
+        InstallProgress { phase: Phase::Writing, done: self.plan.kept + self.told, total: self.plan.total }
     }
 
     fn write(&mut self, image: ImageKind, at: u64, raw: Vec<u8>) -> Result<(), ToolError> {

@@ -2,20 +2,20 @@
 //! Also the reverse: zeroing the head before anything else in the slot changes.
 
 use super::{
-    engine::Site,
-    frame::Progress,
+    engine::InstallSite,
+    frame::InstallProgress,
     hooks::Point,
-    plan::Head,
+    plan::BootHead,
     read_back,
-    writer::{Target, card},
+    writer::{SlotAreas, card},
 };
 use crate::{
     Slot,
     boot::{LONGEST_HEAD, head_of_image},
-    bundle::{self, Index},
-    disk::Device,
+    bundle::{self, BlockIndex},
+    disk::BlockDevice,
     status::Phase,
-    trust::Release,
+    trust::VerifiedRelease,
 };
 use base::error::{ErrorCode, ToolError};
 
@@ -24,8 +24,8 @@ const SECTOR: usize = 512;
 
 /// How many bytes of the boot area count as head, to be zeroed first and written last: the longer of what the target's
 /// and the running slot's file systems say; if neither is a FAT, the maximum.
-pub(super) fn head_bytes(target: &Target, active: Option<&Target>) -> u64 {
-    let of = |side: &Target| {
+pub(super) fn head_bytes(target: &SlotAreas, active: Option<&SlotAreas>) -> u64 {
+    let of = |side: &SlotAreas| {
         let mut first = [0; SECTOR];
         side.boot.read(0, &mut first).ok()?;
         head_of_image(&first, side.boot.size()).ok()
@@ -38,7 +38,7 @@ pub(super) fn head_bytes(target: &Target, active: Option<&Target>) -> u64 {
 ///
 /// # Errors
 /// Those of the card.
-pub fn zero_head(boot: &dyn Device, bytes: u64) -> Result<(), ToolError> {
+pub fn zero_head(boot: &dyn BlockDevice, bytes: u64) -> Result<(), ToolError> {
     // A small buffer: the new head is in memory already.
     const ZEROS: [u8; 16 << 10] = [0; 16 << 10];
     let end = bytes.min(boot.size());
@@ -59,11 +59,11 @@ pub fn zero_head(boot: &dyn Device, bytes: u64) -> Result<(), ToolError> {
 
 /// The end of an install.
 pub(super) struct Finale<'a> {
-    pub site: &'a Site,
-    pub release: &'a Release,
-    pub index: &'a Index,
+    pub site: &'a InstallSite,
+    pub release: &'a VerifiedRelease,
+    pub index: &'a BlockIndex,
     pub to: Slot,
-    pub head: &'a Head,
+    pub head: &'a BootHead,
     pub total: u64,
 }
 
@@ -73,7 +73,7 @@ impl Finale<'_> {
     /// # Errors
     /// `verification_failed` when the card reads back something else, or the image cannot be started: the slot stays
     /// unbootable, and the record says why. Other failures can be resumed.
-    pub fn run(&self, mut target: Target) -> Result<(), ToolError> {
+    pub fn run(&self, mut target: SlotAreas) -> Result<(), ToolError> {
         let (site, length) = (self.site, self.head.length);
         let done = self.read_back(&mut target).and_then(|()| {
             site.record.verified()?;
@@ -100,9 +100,9 @@ impl Finale<'_> {
         Err(error)
     }
 
-    fn read_back(&self, target: &mut Target) -> Result<(), ToolError> {
+    fn read_back(&self, target: &mut SlotAreas) -> Result<(), ToolError> {
         let (watch, total) = (&*self.site.watch, self.total);
-        let tell = |done| watch.progress(&Progress { phase: Phase::Verifying, done, total });
+        let tell = |done| watch.progress(&InstallProgress { phase: Phase::Verifying, done, total });
         read_back::all(target, self.index, self.head, &self.release.manifest.images, watch, tell)?;
         let size = target.boot.size();
         let image = self.release.manifest.images.iter().find(|image| image.kind == bundle::ImageKind::Boot);
@@ -126,7 +126,7 @@ impl Finale<'_> {
         Ok(())
     }
 
-    fn write_head(&self, boot: &dyn Device) -> Result<(), ToolError> {
+    fn write_head(&self, boot: &dyn BlockDevice) -> Result<(), ToolError> {
         let failed = |error: std::io::Error| card("writing the target's head", &error);
         let mut first: &[u8] = &[];
         for (at, piece) in &self.head.pieces {

@@ -20,7 +20,7 @@ pub const HEADER: usize = 5;
 
 /// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// To the agent: the bundle's first bytes, up to its index. First frame, once.
     Head,
     /// To the agent: the index, in pieces and in order.
@@ -33,7 +33,7 @@ pub enum Kind {
     Cancel,
     /// To the server: a bit for each block to be sent, lowest bit first.
     Wanted,
-    /// To the server: [`Progress`].
+    /// To the server: [`InstallProgress`].
     Progress,
     /// To the server: the error that ended it.
     Failed,
@@ -43,7 +43,7 @@ pub enum Kind {
     Judged,
 }
 
-impl Kind {
+impl FrameKind {
     pub const ALL: [Self; 10] = [
         Self::Head,
         Self::Index,
@@ -91,7 +91,7 @@ impl Kind {
 }
 
 /// The header of a payload of `length` bytes.
-pub fn header(kind: Kind, length: usize) -> [u8; HEADER] {
+pub fn header(kind: FrameKind, length: usize) -> [u8; HEADER] {
     let [a, b, c, d] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
     [a, b, c, d, kind.number()]
 }
@@ -100,10 +100,10 @@ pub fn header(kind: Kind, length: usize) -> [u8; HEADER] {
 ///
 /// # Errors
 /// `invalid_argument` for a kind in the wrong direction, or a length over its limit.
-pub fn parse(header: [u8; HEADER], for_agent: bool) -> Result<(Kind, usize), ToolError> {
+pub fn parse(header: [u8; HEADER], for_agent: bool) -> Result<(FrameKind, usize), ToolError> {
     let [a, b, c, d, number] = header;
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
-    let kind = Kind::ALL.into_iter().find(|kind| kind.number() == number && kind.is_for_agent() == for_agent);
+    let kind = FrameKind::ALL.into_iter().find(|kind| kind.number() == number && kind.is_for_agent() == for_agent);
     let Some(kind) = kind else {
         return Err(ToolError::invalid(format!("an install stream has no frame of kind {number} in this direction"))
             .with("kind", number)
@@ -123,7 +123,7 @@ pub fn parse(header: [u8; HEADER], for_agent: bool) -> Result<(Kind, usize), Too
 ///
 /// # Errors
 /// [`parse`]'s; `unavailable` when the peer closed within a frame or reading fails.
-pub fn read(from: &mut impl Read, payload: &mut Vec<u8>) -> Result<Option<Kind>, ToolError> {
+pub fn read(from: &mut impl Read, payload: &mut Vec<u8>) -> Result<Option<FrameKind>, ToolError> {
     let mut bytes = [0; HEADER];
     let first = loop {
         match from.read(&mut bytes) {
@@ -147,7 +147,7 @@ pub fn read(from: &mut impl Read, payload: &mut Vec<u8>) -> Result<Option<Kind>,
 ///
 /// # Errors
 /// `unavailable` when the peer is gone or does not read.
-pub fn write(to: &mut impl Write, kind: Kind, payload: &[u8]) -> Result<(), ToolError> {
+pub fn write(to: &mut impl Write, kind: FrameKind, payload: &[u8]) -> Result<(), ToolError> {
     to.write_all(&header(kind, payload.len()))
         .and_then(|()| to.write_all(payload))
         .and_then(|()| to.flush())
@@ -162,8 +162,8 @@ pub fn broken(error: &io::Error) -> ToolError {
 
 /// The agent's progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Progress {
+#[serde(deny_unknown_fields, expecting = "struct Progress")]
+pub struct InstallProgress {
     pub phase: crate::status::Phase,
     /// Bytes of the images done in this phase; when writing, these are on the medium.
     pub done: u64,
@@ -196,9 +196,9 @@ pub struct Armed {
 
 /// The blocks that the agent needs: one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted(Vec<u8>);
+pub struct NeededBlocks(Vec<u8>);
 
-impl Wanted {
+impl NeededBlocks {
     /// None of `blocks` blocks.
     pub fn none(blocks: u32) -> Self {
         Self(vec![0; blocks.div_ceil(8) as usize])
@@ -246,34 +246,34 @@ mod tests {
     #[test]
     fn a_frame_comes_back_as_it_went() {
         let mut wire = Vec::new();
-        write(&mut wire, Kind::Block, b"\x07\0\0\0stored").unwrap();
-        write(&mut wire, Kind::Finish, b"").unwrap();
+        write(&mut wire, FrameKind::Block, b"\x07\0\0\0stored").unwrap();
+        write(&mut wire, FrameKind::Finish, b"").unwrap();
         let (mut from, mut payload) = (wire.as_slice(), vec![1; 9000]);
-        assert_eq!(read(&mut from, &mut payload).unwrap(), Some(Kind::Block));
+        assert_eq!(read(&mut from, &mut payload).unwrap(), Some(FrameKind::Block));
         assert_eq!(payload, b"\x07\0\0\0stored");
-        assert_eq!(read(&mut from, &mut payload).unwrap(), Some(Kind::Finish));
+        assert_eq!(read(&mut from, &mut payload).unwrap(), Some(FrameKind::Finish));
         assert_eq!(read(&mut from, &mut payload).unwrap(), None);
     }
 
     #[test]
     fn bad_frames_are_refused_before_memory_is_spent() {
-        let endless = header(Kind::Block, MAX_BLOCK + 1);
+        let endless = header(FrameKind::Block, MAX_BLOCK + 1);
         assert_eq!(parse(endless, true).unwrap_err().code, ErrorCode::ContentTooLarge);
-        assert_eq!(parse(header(Kind::Finish, 1), true).unwrap_err().code, ErrorCode::ContentTooLarge);
+        assert_eq!(parse(header(FrameKind::Finish, 1), true).unwrap_err().code, ErrorCode::ContentTooLarge);
         assert_eq!(parse([0, 0, 0, 0, 9], true).unwrap_err().code, ErrorCode::InvalidArgument);
-        for kind in Kind::ALL {
+        for kind in FrameKind::ALL {
             assert_eq!(parse(header(kind, 0), kind.is_for_agent()).unwrap(), (kind, 0));
             assert!(parse(header(kind, 0), !kind.is_for_agent()).is_err(), "{kind:?} the other way");
         }
-        let cut = &header(Kind::Block, 100)[..3];
+        let cut = &header(FrameKind::Block, 100)[..3];
         assert_eq!(read(&mut &*cut, &mut Vec::new()).unwrap_err().code, ErrorCode::Unavailable);
-        let short = [&header(Kind::Block, 100)[..], b"abc"].concat();
+        let short = [&header(FrameKind::Block, 100)[..], b"abc"].concat();
         assert_eq!(read(&mut short.as_slice(), &mut Vec::new()).unwrap_err().code, ErrorCode::Unavailable);
     }
 
     #[test]
     fn wanted_is_a_bit_a_block() {
-        let mut wanted = Wanted::none(11);
+        let mut wanted = NeededBlocks::none(11);
         assert!(wanted.is_empty() && wanted.bytes().len() == 2);
         wanted.set(0, true);
         wanted.set(10, true);
@@ -281,6 +281,6 @@ mod tests {
         assert_eq!(wanted.iter().collect::<Vec<_>>(), [0, 10]);
         wanted.set(0, false);
         assert_eq!((wanted.count(), wanted.contains(10), wanted.contains(3000)), (1, true, false));
-        assert_eq!(Wanted::from_bytes(wanted.bytes()), wanted);
+        assert_eq!(NeededBlocks::from_bytes(wanted.bytes()), wanted);
     }
 }

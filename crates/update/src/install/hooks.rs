@@ -1,6 +1,6 @@
 //! Observers of an install: progress for people, and points at which a test can end the process.
 
-use super::frame::Progress;
+use super::frame::InstallProgress;
 
 /// Points of an install at which the card changes, in order: each is just after what its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,11 +51,11 @@ impl Point {
 }
 
 /// An observer. Called from the install's threads; slow code here delays the install.
-pub trait Watch: Send + Sync {
+pub trait InstallObserver: Send + Sync {
     /// That point was just passed.
     fn passed(&self, _point: Point) {}
     /// Reports progress.
-    fn progress(&self, _progress: &Progress) {}
+    fn progress(&self, _progress: &InstallProgress) {}
     /// Whether the install should be cancelled; checked between blocks.
     fn stopped(&self) -> bool {
         false
@@ -65,4 +65,4 @@ pub trait Watch: Send + Sync {
 /// No observer.
 pub struct Unwatched;
 
-impl Watch for Unwatched {}
+impl InstallObserver for Unwatched {}

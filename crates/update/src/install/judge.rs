@@ -1,17 +1,17 @@
 //! Steps 1 and 2 of an update: is this head signed, is it for this machine, may it be installed now. Nothing is
 //! written.
 
-use super::record::Record;
+use super::record::InstallRecord;
 use crate::{
     Reckoning, Slot,
-    bundle::{Envelope, Head, Manifest},
-    trust::{Release, Roots},
+    bundle::{BundleHead, Envelope, Manifest},
+    trust::{RootOfTrust, VerifiedRelease},
 };
 use base::error::{ErrorCode, ToolError};
 
 /// What the manifest is compared with, besides the record.
 #[derive(Clone, Debug, Default)]
-pub struct Machine {
+pub struct MachineFacts {
     pub product: String,
     pub channel: String,
     pub layout: String,
@@ -27,8 +27,8 @@ pub struct Machine {
 
 /// The result.
 #[derive(Debug)]
-pub struct Verdict {
-    pub release: Release,
+pub struct AcceptedBundle {
+    pub release: VerifiedRelease,
     pub target: Slot,
     /// For people: what could not be determined.
     pub notes: Vec<String>,
@@ -42,14 +42,14 @@ pub struct Verdict {
 /// [`crate::slots::admit`].
 pub fn judge(
     head: &[u8],
-    roots: &Roots,
-    machine: &Machine,
-    record: &Record,
+    roots: &RootOfTrust,
+    machine: &MachineFacts,
+    record: &InstallRecord,
     now: Reckoning,
-) -> Result<Verdict, ToolError> {
+) -> Result<AcceptedBundle, ToolError> {
     let envelope = match Envelope::read(head)? {
-        Head::Whole(envelope) => envelope,
-        Head::More(bytes) => {
+        BundleHead::Whole(envelope) => envelope,
+        BundleHead::More(bytes) => {
             return Err(ToolError::invalid(format!("the bundle's head has {bytes} bytes, and {} came", head.len()))
                 .hint("send all of it"));
         }
@@ -76,11 +76,11 @@ pub fn judge(
             now.now
         ));
     }
-    Ok(Verdict { release, target, notes })
+    Ok(AcceptedBundle { release, target, notes })
 }
 
 /// Whether it was made for this machine.
-fn fits(manifest: &Manifest, machine: &Machine) -> Result<(), ToolError> {
+fn fits(manifest: &Manifest, machine: &MachineFacts) -> Result<(), ToolError> {
     let other = |what: &str, theirs: &str, ours: &str| {
         Err(ToolError::precondition(format!("the bundle is for {what} {theirs}, and this machine is {ours}"))
             .with("bundle", theirs)

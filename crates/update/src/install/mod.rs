@@ -13,10 +13,10 @@ pub mod stream;
 mod tree;
 mod writer;
 
-pub use engine::{Engine, Finish, Site};
+pub use engine::{Finish, InstallEngine, InstallSite};
 pub use finale::zero_head;
-pub use frame::{Armed, Progress, Wanted};
-pub use judge::Machine;
+pub use frame::{Armed, InstallProgress, NeededBlocks};
+pub use judge::MachineFacts;
 pub use judged::Judged;
-pub use record::Record;
-pub use stream::{Finished, Install};
+pub use record::InstallRecord;
+pub use stream::{InstallOutcome, InstallStream};

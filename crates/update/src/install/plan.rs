@@ -1,13 +1,13 @@
 //! The source of each block, by comparing target, running slot and index. Writes nothing.
 
 use super::{
-    frame::{Progress, Wanted},
-    hooks::{Point, Watch},
-    writer::{Target, card},
+    frame::{InstallProgress, NeededBlocks},
+    hooks::{InstallObserver, Point},
+    writer::{SlotAreas, card},
 };
 use crate::{
-    bundle::{Block, Digest, ImageKind, Index, tree::Layout},
-    disk::Device,
+    bundle::{Block, BlockIndex, Digest, ImageKind, tree::HashTreeLayout},
+    disk::BlockDevice,
     status::Phase,
 };
 use base::error::ToolError;
@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 /// How a block is obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum BlockOrigin {
     /// In the target already; or written, or in the head that is written last.
     There,
     /// Zeros have to be written.
@@ -31,7 +31,7 @@ pub(super) enum Way {
 
 /// The head of the boot image: reserved sectors and FATs, without which no firmware finds a file. Held in memory until
 /// everything else is on the card and read back.
-pub(super) struct Head {
+pub(super) struct BootHead {
     /// Its blocks: the first ones of the boot image.
     pub blocks: Range<u32>,
     /// Its size in bytes.
@@ -40,7 +40,7 @@ pub(super) struct Head {
     pub pieces: BTreeMap<u64, Vec<u8>>,
 }
 
-impl Head {
+impl BootHead {
     /// All its bytes in order, gaps of zeros included.
     pub fn feed(&self, mut take: impl FnMut(&[u8])) {
         const ZEROS: [u8; 4096] = [0; 4096];
@@ -63,33 +63,33 @@ impl Head {
 }
 
 /// One way per block.
-pub(super) struct Plan {
-    pub ways: Vec<Way>,
-    pub head: Head,
+pub(super) struct InstallPlan {
+    pub ways: Vec<BlockOrigin>,
+    pub head: BootHead,
     /// Bytes of both images.
     pub total: u64,
     /// Of them: present already, or zeros still to be written.
     pub kept: u64,
     /// The root's hash tree, while blocks of it are to be computed.
-    pub tree: Option<Layout>,
+    pub tree: Option<HashTreeLayout>,
 }
 
 /// The inputs of the comparison: both slots and the index.
 pub(super) struct Sides<'a> {
-    pub target: &'a Target,
+    pub target: &'a SlotAreas,
     /// The running slot's boot and root; `None` when it cannot be read: then nothing is copied.
-    pub active: Option<&'a Target>,
-    pub index: &'a Index,
+    pub active: Option<&'a SlotAreas>,
+    pub index: &'a BlockIndex,
     /// Bytes of the boot image's head.
     pub head_bytes: u64,
 }
 
-impl Plan {
+impl InstallPlan {
     /// Reads the target, and the running slot where they differ.
     ///
     /// # Errors
     /// `unavailable` when the target cannot be read; `cancelled`.
-    pub fn of(sides: &Sides<'_>, watch: &dyn Watch) -> Result<Self, ToolError> {
+    pub fn of(sides: &Sides<'_>, watch: &dyn InstallObserver) -> Result<Self, ToolError> {
         let index = sides.index;
         let boot = index.range(ImageKind::Boot);
         let inside = |n: &u32| index.block(*n).at < sides.head_bytes;
@@ -97,7 +97,7 @@ impl Plan {
         let total = [ImageKind::Root, ImageKind::Boot].into_iter().map(|image| size(index, image)).sum();
         let mut plan = Self {
             ways: Vec::with_capacity(index.len() as usize),
-            head: Head {
+            head: BootHead {
                 length: (boot.start..head_end).map(|n| u64::from(index.block(n).size)).sum(),
                 blocks: boot.start..head_end,
                 pieces: BTreeMap::new(),
@@ -118,7 +118,7 @@ impl Plan {
             // Reported per 4 MiB.
             if done - told > (4 << 20) || done == total {
                 told = done;
-                watch.progress(&Progress { phase: Phase::Comparing, done, total });
+                watch.progress(&InstallProgress { phase: Phase::Comparing, done, total });
             }
         }
         for image in [ImageKind::Root, ImageKind::Boot] {
@@ -130,12 +130,17 @@ impl Plan {
     }
 
     /// Searches the whole running slot for blocks that are not in the same place. 16 bytes of memory per missing block.
-    fn find_moved(&mut self, sides: &Sides<'_>, image: ImageKind, watch: &dyn Watch) -> Result<(), ToolError> {
+    fn find_moved(
+        &mut self,
+        sides: &Sides<'_>,
+        image: ImageKind,
+        watch: &dyn InstallObserver,
+    ) -> Result<(), ToolError> {
         let (index, range) = (sides.index, sides.index.range(image));
         let Some(area) = sides.active.map(|active| active.area(image)) else { return Ok(()) };
         let Some(first) = range.clone().next().map(|n| index.block(n)) else { return Ok(()) };
         let short = |digest: Digest| u64::from_le_bytes(*digest.0.first_chunk().unwrap_or(&[0; 8]));
-        let missing = |n: &u32| self.ways[*n as usize] == Way::Send && !self.head.blocks.contains(n);
+        let missing = |n: &u32| self.ways[*n as usize] == BlockOrigin::Send && !self.head.blocks.contains(n);
         let mut wanted: Vec<(u64, u32)> =
             range.clone().filter(missing).map(|n| (short(index.block(n).sha256), n)).collect();
         wanted.sort_unstable();
@@ -156,8 +161,8 @@ impl Plan {
             let digest = Digest::of(&bytes);
             let start = wanted.partition_point(|(other, _)| *other < short(digest));
             for (_, n) in wanted[start..].iter().take_while(|(other, _)| *other == short(digest)) {
-                if index.block(*n).sha256 == digest && self.ways[*n as usize] == Way::Send {
-                    self.ways[*n as usize] = Way::Copy(place);
+                if index.block(*n).sha256 == digest && self.ways[*n as usize] == BlockOrigin::Send {
+                    self.ways[*n as usize] = BlockOrigin::Copy(place);
                 }
             }
         }
@@ -166,12 +171,12 @@ impl Plan {
 
     /// Missing blocks of the root's hash tree are computed instead of requested, if the root's size allows a tree. If
     /// it has none, they are requested later.
-    fn leave_tree(&mut self, index: &Index) {
-        let Some(tree) = Layout::of(size(index, ImageKind::Root)) else { return };
+    fn leave_tree(&mut self, index: &BlockIndex) {
+        let Some(tree) = HashTreeLayout::of(size(index, ImageKind::Root)) else { return };
         for n in index.range(ImageKind::Root).rev().take_while(|n| index.block(*n).at >= tree.data) {
             let way = &mut self.ways[n as usize];
-            if *way == Way::Send {
-                *way = Way::Tree;
+            if *way == BlockOrigin::Send {
+                *way = BlockOrigin::Tree;
                 self.tree = Some(tree);
             }
         }
@@ -184,12 +189,12 @@ impl Plan {
         block: &Block,
         ours: &mut Vec<u8>,
         theirs: &mut Vec<u8>,
-    ) -> Result<Way, ToolError> {
+    ) -> Result<BlockOrigin, ToolError> {
         let head = self.head.blocks.contains(&n);
         if head && block.zero {
             // The state after the head is zeroed.
             self.kept += u64::from(block.size);
-            return Ok(Way::There);
+            return Ok(BlockOrigin::There);
         }
         fill(sides.target.area(block.image), block, ours).map_err(|error| {
             card(&format!("reading the target's {} area at {}", block.image.name(), block.at), &error)
@@ -199,10 +204,10 @@ impl Plan {
             if head {
                 self.keep(block, ours);
             }
-            return Ok(Way::There);
+            return Ok(BlockOrigin::There);
         }
         if block.zero {
-            return Ok(Way::Zero);
+            return Ok(BlockOrigin::Zero);
         }
         // If the running slot cannot be read, the block is requested from the server.
         let found = sides.active.is_some_and(|active| {
@@ -212,11 +217,11 @@ impl Plan {
         match (found, head) {
             (true, true) => {
                 self.keep(block, theirs);
-                Ok(Way::There)
+                Ok(BlockOrigin::There)
             }
             // All blocks of an image except the last have one size, so the number gives the position.
-            (true, false) => Ok(Way::Copy(n - sides.index.range(block.image).start)),
-            (false, _) => Ok(Way::Send),
+            (true, false) => Ok(BlockOrigin::Copy(n - sides.index.range(block.image).start)),
+            (false, _) => Ok(BlockOrigin::Send),
         }
     }
 
@@ -228,17 +233,17 @@ impl Plan {
     }
 
     /// The blocks that have to be sent.
-    pub fn wanted(&self) -> Wanted {
-        let mut wanted = Wanted::none(self.ways.len() as u32);
+    pub fn wanted(&self) -> NeededBlocks {
+        let mut wanted = NeededBlocks::none(self.ways.len() as u32);
         for (n, way) in (0..).zip(&self.ways) {
-            wanted.set(n, *way == Way::Send);
+            wanted.set(n, *way == BlockOrigin::Send);
         }
         wanted
     }
 }
 
 /// Size of an image in bytes.
-fn size(index: &Index, image: ImageKind) -> u64 {
+fn size(index: &BlockIndex, image: ImageKind) -> u64 {
     index.range(image).last().map_or(0, |last| {
         let last = index.block(last);
         last.at + u64::from(last.size)
@@ -246,12 +251,12 @@ fn size(index: &Index, image: ImageKind) -> u64 {
 }
 
 /// Reads the bytes at a block's place.
-pub(super) fn fill(device: &dyn Device, block: &Block, into: &mut Vec<u8>) -> std::io::Result<()> {
+pub(super) fn fill(device: &dyn BlockDevice, block: &Block, into: &mut Vec<u8>) -> std::io::Result<()> {
     fill_from(device, block.at, block.size, into)
 }
 
 /// Reads as many bytes from another position.
-pub(super) fn fill_from(device: &dyn Device, at: u64, size: u32, into: &mut Vec<u8>) -> std::io::Result<()> {
+pub(super) fn fill_from(device: &dyn BlockDevice, at: u64, size: u32, into: &mut Vec<u8>) -> std::io::Result<()> {
     into.resize(size as usize, 0);
     device.read(at, into)
 }

@@ -1,13 +1,13 @@
 //! Reads everything back from the medium itself: one thread reads, one hashes blocks, one hashes images.
 
 use super::{
-    hooks::Watch,
-    plan::Head,
-    writer::{Target, card},
+    hooks::InstallObserver,
+    plan::BootHead,
+    writer::{SlotAreas, card},
 };
 use crate::{
-    bundle::{Digest, Fault, Image, ImageKind, Index},
-    disk::Device,
+    bundle::{BlockIndex, BundleError, Digest, Image, ImageKind},
+    disk::BlockDevice,
 };
 use base::error::{ErrorCode, ToolError};
 use ring::digest::{Context, SHA256};
@@ -26,11 +26,11 @@ const AHEAD: usize = 1;
 /// `verification_failed` naming the first block, or the image, that differs; `unavailable` when the card cannot be
 /// read; `cancelled`.
 pub(super) fn all(
-    target: &mut Target,
-    index: &Index,
-    head: &Head,
+    target: &mut SlotAreas,
+    index: &BlockIndex,
+    head: &BootHead,
     images: &[Image],
-    watch: &dyn Watch,
+    watch: &dyn InstallObserver,
     mut tell: impl FnMut(u64),
 ) -> Result<(), ToolError> {
     let mut done = 0;
@@ -47,7 +47,7 @@ pub(super) fn all(
         })?;
         let signed = images.iter().find(|image| image.kind == kind).map(|image| image.sha256);
         if signed.is_none_or(|signed| signed.0 != *whole.finish().as_ref()) {
-            return Err(Fault::Hash { what: format!("the {} image", kind.name()) }.into());
+            return Err(BundleError::Hash { what: format!("the {} image", kind.name()) }.into());
         }
     }
     Ok(())
@@ -55,10 +55,10 @@ pub(super) fn all(
 
 /// One area's consecutive blocks. Returns `whole` with their bytes added.
 fn area(
-    device: &mut Box<dyn Device>,
-    index: &Index,
+    device: &mut Box<dyn BlockDevice>,
+    index: &BlockIndex,
     blocks: std::ops::Range<u32>,
-    watch: &dyn Watch,
+    watch: &dyn InstallObserver,
     mut whole: Context,
     mut tell: impl FnMut(u64),
 ) -> Result<Context, ToolError> {

@@ -2,9 +2,9 @@
 
 use crate::{
     Slot,
-    slots::{self, Asked, Candidate, Ledger, Limits, State, Step},
+    slots::{self, AdmissionInput, Candidate, Ledger, StateRecord, Step, UpdateLimits},
     status::RestartPlan,
-    trust::Release,
+    trust::VerifiedRelease,
 };
 use base::error::ToolError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,17 +14,17 @@ pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The ledger, and the other inputs of its transitions. Cheap to clone.
 #[derive(Clone)]
-pub struct Record {
+pub struct InstallRecord {
     pub ledger: Arc<Mutex<Ledger>>,
     pub clock: Clock,
     /// The running image's own counter, if it has one.
     pub running_counter: Option<u64>,
-    pub limits: Limits,
+    pub limits: UpdateLimits,
     /// When the machine restarts into the new slot, once it is armed.
     pub restart: RestartPlan,
 }
 
-impl Record {
+impl InstallRecord {
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -33,7 +33,7 @@ impl Record {
     ///
     /// # Errors
     /// Those of the transition, and of the card.
-    pub fn step(&self, decide: impl FnOnce(&State) -> Result<Step, ToolError>) -> Result<(), ToolError> {
+    pub fn step(&self, decide: impl FnOnce(&StateRecord) -> Result<Step, ToolError>) -> Result<(), ToolError> {
         let mut ledger = self.ledger();
         let step = decide(ledger.state())?;
         ledger.perform(&step)
@@ -43,23 +43,23 @@ impl Record {
     ///
     /// # Errors
     /// Those of [`slots::admit`].
-    pub fn admit(&self, release: &Release) -> Result<Slot, ToolError> {
+    pub fn admit(&self, release: &VerifiedRelease) -> Result<Slot, ToolError> {
         let ledger = self.ledger();
         let candidate = Candidate::of(&release.manifest, release.digest);
         let (state, seen, now_ms) = (ledger.state(), ledger.evidence(), (self.clock)());
         let resumes = self.resumes(state, release);
-        let limits = if resumes { Limits { installs_a_day: u32::MAX, ..self.limits } } else { self.limits };
+        let limits = if resumes { UpdateLimits { installs_a_day: u32::MAX, ..self.limits } } else { self.limits };
         let running = self.running_counter;
-        slots::admit(state, &Asked { candidate: &candidate, seen: &seen, running, limits, now_ms })
+        slots::admit(state, &AdmissionInput { candidate: &candidate, seen: &seen, running, limits, now_ms })
     }
 
     /// Whether it resumes an interrupted install.
-    pub fn resumes(&self, state: &State, release: &Release) -> bool {
+    pub fn resumes(&self, state: &StateRecord, release: &VerifiedRelease) -> bool {
         let writing = |stage| matches!(stage, slots::Stage::Writing | slots::Stage::Written | slots::Stage::Verified);
         state.update.as_ref().is_some_and(|update| update.manifest == Some(release.digest) && writing(update.stage))
     }
 
-    pub(super) fn writing(&self, release: &Release, to: Slot) -> Result<(), ToolError> {
+    pub(super) fn writing(&self, release: &VerifiedRelease, to: Slot) -> Result<(), ToolError> {
         let mut ledger = self.ledger();
         let candidate = Candidate::of(&release.manifest, release.digest);
         let seen = ledger.evidence();
@@ -67,7 +67,7 @@ impl Record {
             return Err(ToolError::precondition(format!("slot {to} runs by now, and is not written")));
         }
         let (now_ms, running, limits) = ((self.clock)(), self.running_counter, self.limits);
-        let asked = Asked { candidate: &candidate, seen: &seen, running, limits, now_ms };
+        let asked = AdmissionInput { candidate: &candidate, seen: &seen, running, limits, now_ms };
         let step = slots::begin_writing(ledger.state(), &asked)?;
         ledger.perform(&step)
     }

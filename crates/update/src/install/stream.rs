@@ -1,7 +1,7 @@
 //! The server's and the console's end of an install stream: sends head, index and blocks. The agent decides.
 
 use super::{
-    frame::{self, Armed, HEADER, Kind, MAX_INDEX_PIECE, Progress, Wanted, broken},
+    frame::{self, Armed, FrameKind, HEADER, InstallProgress, MAX_INDEX_PIECE, NeededBlocks, broken},
     judged::Judged,
 };
 use base::error::{ErrorCode, ToolError, WireError};
@@ -20,12 +20,12 @@ use tokio::{
 const SILENCE: Duration = Duration::from_secs(180);
 
 /// An install under way. Dropping it ends the stream; what is written stays and is not requested again.
-pub struct Install {
+pub struct InstallStream {
     writer: OwnedWriteHalf,
     answers: mpsc::Receiver<Result<Answer, ToolError>>,
     /// An answer that arrived while its request was still being written.
     early: Option<Answer>,
-    progress: watch::Receiver<Option<Progress>>,
+    progress: watch::Receiver<Option<InstallProgress>>,
     reader: AbortHandle,
 }
 
@@ -33,20 +33,20 @@ pub struct Install {
 #[derive(Debug)]
 enum Answer {
     Judged(Judged),
-    Wanted(Wanted),
+    Wanted(NeededBlocks),
     Armed(Armed),
 }
 
-/// The result of [`Install::finish`].
+/// The result of [`InstallStream::finish`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Finished {
+pub enum InstallOutcome {
     /// Everything is written and read back; the slot is armed.
     Armed(Armed),
     /// These blocks have to be sent as well (a copy on the card had rotted); then finish again.
-    More(Wanted),
+    More(NeededBlocks),
 }
 
-impl Install {
+impl InstallStream {
     /// Sends the head of a bundle into a stream that the agent has accepted for an install, and returns the agent's
     /// judgement. Must be called inside the runtime.
     ///
@@ -58,7 +58,7 @@ impl Install {
         let (tell, progress) = watch::channel(None);
         let reader = base::task::spawn(listen(reader, say, tell)).abort_handle();
         let mut install = Self { writer, answers, early: None, progress, reader };
-        install.send(Kind::Head, &[head]).await?;
+        install.send(FrameKind::Head, &[head]).await?;
         match install.answer().await? {
             Answer::Judged(judged) => Ok((install, judged)),
             _ => Err(out_of_turn()),
@@ -66,7 +66,7 @@ impl Install {
     }
 
     /// The agent's progress.
-    pub fn progress(&self) -> watch::Receiver<Option<Progress>> {
+    pub fn progress(&self) -> watch::Receiver<Option<InstallProgress>> {
         self.progress.clone()
     }
 
@@ -76,13 +76,13 @@ impl Install {
     /// The agent's refusal; `unavailable` when it is gone. The same for all methods below.
     pub async fn index(&mut self, bytes: &[u8]) -> Result<(), ToolError> {
         for piece in bytes.chunks(MAX_INDEX_PIECE) {
-            self.send(Kind::Index, &[piece]).await?;
+            self.send(FrameKind::Index, &[piece]).await?;
         }
         Ok(())
     }
 
     /// Waits, after the whole index, for the blocks that the agent needs. It has written nothing yet.
-    pub async fn wanted(&mut self) -> Result<Wanted, ToolError> {
+    pub async fn wanted(&mut self) -> Result<NeededBlocks, ToolError> {
         match self.answer().await? {
             Answer::Wanted(wanted) => Ok(wanted),
             _ => Err(out_of_turn()),
@@ -91,22 +91,22 @@ impl Install {
 
     /// Sends block `n` as it is stored in the bundle. In any order; ascending is the fastest.
     pub async fn block(&mut self, n: u32, stored: &[u8]) -> Result<(), ToolError> {
-        self.send(Kind::Block, &[&n.to_le_bytes(), stored]).await
+        self.send(FrameKind::Block, &[&n.to_le_bytes(), stored]).await
     }
 
     /// Marks all wanted blocks as sent, and waits until they are written, read back and armed.
-    pub async fn finish(&mut self) -> Result<Finished, ToolError> {
-        self.send(Kind::Finish, &[]).await?;
+    pub async fn finish(&mut self) -> Result<InstallOutcome, ToolError> {
+        self.send(FrameKind::Finish, &[]).await?;
         match self.answer().await? {
-            Answer::Armed(armed) => Ok(Finished::Armed(armed)),
-            Answer::Wanted(wanted) => Ok(Finished::More(wanted)),
+            Answer::Armed(armed) => Ok(InstallOutcome::Armed(armed)),
+            Answer::Wanted(wanted) => Ok(InstallOutcome::More(wanted)),
             Answer::Judged(_) => Err(out_of_turn()),
         }
     }
 
     /// Cancels, and waits until the agent has closed the target. What is written stays, to be resumed.
     pub async fn cancel(mut self) -> Result<(), ToolError> {
-        self.send(Kind::Cancel, &[]).await?;
+        self.send(FrameKind::Cancel, &[]).await?;
         // The agent closes the stream when all queued blocks are on the card.
         let ended = async { while let Some(Ok(_)) = self.answers.recv().await {} };
         tokio::time::timeout(SILENCE, ended).await.map_err(|_| {
@@ -115,7 +115,7 @@ impl Install {
         })
     }
 
-    async fn send(&mut self, kind: Kind, parts: &[&[u8]]) -> Result<(), ToolError> {
+    async fn send(&mut self, kind: FrameKind, parts: &[&[u8]]) -> Result<(), ToolError> {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
         // Reported here, as the caller's mistake, before the agent ends the stream for it.
         if length > kind.bound() {
@@ -173,7 +173,7 @@ impl Install {
     }
 }
 
-impl Drop for Install {
+impl Drop for InstallStream {
     fn drop(&mut self) {
         self.reader.abort();
     }
@@ -183,7 +183,7 @@ impl Drop for Install {
 async fn listen(
     mut from: OwnedReadHalf,
     say: mpsc::Sender<Result<Answer, ToolError>>,
-    tell: watch::Sender<Option<Progress>>,
+    tell: watch::Sender<Option<InstallProgress>>,
 ) {
     let mut payload = Vec::new();
     loop {
@@ -203,7 +203,7 @@ async fn listen(
 async fn hear(
     from: &mut OwnedReadHalf,
     payload: &mut Vec<u8>,
-    tell: &watch::Sender<Option<Progress>>,
+    tell: &watch::Sender<Option<InstallProgress>>,
 ) -> Result<Option<Answer>, ToolError> {
     let mut bytes = [0; HEADER];
     from.read_exact(&mut bytes).await.map_err(|error| match error.kind() {
@@ -216,10 +216,10 @@ async fn hear(
     from.read_exact(payload).await.map_err(|error| broken(&error))?;
     let garbled = |error: serde_json::Error| ToolError::internal(format!("a frame of the agent's: {error}"));
     match kind {
-        Kind::Wanted => Ok(Some(Answer::Wanted(Wanted::from_bytes(payload)))),
-        Kind::Judged => Ok(Some(Answer::Judged(serde_json::from_slice(payload).map_err(garbled)?))),
-        Kind::Armed => Ok(Some(Answer::Armed(serde_json::from_slice(payload).map_err(garbled)?))),
-        Kind::Failed => Err(serde_json::from_slice::<WireError>(payload).map_err(garbled)?.into()),
+        FrameKind::Wanted => Ok(Some(Answer::Wanted(NeededBlocks::from_bytes(payload)))),
+        FrameKind::Judged => Ok(Some(Answer::Judged(serde_json::from_slice(payload).map_err(garbled)?))),
+        FrameKind::Armed => Ok(Some(Answer::Armed(serde_json::from_slice(payload).map_err(garbled)?))),
+        FrameKind::Failed => Err(serde_json::from_slice::<WireError>(payload).map_err(garbled)?.into()),
         _ => {
             tell.send_replace(Some(serde_json::from_slice(payload).map_err(garbled)?));
             Ok(None)

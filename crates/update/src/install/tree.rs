@@ -1,9 +1,9 @@
 //! Computes the root's hash tree from the data on the card.
 
-use super::{frame::Progress, hooks::Watch, writer::card};
+use super::{frame::InstallProgress, hooks::InstallObserver, writer::card};
 use crate::{
-    bundle::tree::{Hasher, Layout, SALT},
-    disk::Device,
+    bundle::tree::{HashTreeLayout, Hasher, SALT},
+    disk::BlockDevice,
 };
 use base::error::ToolError;
 
@@ -18,10 +18,10 @@ const TELL: u64 = 8 << 20;
 /// # Errors
 /// `unavailable` when the card cannot be read; `cancelled`.
 pub(super) fn compute(
-    root: &dyn Device,
-    layout: Layout,
-    watch: &dyn Watch,
-    so_far: &Progress,
+    root: &dyn BlockDevice,
+    layout: HashTreeLayout,
+    watch: &dyn InstallObserver,
+    so_far: &InstallProgress,
 ) -> Result<Vec<u8>, ToolError> {
     let mut hasher = Hasher::new(layout, SALT);
     let mut piece = Vec::new();

@@ -3,8 +3,8 @@
 //! It flushes when it is idle and [`STEP`] bytes are due, and at the latest after [`BATCH`]. So the card is always
 //! busy, and memory and page cache stay small.
 
-use super::hooks::{Point, Watch};
-use crate::{bundle::ImageKind, disk::Device};
+use super::hooks::{InstallObserver, Point};
+use crate::{bundle::ImageKind, disk::BlockDevice};
 use base::error::{ErrorCode, ToolError};
 use std::{
     io,
@@ -22,13 +22,13 @@ const STEP: usize = 512 << 10;
 const BATCH: usize = 4 << 20;
 
 /// The two areas of a slot.
-pub(super) struct Target {
-    pub boot: Box<dyn Device>,
-    pub root: Box<dyn Device>,
+pub(super) struct SlotAreas {
+    pub boot: Box<dyn BlockDevice>,
+    pub root: Box<dyn BlockDevice>,
 }
 
-impl Target {
-    pub fn area(&self, image: ImageKind) -> &dyn Device {
+impl SlotAreas {
+    pub fn area(&self, image: ImageKind) -> &dyn BlockDevice {
         match image {
             ImageKind::Boot => &*self.boot,
             ImageKind::Root => &*self.root,
@@ -48,20 +48,20 @@ struct Job {
 }
 
 /// Handle of the thread. Dropping it waits until the queue is written, so that the target is free afterwards.
-pub(super) struct Writer {
+pub(super) struct SlotWriter {
     jobs: Option<SyncSender<Job>>,
     /// Used buffers, to be reused.
     free: Receiver<Vec<u8>>,
     flushed: Arc<AtomicU64>,
-    thread: Option<JoinHandle<(Target, Result<(), ToolError>)>>,
+    thread: Option<JoinHandle<(SlotAreas, Result<(), ToolError>)>>,
 }
 
-impl Writer {
+impl SlotWriter {
     /// Starts it, for blocks of `block_size` bytes.
     ///
     /// # Errors
     /// `resource_exhausted` when no thread can be started; the target is closed then.
-    pub fn start(target: Target, block_size: u32, watch: Arc<dyn Watch>) -> Result<Self, ToolError> {
+    pub fn start(target: SlotAreas, block_size: u32, watch: Arc<dyn InstallObserver>) -> Result<Self, ToolError> {
         // A dedicated thread, not one of a pool: it lives as long as the install.
         let (jobs, queue) = sync_channel((STEP / block_size.max(1) as usize).max(2));
         let (give, free) = channel();
@@ -108,12 +108,12 @@ impl Writer {
     ///
     /// # Errors
     /// The error of any write or flush.
-    pub fn finish(mut self) -> Result<Target, ToolError> {
+    pub fn finish(mut self) -> Result<SlotAreas, ToolError> {
         let (target, result) = self.end()?;
         result.map(|()| target)
     }
 
-    fn end(&mut self) -> Result<(Target, Result<(), ToolError>), ToolError> {
+    fn end(&mut self) -> Result<(SlotAreas, Result<(), ToolError>), ToolError> {
         // Dropping the sender ends the thread's queue.
         self.jobs = None;
         let thread = self.thread.take().ok_or_else(|| ToolError::internal("the writing thread was awaited twice"))?;
@@ -121,7 +121,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for SlotWriter {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -132,11 +132,11 @@ impl Drop for Writer {
 }
 
 fn work(
-    target: &Target,
+    target: &SlotAreas,
     queue: &Receiver<Job>,
     give: &Sender<Vec<u8>>,
     flushed: &AtomicU64,
-    watch: &dyn Watch,
+    watch: &dyn InstallObserver,
 ) -> Result<(), ToolError> {
     let mut dirty = 0;
     let flush = |dirty: &mut usize| {

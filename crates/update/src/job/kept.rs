@@ -1,6 +1,6 @@
 //! The stored form of a job, in a file that is replaced atomically.
 
-use super::{Order, Release};
+use super::{FoundRelease, UpdateOrder};
 use crate::status::Phase;
 use base::{
     error::{ErrorCode, ToolError},
@@ -18,13 +18,13 @@ const MAX_FILE: u64 = 64 << 10;
 
 /// The newest job and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Kept {
-    pub order: Order,
+#[serde(deny_unknown_fields, expecting = "struct Kept")]
+pub struct JobRecord {
+    pub order: UpdateOrder,
     pub state: JobState,
     pub phase: Phase,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub release: Option<Release>,
+    pub release: Option<FoundRelease>,
     /// How often a server resumed it.
     pub resumed: u32,
     /// Milliseconds since 1970 UTC.
@@ -52,8 +52,8 @@ pub enum JobState {
     Failed,
 }
 
-impl Kept {
-    pub fn new(order: Order, started_ms: i64) -> Self {
+impl JobRecord {
+    pub fn new(order: UpdateOrder, started_ms: i64) -> Self {
         Self {
             order,
             state: JobState::Running,
@@ -104,7 +104,7 @@ impl Kept {
 }
 
 /// Loads `file`. If it is unreadable, returns no job and the reason.
-pub fn load(file: &Path) -> (Option<Kept>, Option<String>) {
+pub fn load(file: &Path) -> (Option<JobRecord>, Option<String>) {
     let mut text = Vec::new();
     let read = File::open(file).and_then(|open| open.take(MAX_FILE).read_to_end(&mut text));
     match read {
@@ -118,7 +118,7 @@ pub fn load(file: &Path) -> (Option<Kept>, Option<String>) {
 }
 
 /// Replaces `file` atomically: a power cut leaves the old or the new content.
-pub fn save(file: &Path, kept: &Kept) -> io::Result<()> {
+pub fn save(file: &Path, kept: &JobRecord) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let text = serde_json::to_vec(kept)?;

@@ -1,15 +1,15 @@
 //! The server's half of an update: one job at a time, stored in a file, resumed after a restart of the server.
 //!
 //! A job belongs to the machine and not to the call that began it: it survives the caller, a lost connection and a
-//! restart of the server. An [`Engine`] does the work; this module keeps the single job, its progress and its result.
+//! restart of the server. An [`UpdateEngine`] does the work; this module keeps the single job, its progress and its result.
 
 mod kept;
 mod order;
 pub mod plan;
 mod tell;
 
-pub use kept::{JobState, Kept};
-pub use order::{AUTOMATIC, Order, Release, WantedRelease};
+pub use kept::{JobRecord, JobState};
+pub use order::{AUTOMATIC, FoundRelease, UpdateOrder, WantedRelease};
 pub use tell::Tell;
 
 use super::status::Phase;
@@ -30,14 +30,14 @@ use tokio_util::sync::CancellationToken;
 pub const MOST_RESUMES: u32 = 5;
 
 /// Brings a release to the point where only a restart is missing.
-pub trait Engine: Send + Sync {
+pub trait UpdateEngine: Send + Sync {
     /// Does all of it: finds, fetches, has it written and armed, and requests the restart. Reports progress through
     /// `tell`. Dropping the future stops the work; what is written and fetched by then is kept. Returns the next step,
     /// as a sentence.
     ///
     /// # Errors
     /// Why there is no update; nothing was tried.
-    fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>>;
+    fn run<'a>(&'a self, order: &'a UpdateOrder, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>>;
 }
 
 /// The jobs of one server. Cheap to clone.
@@ -54,7 +54,7 @@ struct Inner {
 
 #[derive(Default)]
 struct Now {
-    kept: Option<Kept>,
+    kept: Option<JobRecord>,
     /// Cancels the running job.
     cancel: Option<CancellationToken>,
     /// Why the newest state could not be stored.
@@ -71,7 +71,7 @@ impl Jobs {
     }
 
     /// The newest job, running or ended.
-    pub fn newest(&self) -> Option<Kept> {
+    pub fn newest(&self) -> Option<JobRecord> {
         self.lock().kept.clone()
     }
 
@@ -120,14 +120,14 @@ impl Jobs {
     ///
     /// # Errors
     /// Those of [`Jobs::free`].
-    pub fn start(&self, order: Order, engine: Arc<dyn Engine>) -> Result<(), ToolError> {
+    pub fn start(&self, order: UpdateOrder, engine: Arc<dyn UpdateEngine>) -> Result<(), ToolError> {
         self.free()?;
-        self.begin(Kept::new(order, self.0.wall.now_ms()), engine);
+        self.begin(JobRecord::new(order, self.0.wall.now_ms()), engine);
         Ok(())
     }
 
     /// Resumes the previous server's unfinished job, if there is one. Returns whether it does.
-    pub fn resume(&self, engine: Arc<dyn Engine>) -> bool {
+    pub fn resume(&self, engine: Arc<dyn UpdateEngine>) -> bool {
         let now = self.lock();
         let Some(mut kept) = now.kept.clone().filter(|kept| kept.state == JobState::Running && now.cancel.is_none())
         else {
@@ -157,7 +157,7 @@ impl Jobs {
         self.cancel_if(|kept| kept.order.id == id)
     }
 
-    fn cancel_if(&self, is: impl FnOnce(&Kept) -> bool) -> bool {
+    fn cancel_if(&self, is: impl FnOnce(&JobRecord) -> bool) -> bool {
         let now = self.lock();
         let (Some(token), Some(kept)) = (&now.cancel, &now.kept) else { return false };
         let ends = kept.phase < Phase::Armed && is(kept);
@@ -168,7 +168,7 @@ impl Jobs {
     }
 
     /// Waits until no job is running. Returns the newest.
-    pub async fn settled(&self) -> Option<Kept> {
+    pub async fn settled(&self) -> Option<JobRecord> {
         let mut changes = self.changes();
         loop {
             if !self.runs() {
@@ -179,7 +179,7 @@ impl Jobs {
         }
     }
 
-    fn begin(&self, kept: Kept, engine: Arc<dyn Engine>) {
+    fn begin(&self, kept: JobRecord, engine: Arc<dyn UpdateEngine>) {
         let token = CancellationToken::new();
         let order = kept.order.clone();
         {
@@ -214,7 +214,7 @@ impl Jobs {
     }
 
     /// Changes the job in memory. Returns it if it must be stored as well.
-    fn alter(&self, change: impl FnOnce(&mut Kept) -> bool) -> Option<Kept> {
+    fn alter(&self, change: impl FnOnce(&mut JobRecord) -> bool) -> Option<JobRecord> {
         let mut now = self.lock();
         let kept = now.kept.as_mut()?;
         let matters = change(kept);
@@ -226,7 +226,7 @@ impl Jobs {
 
     /// Stores `kept`, in memory and in the file. A failed write is reported but does not stop the job: after a restart
     /// the agent still knows its half.
-    async fn put_down(self, kept: Kept) {
+    async fn put_down(self, kept: JobRecord) {
         self.lock().kept = Some(kept.clone());
         let file = self.0.file.clone();
         let saved = blocking::run("update", move |_| {

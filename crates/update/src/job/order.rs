@@ -8,8 +8,8 @@ pub const AUTOMATIC: &str = "update.automatic";
 
 /// One ordered update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Order {
+#[serde(deny_unknown_fields, expecting = "struct Order")]
+pub struct UpdateOrder {
     /// The job's id.
     pub id: String,
     /// The tool that was called; the agent's policy goes by it.
@@ -41,8 +41,8 @@ pub struct WantedRelease {
 
 /// The release that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Release {
+#[serde(deny_unknown_fields, expecting = "struct Release")]
+pub struct FoundRelease {
     pub version: String,
     pub counter: u64,
     pub manifest: Digest,

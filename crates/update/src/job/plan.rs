@@ -8,7 +8,7 @@ const DOMAIN: &[u8] = b"raspi-mcp update plan 1\n";
 /// What an update would do. Each half builds it from its own knowledge: the server from the channel and the agent's
 /// status, the agent from the bundle and its own records.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct UpdatePlan<'a> {
     /// SHA-256 of the bundle's manifest, which covers content, hardware and counter.
     pub manifest: &'a Digest,
     pub to_version: &'a str,
@@ -18,7 +18,7 @@ pub struct Plan<'a> {
     pub target: Slot,
 }
 
-impl Plan<'_> {
+impl UpdatePlan<'_> {
     /// Its hash. It changes with the bundle, the slot or the running version.
     pub fn hash(&self) -> Digest {
         let mut text = DOMAIN.to_vec();
@@ -43,17 +43,17 @@ mod tests {
     #[test]
     fn every_part_of_a_plan_is_in_its_hash() {
         let manifest = Digest::of(b"manifest");
-        let plan = Plan { manifest: &manifest, to_version: "1.2.0", from_version: "1.1.0", target: Slot::B };
+        let plan = UpdatePlan { manifest: &manifest, to_version: "1.2.0", from_version: "1.1.0", target: Slot::B };
         let other = Digest::of(b"another");
         let others = [
-            Plan { manifest: &other, ..plan },
-            Plan { to_version: "1.2.01", ..plan },
-            Plan { from_version: "", ..plan },
-            Plan { to_version: "1.2.0\n5:1.1.0", from_version: "", ..plan },
-            Plan { target: Slot::A, ..plan },
+            UpdatePlan { manifest: &other, ..plan },
+            UpdatePlan { to_version: "1.2.01", ..plan },
+            UpdatePlan { from_version: "", ..plan },
+            UpdatePlan { to_version: "1.2.0\n5:1.1.0", from_version: "", ..plan },
+            UpdatePlan { target: Slot::A, ..plan },
         ];
         assert!(others.iter().all(|other| other.hash() != plan.hash()));
-        assert_eq!(plan.hash(), Plan { manifest: &Digest::of(b"manifest"), ..plan }.hash());
+        assert_eq!(plan.hash(), UpdatePlan { manifest: &Digest::of(b"manifest"), ..plan }.hash());
         assert!(plan.id().starts_with("1.2.0-") && plan.id().len() == 18);
     }
 }

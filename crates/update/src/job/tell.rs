@@ -1,6 +1,6 @@
 //! An engine's progress reports.
 
-use super::{Jobs, Release};
+use super::{FoundRelease, Jobs};
 use crate::status::Phase;
 
 /// Reports the progress of one job.
@@ -12,7 +12,7 @@ impl Tell {
     }
 
     /// The release was found. Stored before this returns.
-    pub async fn release(&self, release: Release) {
+    pub async fn release(&self, release: FoundRelease) {
         let kept = self.0.alter(|kept| {
             kept.message = format!("found {}", release.version);
             kept.release = Some(release);

@@ -1,6 +1,6 @@
 //! Steps 1 and 2 of an update: may this version be installed, and where. Nothing is written.
 
-use super::{Blocked, Limits, Stage, State, limits};
+use super::{Blocked, Stage, StateRecord, UpdateLimits, limits};
 use crate::{
     Slot,
     boot::Evidence,
@@ -35,20 +35,20 @@ impl Candidate {
 
 /// A candidate, and the inputs of the decision besides the record.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct AdmissionInput<'a> {
     pub candidate: &'a Candidate,
     /// The boot chain's current evidence.
     pub seen: &'a Evidence,
     /// The running image's own counter, if it has one.
     pub running: Option<u64>,
-    pub limits: Limits,
+    pub limits: UpdateLimits,
     /// Milliseconds since 1970.
     pub now_ms: i64,
 }
 
 /// No image with a smaller counter is installed: the largest of the stored floor, the running image's own counter (in
 /// case the records were lost), and `revoke_below`.
-pub fn floor(state: &State, running: Option<u64>) -> u64 {
+pub fn floor(state: &StateRecord, running: Option<u64>) -> u64 {
     state.counter_floor.max(state.revoke_below).max(running.unwrap_or(0))
 }
 
@@ -58,8 +58,8 @@ pub fn floor(state: &State, running: Option<u64>) -> u64 {
 /// `failed_precondition` while a trial is uncommitted, while the running slot is not the boot chain's default, for a
 /// version that is blocked, older than the floor, or different from another one with the same counter;
 /// `resource_exhausted` beyond the agent's limit of installs a day.
-pub fn admit(state: &State, asked: &Asked) -> Result<Slot, ToolError> {
-    let &Asked { candidate, seen, running, limits, now_ms } = asked;
+pub fn admit(state: &StateRecord, asked: &AdmissionInput) -> Result<Slot, ToolError> {
+    let &AdmissionInput { candidate, seen, running, limits, now_ms } = asked;
     let target = place(state, seen)?;
     if let Some(update) = &state.update {
         let same = update.manifest == Some(candidate.manifest);
@@ -112,7 +112,7 @@ pub fn admit(state: &State, asked: &Asked) -> Result<Slot, ToolError> {
 }
 
 /// The slot that does not run, if the boot chain agrees that it is not the default.
-fn place(state: &State, seen: &Evidence) -> Result<Slot, ToolError> {
+fn place(state: &StateRecord, seen: &Evidence) -> Result<Slot, ToolError> {
     let running = match (seen.booted, seen.root) {
         (Some(boot), Some(root)) if boot != root => {
             return Err(refuse(format!("boot files of slot {boot} run with the root of slot {root}"))

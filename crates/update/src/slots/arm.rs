@@ -2,7 +2,7 @@
 //! trial.
 
 use super::{
-    Act, Kind, Limits, MOST_ARMINGS, Orderly, Pending, Stage, State, Step, effects,
+    Act, MOST_ARMINGS, Orderly, PendingUpdate, Stage, StateRecord, Step, TrialKind, UpdateLimits, effects,
     last_words::hear,
     limits,
     write::{at, bounded, set_phase, stage},
@@ -20,7 +20,7 @@ use serde_json::Map;
 /// # Errors
 /// `failed_precondition` unless it was being written (everything must have been read back), and when it was armed
 /// [`MOST_ARMINGS`] times already.
-pub fn arm(state: &State, seen: &Evidence) -> Result<Step, ToolError> {
+pub fn arm(state: &StateRecord, seen: &Evidence) -> Result<Step, ToolError> {
     let update = at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?;
     if update.armings >= MOST_ARMINGS {
         return Err(ToolError::precondition(format!("version {} was armed {MOST_ARMINGS} times", update.version))
@@ -31,10 +31,14 @@ pub fn arm(state: &State, seen: &Evidence) -> Result<Step, ToolError> {
 }
 
 /// `state` with `update` armed once more, which is counted; and its slot.
-pub(super) fn armed_once_more(state: &State, mut update: Pending, seen: &Evidence) -> (State, crate::Slot) {
+pub(super) fn armed_once_more(
+    state: &StateRecord,
+    mut update: PendingUpdate,
+    seen: &Evidence,
+) -> (StateRecord, crate::Slot) {
     update.armings += 1;
     let target = armed(&mut update, seen);
-    let mut next = State { update: Some(update), ..state.clone() };
+    let mut next = StateRecord { update: Some(update), ..state.clone() };
     let record = next.slots.of_mut(target);
     record.state = SlotState::Armed;
     record.barred = false;
@@ -44,7 +48,7 @@ pub(super) fn armed_once_more(state: &State, mut update: Pending, seen: &Evidenc
 }
 
 /// Sets the stage; returns the target.
-fn armed(update: &mut Pending, seen: &Evidence) -> crate::Slot {
+fn armed(update: &mut PendingUpdate, seen: &Evidence) -> crate::Slot {
     update.stage = Stage::Armed;
     update.armed_in.clone_from(&seen.boot_id);
     update.verdict = None;
@@ -57,7 +61,7 @@ fn armed(update: &mut Pending, seen: &Evidence) -> crate::Slot {
 ///
 /// # Errors
 /// `failed_precondition` unless an update is armed.
-pub fn rearm(state: &State) -> Result<Step, ToolError> {
+pub fn rearm(state: &StateRecord) -> Result<Step, ToolError> {
     let target = at(state, &[Stage::Armed])?.target;
     Ok(Step { after: vec![Act::Arm(target)], ..Step::default() })
 }
@@ -66,7 +70,7 @@ pub fn rearm(state: &State) -> Result<Step, ToolError> {
 ///
 /// # Errors
 /// `failed_precondition` unless an update is armed.
-pub fn plan_restart(state: &State, restart: RestartPlan, why: &str) -> Result<Step, ToolError> {
+pub fn plan_restart(state: &StateRecord, restart: RestartPlan, why: &str) -> Result<Step, ToolError> {
     let step = stage(state, &[Stage::Armed], |update| update.restart = restart)?;
     let mut next = step.state.unwrap_or_else(|| state.clone());
     if let Some(attempt) = &mut next.last_attempt {
@@ -82,11 +86,11 @@ pub fn plan_restart(state: &State, restart: RestartPlan, why: &str) -> Result<St
 /// `resource_exhausted` beyond the agent's limit of restarts an hour; `failed_precondition` for a trial that is not
 /// armed.
 pub fn restarting(
-    state: &State,
+    state: &StateRecord,
     seen: &Evidence,
     trial: bool,
     reason: &str,
-    limits: Limits,
+    limits: UpdateLimits,
     now_ms: i64,
 ) -> Result<Step, ToolError> {
     if trial {
@@ -103,7 +107,7 @@ pub fn restarting(
 ///
 /// # Errors
 /// `failed_precondition` unless a failed trial waits for this.
-pub fn judge_old(state: &State, seen: &Evidence, online: bool, now_ms: i64) -> Result<Step, ToolError> {
+pub fn judge_old(state: &StateRecord, seen: &Evidence, online: bool, now_ms: i64) -> Result<Step, ToolError> {
     let verdict = &at(state, &[Stage::RolledBack])?.verdict;
     let reason = verdict.as_ref().map(|verdict| verdict.reason.clone());
     let reason = reason.unwrap_or_else(|| "its trial failed".into());
@@ -118,7 +122,7 @@ pub fn judge_old(state: &State, seen: &Evidence, online: bool, now_ms: i64) -> R
 /// # Errors
 /// `failed_precondition` while an update is under way (a running trial is ended by [`super::condemn`]), and when the
 /// other slot is not known to be good, or is below `revoke_below`.
-pub fn roll_back(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
+pub fn roll_back(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
     if let Some(update) = &state.update {
         return Err(ToolError::precondition(format!("the update to version {} is not over", update.version))
             .hint("a trial that runs ends by rolling it back; one that is armed or being written is replaced by another install"));
@@ -146,8 +150,8 @@ pub fn roll_back(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> R
     let (counter, manifest) = (record.counter.unwrap_or(0), record.manifest);
     let mut next = state.clone();
     next.orderly = None;
-    let mut update = Pending {
-        kind: Kind::Rollback,
+    let mut update = PendingUpdate {
+        kind: TrialKind::Rollback,
         manifest,
         version: version.clone(),
         counter,

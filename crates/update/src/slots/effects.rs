@@ -1,7 +1,7 @@
 //! Effects shared by several rows of the table: giving a version up, and arming it again.
 
 use super::{
-    Act, Kind, MOST_ARMINGS, State, Step,
+    Act, MOST_ARMINGS, StateRecord, Step, TrialKind,
     arm::armed_once_more,
     write::{bounded, end_attempt},
 };
@@ -13,11 +13,11 @@ use crate::{
 
 /// The update is over: blocked, and its slot made unbootable. A failed rollback leaves its slot as it was. The other
 /// slot is made the default first: a head is only zeroed when the default is another slot.
-pub(super) fn give_up(state: &State, reason: &str, now_ms: i64) -> Step {
+pub(super) fn give_up(state: &StateRecord, reason: &str, now_ms: i64) -> Step {
     let mut next = state.clone();
     let Some(update) = next.update.take() else { return Step::default() };
     let (target, mut after) = (update.target, Vec::new());
-    if update.kind == Kind::Install {
+    if update.kind == TrialKind::Install {
         if let Some(manifest) = update.manifest {
             let by_person = update.verdict.as_ref().is_some_and(|verdict| verdict.by_person);
             next.block(manifest, &update.version, &bounded(reason), by_person);
@@ -40,7 +40,7 @@ pub(super) fn give_up(state: &State, reason: &str, now_ms: i64) -> Step {
 /// Another trial without another download, if it was armed less than [`MOST_ARMINGS`] times; otherwise it is given up.
 /// The boot chain forgets the last trial before the record does, or a chain that counts would show the new one as
 /// spent.
-pub(super) fn arm_again(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> Step {
+pub(super) fn arm_again(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64) -> Step {
     let Some(update) = &state.update else { return Step::default() };
     if update.armings >= MOST_ARMINGS {
         return give_up(state, &format!("{reason}; it was armed {MOST_ARMINGS} times"), now_ms);
@@ -53,7 +53,7 @@ pub(super) fn arm_again(state: &State, seen: &Evidence, reason: &str, now_ms: i6
 }
 
 /// Records a boot of the target, in the update and in the attempt.
-pub(super) fn remember_trial(state: &mut State, seen: &Evidence) {
+pub(super) fn remember_trial(state: &mut StateRecord, seen: &Evidence) {
     let id = seen.boot_id.clone().unwrap_or_else(|| "unknown".into());
     let Some(update) = &mut state.update else { return };
     if seen.boot_id.is_some() && update.trials.last() == Some(&id) {
@@ -74,7 +74,7 @@ fn newest(ids: &mut Vec<String>, id: String, most: usize) {
 }
 
 /// What ended the trial's boot: the cause's name (`orderly` for a requested restart), and a sentence with it.
-pub(super) fn cause(state: &State, seen: &Evidence) -> (String, String) {
+pub(super) fn cause(state: &StateRecord, seen: &Evidence) -> (String, String) {
     let last = state.update.as_ref().and_then(|update| update.trials.last());
     if let Some(asked) =
         state.orderly.as_ref().filter(|asked| !asked.trial && last.is_some() && asked.boot_id.as_ref() == last)
@@ -86,7 +86,7 @@ pub(super) fn cause(state: &State, seen: &Evidence) -> (String, String) {
 }
 
 /// Marks a slot good and clears what no longer applies.
-pub(super) fn good(state: &mut State, slot: Slot) {
+pub(super) fn good(state: &mut StateRecord, slot: Slot) {
     let record = state.slots.of_mut(slot);
     record.state = SlotState::Good;
     record.note = None;

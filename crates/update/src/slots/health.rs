@@ -1,6 +1,6 @@
 //! The effects of a healthy boot outside of a trial.
 
-use super::{Act, Standing, State, Step, effects::good, trial::finish};
+use super::{Act, BootState, StateRecord, Step, effects::good, trial::finish};
 use crate::{Slot, boot::Evidence, status::SlotState};
 use base::error::ToolError;
 
@@ -11,9 +11,9 @@ use base::error::ToolError;
 /// # Errors
 /// `failed_precondition` in a trial (see [`super::commit`]), and where no slot may be made the default.
 pub fn healthy(
-    state: &State,
+    state: &StateRecord,
     seen: &Evidence,
-    standing: &Standing,
+    standing: &BootState,
     by_person: bool,
     now_ms: i64,
 ) -> Result<Step, ToolError> {
@@ -22,24 +22,24 @@ pub fn healthy(
         return refuse("this system does not run from one slot of the card", "nothing can be marked good here");
     };
     match standing {
-        Standing::Normal | Standing::Interrupted | Standing::RolledBack => {
+        BootState::Normal | BootState::Interrupted | BootState::RolledBack => {
             Ok(Step { before: Vec::new(), state: None, after: vec![Act::Default(running), Act::ClearCount] })
         }
         // Setting the default again would disarm the other slot.
-        Standing::Armed => Ok(Step { after: vec![Act::ClearCount], ..Step::default() }),
-        Standing::Walked => Ok(walked(state, seen, running, now_ms)),
-        Standing::Unrecorded if by_person => Ok(walked(state, seen, running, now_ms)),
-        Standing::Unrecorded => refuse("nothing is recorded of the running slot", "a person may mark it good"),
-        Standing::Trial(_) => refuse("a trial is committed, not marked", "commit it"),
-        Standing::Elsewhere | Standing::Halves => {
+        BootState::Armed => Ok(Step { after: vec![Act::ClearCount], ..Step::default() }),
+        BootState::Walked => Ok(walked(state, seen, running, now_ms)),
+        BootState::Unrecorded if by_person => Ok(walked(state, seen, running, now_ms)),
+        BootState::Unrecorded => refuse("nothing is recorded of the running slot", "a person may mark it good"),
+        BootState::Trial(_) => refuse("a trial is committed, not marked", "commit it"),
+        BootState::Elsewhere | BootState::Halves => {
             refuse("this system does not run from one slot of the card", "nothing can be marked good here")
         }
-        Standing::Restart(why) => refuse(why, "restart"),
+        BootState::Restart(why) => refuse(why, "restart"),
     }
 }
 
 /// Makes the running slot the default, then records that.
-fn walked(state: &State, seen: &Evidence, running: Slot, now_ms: i64) -> Step {
+fn walked(state: &StateRecord, seen: &Evidence, running: Slot, now_ms: i64) -> Step {
     let ours = state.update.as_ref().is_some_and(|update| update.target == running);
     let step =
         if ours { finish(state, now_ms) } else { Step { after: vec![Act::ClearCount], ..Step::to(state.clone()) } };

@@ -1,7 +1,7 @@
 //! Crash messages of a failed trial. The kernel keeps them in memory without saying which boot they are from: messages
 //! that existed when the trial was armed or began are older than it.
 
-use super::Pending;
+use super::PendingUpdate;
 use crate::{
     boot::{Evidence, ResetCause},
     bundle::Digest,
@@ -18,7 +18,7 @@ pub(super) fn tail(log: &str) -> String {
 }
 
 /// Marks the present messages as older than the next trial.
-pub(super) fn hear(update: &mut Pending, seen: &Evidence) {
+pub(super) fn hear(update: &mut PendingUpdate, seen: &Evidence) {
     for digest in seen.last_words.iter().map(|words| Digest::of(words.as_bytes())) {
         if !update.heard.contains(&digest) && update.heard.len() < MOST_HEARD {
             update.heard.push(digest);
@@ -27,7 +27,7 @@ pub(super) fn hear(update: &mut Pending, seen: &Evidence) {
 }
 
 /// The trial's messages, just after it ended.
-pub(super) fn of_trial(update: Option<&Pending>, seen: &Evidence) -> Option<String> {
+pub(super) fn of_trial(update: Option<&PendingUpdate>, seen: &Evidence) -> Option<String> {
     use ResetCause::{OverVoltage, PowerOn, SwitchedOff, UnderVoltage};
     // Memory is lost without power: whatever is there is a copy of older messages.
     if matches!(seen.reset, Some(PowerOn | UnderVoltage | OverVoltage | SwitchedOff)) {

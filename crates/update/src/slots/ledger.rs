@@ -1,6 +1,6 @@
 //! The record together with the card: performs steps, and caches the record.
 
-use super::{Case, Settled, Standing, State, Step, Store, counter, perform, settle};
+use super::{BootState, Case, Settled, StateRecord, StateStore, Step, counter, perform, settle};
 use crate::{
     boot::{BootFlow, Evidence},
     disk::Disk,
@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub struct Ledger {
     disk: Arc<dyn Disk>,
     flow: Arc<dyn BootFlow>,
-    store: Store,
-    state: State,
+    store: StateStore,
+    state: StateRecord,
     faults: Vec<String>,
 }
 
@@ -22,9 +22,9 @@ impl Ledger {
     /// Reads the record.
     ///
     /// # Errors
-    /// Those of [`Store::open`].
+    /// Those of [`StateStore::open`].
     pub fn open(disk: Arc<dyn Disk>, flow: Arc<dyn BootFlow>) -> Result<Self, ToolError> {
-        let opened = Store::open(&*disk)?;
+        let opened = StateStore::open(&*disk)?;
         let mut faults = opened.faults;
         match counter::read(&*disk) {
             Ok(unhealthy) => faults.extend(unhealthy.faults()),
@@ -34,7 +34,7 @@ impl Ledger {
     }
 
     /// The current record.
-    pub const fn state(&self) -> &State {
+    pub const fn state(&self) -> &StateRecord {
         &self.state
     }
     /// Problems found when the record was opened: torn copies, boots that were not found healthy.
@@ -53,7 +53,7 @@ impl Ledger {
         let mut settled = settle(&self.state, &self.flow.evidence(), here);
         let done = self.perform(&settled.step);
         if done.is_err() && settled.case == Case::TargetByDefault {
-            settled.standing = Standing::Walked;
+            settled.standing = BootState::Walked;
         }
         (settled, done)
     }
@@ -65,18 +65,18 @@ impl Ledger {
     pub fn perform(&mut self, step: &Step) -> Result<(), ToolError> {
         let done = perform(&*self.disk, &*self.flow, &mut self.store, step);
         match (&done, &step.state) {
-            (Ok(()), Some(state)) => self.state = State { lost: false, ..state.clone() },
+            (Ok(()), Some(state)) => self.state = StateRecord { lost: false, ..state.clone() },
             (Ok(()), None) => {}
             (Err(_), _) => self.read_again(),
         }
         done
     }
 
-    /// Brings the record into both copies, as [`Store::save_again`]: `same` gets it and the content of the other copy.
+    /// Brings the record into both copies, as [`StateStore::save_again`]: `same` gets it and the content of the other copy.
     ///
     /// # Errors
-    /// Those of [`Store::save_again`]; the record is then read again.
-    pub fn save_again(&mut self, same: impl FnOnce(&State, &State) -> bool) -> Result<(), ToolError> {
+    /// Those of [`StateStore::save_again`]; the record is then read again.
+    pub fn save_again(&mut self, same: impl FnOnce(&StateRecord, &StateRecord) -> bool) -> Result<(), ToolError> {
         let saved = self.store.save_again(&*self.disk, &self.state, |other| same(&self.state, other));
         if saved.is_err() {
             self.read_again();
@@ -85,7 +85,7 @@ impl Ledger {
     }
 
     fn read_again(&mut self) {
-        if let Ok(opened) = Store::open(&*self.disk) {
+        if let Ok(opened) = StateStore::open(&*self.disk) {
             self.store = opened.store;
             self.state = opened.state;
         }

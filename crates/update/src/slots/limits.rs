@@ -4,14 +4,14 @@ use base::error::ToolError;
 
 /// The agent's limits, from its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct UpdateLimits {
     /// Installs begun in any 24 hours.
     pub installs_a_day: u32,
     /// Restarts in any hour.
     pub reboots_an_hour: u32,
 }
 
-impl Default for Limits {
+impl Default for UpdateLimits {
     /// A card survives perhaps a thousand complete writes; an update needs one restart and perhaps two more.
     fn default() -> Self {
         Self { installs_a_day: 6, reboots_an_hour: 6 }
@@ -20,11 +20,11 @@ impl Default for Limits {
 
 const HOUR: i64 = 3_600_000;
 
-pub(super) fn install(limits: Limits, times: &[i64], now_ms: i64) -> Result<Vec<i64>, ToolError> {
+pub(super) fn install(limits: UpdateLimits, times: &[i64], now_ms: i64) -> Result<Vec<i64>, ToolError> {
     spend(times, now_ms, 24 * HOUR, limits.installs_a_day, "installs a day")
 }
 
-pub(super) fn reboot(limits: Limits, times: &[i64], now_ms: i64) -> Result<Vec<i64>, ToolError> {
+pub(super) fn reboot(limits: UpdateLimits, times: &[i64], now_ms: i64) -> Result<Vec<i64>, ToolError> {
     spend(times, now_ms, HOUR, limits.reboots_an_hour, "restarts an hour")
 }
 
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_of_any_window_and_no_clock_gets_around_it() {
-        let limits = Limits { installs_a_day: 2, reboots_an_hour: 1 };
+        let limits = UpdateLimits { installs_a_day: 2, reboots_an_hour: 1 };
         let one = install(limits, &[], 5 * HOUR).expect("the first");
         let two = install(limits, &one, 6 * HOUR).expect("the second");
         let refused = install(limits, &two, 28 * HOUR).expect_err("the third within a day");
@@ -62,6 +62,6 @@ mod tests {
         // Recorded when the clock stood in 2099: they do not count.
         assert_eq!(install(limits, &[4_070_908_800_000; 9], 5 * HOUR).expect("now"), [5 * HOUR]);
         assert!(reboot(limits, &reboot(limits, &[], 0).expect("one"), HOUR - 1).is_err());
-        assert!(reboot(Limits { reboots_an_hour: 0, ..limits }, &[], i64::MIN).is_err());
+        assert!(reboot(UpdateLimits { reboots_an_hour: 0, ..limits }, &[], i64::MIN).is_err());
     }
 }

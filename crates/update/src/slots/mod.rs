@@ -1,6 +1,6 @@
 //! The agent's record of the slots, and the decision at each boot (docs/update.md has the diagram and the table).
 //!
-//! Pure functions decide: a [`State`] and the boot chain's evidence give a [`Step`]: acts to do before, one write of
+//! Pure functions decide: a [`StateRecord`] and the boot chain's evidence give a [`Step`]: acts to do before, one write of
 //! the new state, and acts to do after. [`Ledger`] performs steps on a card. After an interruption, the next boot
 //! settles from what it finds.
 
@@ -22,15 +22,15 @@ pub mod table;
 mod trial;
 mod write;
 
-pub use admit::{Asked, Candidate, admit, floor};
+pub use admit::{AdmissionInput, Candidate, admit, floor};
 pub use arm::{arm, judge_old, plan_restart, rearm, restarting, roll_back};
 pub use health::healthy;
 pub use last_words::LONGEST_LOG;
 pub use ledger::Ledger;
-pub use limits::Limits;
-pub use record::{Opened, Store};
-pub use settle::{Here, Settled, Standing, settle};
-pub use state::{Blocked, Kind, Orderly, Pending, SlotRecord, Slots, Stage, State, Verdict};
+pub use limits::UpdateLimits;
+pub use record::{OpenedStore, StateStore};
+pub use settle::{BootState, Here, Settled, settle};
+pub use state::{Blocked, FailedTrial, Orderly, PendingUpdate, SlotRecord, Slots, Stage, StateRecord, TrialKind};
 pub use step::{Act, Step, perform};
 pub use table::Case;
 pub use trial::{Trial, commit, committed, condemn};

@@ -1,7 +1,7 @@
 //! The state as JSON, parsed so that a newer version's record loses nothing: unknown fields are kept. A known field
 //! that cannot be parsed gets its default, and its value is kept under `unread_<name>`.
 
-use super::state::State;
+use super::state::StateRecord;
 use crate::status::Attempt;
 use base::base64url;
 use serde::{Serialize, de::DeserializeOwned};
@@ -47,7 +47,7 @@ impl Reader {
     }
 }
 
-impl State {
+impl StateRecord {
     /// Parses a record's JSON, and returns the problems found. Never fails: unreadable fields are kept as they are.
     pub(super) fn from_json(bytes: &[u8]) -> (Self, Vec<String>) {
         let map = match serde_json::from_slice(bytes) {

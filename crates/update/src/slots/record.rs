@@ -6,8 +6,8 @@
 //! and length as little-endian u64, the SHA-256 of those 16 bytes and the JSON, then the JSON, then zeros to the next
 //! 4096 bytes.
 
-use super::State;
-use crate::disk::{Access, Area, Device, Disk};
+use super::StateRecord;
+use crate::disk::{Access, Area, BlockDevice, Disk};
 use base::error::ToolError;
 use std::io;
 
@@ -20,7 +20,7 @@ pub const MAX_RECORD: usize = 1 << 20;
 
 /// The storage of the state. Knows which copy is the newer one.
 #[derive(Debug)]
-pub struct Store {
+pub struct StateStore {
     sequence: u64,
     /// The copy that the next write overwrites.
     older: u64,
@@ -28,9 +28,9 @@ pub struct Store {
 
 /// The result of opening.
 #[derive(Debug)]
-pub struct Opened {
-    pub store: Store,
-    pub state: State,
+pub struct OpenedStore {
+    pub store: StateStore,
+    pub state: StateRecord,
     /// Problems for people: torn copies, fields of a newer version. None for an empty area, which is a card from the
     /// factory.
     pub faults: Vec<String>,
@@ -43,12 +43,12 @@ enum Copy {
     Whole { sequence: u64, json: Vec<u8> },
 }
 
-impl Store {
+impl StateStore {
     /// Reads both copies; the newer intact one counts. Writes nothing.
     ///
     /// # Errors
     /// Those of [`Disk::open`]; `unavailable` when no copy can be read at all: then nothing may be written either.
-    pub fn open(disk: &dyn Disk) -> Result<Opened, ToolError> {
+    pub fn open(disk: &dyn Disk) -> Result<OpenedStore, ToolError> {
         let device = disk.open(Area::AgentState, Access::Read)?;
         let copies = [0, 1].map(|copy| read(&*device, copy));
         let mut faults = Vec::new();
@@ -77,15 +77,15 @@ impl Store {
                     .with("area", Area::AgentState.name())
                     .hint("the card may be worn out: look at the kernel's log, and do not update this machine"));
             }
-            return Ok(Opened {
+            return Ok(OpenedStore {
                 store: Self { sequence: 0, older: 0 },
-                state: State { lost, ..State::default() },
+                state: StateRecord { lost, ..StateRecord::default() },
                 faults,
             });
         };
-        let (state, told) = State::from_json(&json);
+        let (state, told) = StateRecord::from_json(&json);
         faults.extend(told);
-        Ok(Opened { store: Self { sequence, older: 1 - copy }, state, faults })
+        Ok(OpenedStore { store: Self { sequence, older: 1 - copy }, state, faults })
     }
 
     /// Writes `state` over the older copy, in one write, and returns when it was read back from the medium.
@@ -93,7 +93,7 @@ impl Store {
     /// # Errors
     /// `resource_exhausted` when it does not fit, `unavailable` when the card fails, `verification_failed` when it
     /// reads back something else. The newer copy is unchanged and still counts; the next write goes to the same place.
-    pub fn save(&mut self, disk: &dyn Disk, state: &State) -> Result<(), ToolError> {
+    pub fn save(&mut self, disk: &dyn Disk, state: &StateRecord) -> Result<(), ToolError> {
         let device = disk.open(Area::AgentState, Access::Shared)?;
         let quarter = device.size() / 4;
         let record = encode(self.sequence + 1, &state.to_json());
@@ -131,16 +131,16 @@ impl Store {
     /// it as a replacement. Returns whether it was written.
     ///
     /// # Errors
-    /// Those of [`Disk::open`] and [`Store::save`]. The newer copy is unchanged.
+    /// Those of [`Disk::open`] and [`StateStore::save`]. The newer copy is unchanged.
     pub fn save_again(
         &mut self,
         disk: &dyn Disk,
-        state: &State,
-        same: impl FnOnce(&State) -> bool,
+        state: &StateRecord,
+        same: impl FnOnce(&StateRecord) -> bool,
     ) -> Result<bool, ToolError> {
         let other = read(&*disk.open(Area::AgentState, Access::Read)?, self.older);
         if let Ok(Copy::Whole { json, .. }) = other
-            && same(&State::from_json(&json).0)
+            && same(&StateRecord::from_json(&json).0)
         {
             return Ok(false);
         }
@@ -178,7 +178,7 @@ fn encode(sequence: u64, json: &[u8]) -> Vec<u8> {
     record
 }
 
-fn read(device: &dyn Device, copy: u64) -> io::Result<Copy> {
+fn read(device: &dyn BlockDevice, copy: u64) -> io::Result<Copy> {
     let quarter = device.size() / 4;
     let at = place(quarter, copy);
     let mut header = [0; HEADER];

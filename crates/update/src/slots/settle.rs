@@ -2,7 +2,7 @@
 //! standing.
 
 use super::{
-    Act, MOST_ARMINGS, Stage, State, Step, Trial, Verdict,
+    Act, FailedTrial, MOST_ARMINGS, Stage, StateRecord, Step, Trial,
     effects::{arm_again, cause, give_up, good, remember_trial},
     last_words::{hear, of_trial},
     table::{self, Case, View},
@@ -27,7 +27,7 @@ pub struct Here {
 
 /// The standing of this boot.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum BootState {
     /// It runs from neither slot: updates are unavailable.
     Elsewhere,
     /// Boot files and root are of different slots.
@@ -56,12 +56,12 @@ pub struct Settled {
     /// The row of the table.
     pub case: Case,
     pub step: Step,
-    pub standing: Standing,
+    pub standing: BootState,
 }
 
 /// Decides by the table of docs/update.md. Call it once at each start of the agent, before anything else. Performing
 /// the step and calling it again gives the same standing.
-pub fn settle(state: &State, seen: &Evidence, here: &Here) -> Settled {
+pub fn settle(state: &StateRecord, seen: &Evidence, here: &Here) -> Settled {
     let view = View::of(state, seen);
     let case = table::row(view).map_or(Case::Elsewhere, |row| row.case);
     let mut next = state.clone();
@@ -76,14 +76,14 @@ pub fn settle(state: &State, seen: &Evidence, here: &Here) -> Settled {
     Settled { case, step, standing }
 }
 
-fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+fn decide(case: Case, mut next: StateRecord, seen: &Evidence, here: &Here) -> (Step, BootState) {
     let target = next.update.as_ref().map_or(Slot::A, |update| update.target);
     let old = target.other();
     let back = |seen: &Evidence| if seen.default == Some(old) { vec![] } else { vec![Act::Default(old)] };
     let plain = Step::to;
     match case {
-        Case::Elsewhere => (Step::default(), Standing::Elsewhere),
-        Case::Halves => (Step::default(), Standing::Halves),
+        Case::Elsewhere => (Step::default(), BootState::Elsewhere),
+        Case::Halves => (Step::default(), BootState::Halves),
         Case::HalvesInTrial => condemned(next, seen, "boot files and root are of different slots"),
         Case::TrialInDoubt => condemned(next, seen, "the boot partition or the root it runs from cannot be told"),
         Case::TrialGoesOn => trial(next, seen),
@@ -93,15 +93,15 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
             step.before = vec![Act::Default(old)];
             (step, standing)
         }
-        Case::CommittedUnrecorded => (finish(&next, here.now_ms), Standing::Normal),
+        Case::CommittedUnrecorded => (finish(&next, here.now_ms), BootState::Normal),
         Case::CommitCut => {
             let step = finish(&next, here.now_ms);
-            (Step { before: vec![Act::Default(target)], ..step }, Standing::Normal)
+            (Step { before: vec![Act::Default(target)], ..step }, BootState::Normal)
         }
         Case::TargetByDefault if times(&next) < MOST_ARMINGS => {
             remember_trial(&mut next, seen);
             let reason = "the boot chain forgot its default, and started what was not to be started";
-            (Step { before: vec![Act::Default(old)], ..plain(next) }, Standing::Restart(reason.into()))
+            (Step { before: vec![Act::Default(old)], ..plain(next) }, BootState::Restart(reason.into()))
         }
         Case::TargetByDefault
         | Case::TargetForOther
@@ -109,12 +109,12 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
         | Case::Walked
         | Case::WalkedLost
         | Case::ChainLostUnproven
-        | Case::BothLost => (plain(next), Standing::Walked),
+        | Case::BothLost => (plain(next), BootState::Walked),
         Case::Interrupted | Case::InterruptedChainLost => {
-            (Step { before: back(seen), ..plain(next) }, Standing::Interrupted)
+            (Step { before: back(seen), ..plain(next) }, BootState::Interrupted)
         }
         Case::ArmedWaits => {
-            (Step { before: back(seen), after: vec![Act::Arm(target)], ..plain(next) }, Standing::Armed)
+            (Step { before: back(seen), after: vec![Act::Arm(target)], ..plain(next) }, BootState::Armed)
         }
         Case::ArmedNotTried => {
             next.orderly = None;
@@ -126,7 +126,7 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
             if let Some(attempt) = &mut next.last_attempt {
                 attempt.reason = "armed, not tried: the machine restarted some other way, and the flag was lost".into();
             }
-            (Step { before: back(seen), after: vec![Act::Arm(target)], ..plain(next) }, Standing::Armed)
+            (Step { before: back(seen), after: vec![Act::Arm(target)], ..plain(next) }, BootState::Armed)
         }
         Case::TrialDied => {
             remember_trial(&mut next, &Evidence { boot_id: None, ..seen.clone() });
@@ -139,34 +139,34 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
         Case::CommittedButDead => {
             let words = of_trial(next.update.as_ref(), seen);
             tell(&mut next, seen.reset.map_or("unknown", |reset| reset.name()), words);
-            (give_up(&next, "it was committed, and then it did not start", here.now_ms), Standing::Normal)
+            (give_up(&next, "it was committed, and then it did not start", here.now_ms), BootState::Normal)
         }
         Case::RolledBack => rolled_back(next, seen, here),
-        Case::RolledBackWaits => (plain(next), Standing::RolledBack),
+        Case::RolledBackWaits => (plain(next), BootState::RolledBack),
         Case::Normal | Case::FirstStart | Case::ChainLost => {
             let running = seen.running();
             running.into_iter().for_each(|slot| good(&mut next, slot));
             let before = running.filter(|_| case == Case::ChainLost).map(Act::Default).into_iter().collect();
-            (Step { before, ..plain(next) }, Standing::Normal)
+            (Step { before, ..plain(next) }, BootState::Normal)
         }
         // Nothing is written, not even the running version: a write would mark the record as intact.
-        Case::Unrecorded => (Step::default(), Standing::Unrecorded),
+        Case::Unrecorded => (Step::default(), BootState::Unrecorded),
     }
 }
 
 /// How often the target was started.
-fn times(state: &State) -> u8 {
+fn times(state: &StateRecord) -> u8 {
     state.update.as_ref().map_or(0, |update| u8::try_from(update.trials.len()).unwrap_or(u8::MAX))
 }
 
 /// Begins a trial that may be committed.
-fn begins(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+fn begins(mut next: StateRecord, seen: &Evidence, here: &Here) -> (Step, BootState) {
     let known = next.update.as_ref().is_some_and(|update| update.trials.last() == seen.boot_id.as_ref());
     if !known && times(&next) >= MOST_ARMINGS {
         return condemned(next, seen, &format!("it was started {MOST_ARMINGS} times already"));
     }
     remember_trial(&mut next, seen);
-    let Some(update) = &mut next.update else { return (Step::default(), Standing::Normal) };
+    let Some(update) = &mut next.update else { return (Step::default(), BootState::Normal) };
     update.stage = Stage::Trial;
     hear(update, seen);
     next.slots.of_mut(update.target).state = SlotState::Trial;
@@ -181,29 +181,29 @@ fn begins(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
 }
 
 /// The trial runs, unless it was marked as failed.
-fn trial(next: State, seen: &Evidence) -> (Step, Standing) {
-    let Some(update) = &next.update else { return (Step::default(), Standing::Normal) };
+fn trial(next: StateRecord, seen: &Evidence) -> (Step, BootState) {
+    let Some(update) = &next.update else { return (Step::default(), BootState::Normal) };
     let standing = match &update.verdict {
-        Some(verdict) => Standing::Restart(verdict.reason.clone()),
-        None => Standing::Trial(Trial::new(update.target, seen.boot_id.clone())),
+        Some(verdict) => BootState::Restart(verdict.reason.clone()),
+        None => BootState::Trial(Trial::new(update.target, seen.boot_id.clone())),
     };
     (Step::to(next), standing)
 }
 
-fn condemned(mut next: State, seen: &Evidence, reason: &str) -> (Step, Standing) {
+fn condemned(mut next: StateRecord, seen: &Evidence, reason: &str) -> (Step, BootState) {
     remember_trial(&mut next, seen);
     if let Some(update) = &mut next.update {
         update.stage = Stage::Trial;
-        update.verdict.get_or_insert(Verdict { reason: reason.into(), by_person: false, log_tail: None });
+        update.verdict.get_or_insert(FailedTrial { reason: reason.into(), by_person: false, log_tail: None });
     }
     set_phase(&mut next, Phase::Trial);
-    (Step::to(next), Standing::Restart(reason.into()))
+    (Step::to(next), BootState::Restart(reason.into()))
 }
 
-fn rolled_back(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+fn rolled_back(mut next: StateRecord, seen: &Evidence, here: &Here) -> (Step, BootState) {
     let (reset, why) = cause(&next, seen);
     let words = of_trial(next.update.as_ref(), seen);
-    let Some(update) = &mut next.update else { return (Step::default(), Standing::Normal) };
+    let Some(update) = &mut next.update else { return (Step::default(), BootState::Normal) };
     let Some(verdict) = update.verdict.clone() else {
         tell(&mut next, &reset, words);
         return standing_of(arm_again(&next, seen, &why, here.now_ms));
@@ -211,19 +211,19 @@ fn rolled_back(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing
     update.stage = Stage::RolledBack;
     tell(&mut next, &reset, verdict.log_tail.clone().or(words));
     if verdict.by_person {
-        return (give_up(&next, &verdict.reason, here.now_ms), Standing::Normal);
+        return (give_up(&next, &verdict.reason, here.now_ms), BootState::Normal);
     }
     end_attempt(&mut next, Phase::RolledBack, &verdict.reason, here.now_ms);
-    (Step::to(next), Standing::RolledBack)
+    (Step::to(next), BootState::RolledBack)
 }
 
 /// Armed again, or given up.
-fn standing_of(step: Step) -> (Step, Standing) {
+fn standing_of(step: Step) -> (Step, BootState) {
     let armed = step.state.as_ref().is_some_and(|state| state.update.is_some());
-    (step, if armed { Standing::Armed } else { Standing::Normal })
+    (step, if armed { BootState::Armed } else { BootState::Normal })
 }
 
-fn tell(state: &mut State, reset: &str, log_tail: Option<String>) {
+fn tell(state: &mut StateRecord, reset: &str, log_tail: Option<String>) {
     if let Some(attempt) = &mut state.last_attempt {
         attempt.reset_cause = Some(bounded(reset));
         attempt.log_tail = log_tail.or_else(|| attempt.log_tail.take());
@@ -231,7 +231,7 @@ fn tell(state: &mut State, reset: &str, log_tail: Option<String>) {
 }
 
 /// The running image states its own version; a different recorded one was of another image.
-fn learn(state: &mut State, running: Slot, here: &Here) {
+fn learn(state: &mut StateRecord, running: Slot, here: &Here) {
     let record = state.slots.of_mut(running);
     if here.version.is_some() && record.version != here.version {
         record.version.clone_from(&here.version);
@@ -242,12 +242,12 @@ fn learn(state: &mut State, running: Slot, here: &Here) {
 
 /// A slot that must not be started, but was left bootable by a power cut: its head is zeroed now, provided that the
 /// default is another slot.
-fn bar(step: &mut Step, state: &State, seen: &Evidence, standing: &Standing) {
+fn bar(step: &mut Step, state: &StateRecord, seen: &Evidence, standing: &BootState) {
     let Some(running) = seen.running() else { return };
     let other = running.other();
     let settled = step.state.as_ref().unwrap_or(state);
     let stands = seen.default == Some(running) || step.before.contains(&Act::Default(running));
-    let calm = matches!(standing, Standing::Normal | Standing::Interrupted);
+    let calm = matches!(standing, BootState::Normal | BootState::Interrupted);
     if stands && calm && settled.slots.of(other).barred && !step.after.contains(&Act::ZeroHead(other)) {
         step.after.push(Act::ZeroHead(other));
     }

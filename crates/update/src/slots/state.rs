@@ -1,4 +1,4 @@
-//! The record. Every struct keeps fields that it does not know ([`State::more`] and similar), so that a newer version
+//! The record. Every struct keeps fields that it does not know ([`StateRecord::more`] and similar), so that a newer version
 //! finds its own again.
 
 use crate::{
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// All state that must survive the loss of the data partition. Written as a whole, by [`super::Store`].
+/// All state that must survive the loss of the data partition. Written as a whole, by [`super::StateStore`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
+pub struct StateRecord {
     pub slots: Slots,
     /// The update that is neither committed nor given up.
-    pub update: Option<Pending>,
+    pub update: Option<PendingUpdate>,
     pub last_attempt: Option<Attempt>,
     /// No image with a smaller counter is installed. Only rises.
     pub counter_floor: u64,
@@ -25,7 +25,7 @@ pub struct State {
     pub committed_time: u64,
     /// Raised by earlier versions when an install began, so it may lie in the future. Written for them, never read.
     pub time_floor: u64,
-    /// Versions that are not installed again automatically; the newest last, at most [`State::MOST_BLOCKED`].
+    /// Versions that are not installed again automatically; the newest last, at most [`StateRecord::MOST_BLOCKED`].
     pub blocked: Vec<Blocked>,
     /// The boot that ended, or is about to end, with a requested restart.
     pub orderly: Option<Orderly>,
@@ -47,7 +47,7 @@ pub struct State {
     pub attempt_more: Map<String, Value>,
 }
 
-impl State {
+impl StateRecord {
     /// Limit of remembered blocked versions.
     pub const MOST_BLOCKED: usize = 32;
 
@@ -61,7 +61,7 @@ impl State {
     }
 
     /// A person took back what is armed or half written. It did not fail, but is not installed again automatically.
-    pub fn taken_back(&mut self, update: &Pending, reason: &str) {
+    pub fn taken_back(&mut self, update: &PendingUpdate, reason: &str) {
         if let Some(manifest) = update.manifest {
             self.block(manifest, &update.version, &reason[..reason.floor_char_boundary(1024)], true);
         }
@@ -150,7 +150,7 @@ pub enum Stage {
 /// Why a slot is on trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum TrialKind {
     #[default]
     Install,
     /// A rollback to the other slot's version, which was good before.
@@ -159,9 +159,10 @@ pub enum Kind {
 
 /// An update that is neither committed nor given up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pending {
+#[serde(expecting = "struct Pending")]
+pub struct PendingUpdate {
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: TrialKind,
     /// `None` for a rollback to a factory image.
     pub manifest: Option<Digest>,
     pub version: String,
@@ -190,7 +191,7 @@ pub struct Pending {
     pub heard: Vec<Digest>,
     /// Why the running or last trial failed.
     #[serde(default)]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<FailedTrial>,
     /// When the machine restarts into it, once it is armed.
     #[serde(default, skip_serializing_if = "RestartPlan::waits")]
     pub restart: RestartPlan,
@@ -206,7 +207,8 @@ pub struct Pending {
 
 /// A trial was found to have failed, before the restart that ended it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+#[serde(expecting = "struct Verdict")]
+pub struct FailedTrial {
     pub reason: String,
     /// Whether a person decided so: then the state of the old slot does not change it.
     #[serde(default)]

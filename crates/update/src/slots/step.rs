@@ -1,6 +1,6 @@
 //! A transition: acts before the record, the record, acts after it. All acts are idempotent.
 
-use super::{State, Store};
+use super::{StateRecord, StateStore};
 use crate::{
     Slot,
     boot::{BootFlow, head_to_zero},
@@ -30,13 +30,13 @@ pub enum Act {
 pub struct Step {
     pub before: Vec<Act>,
     /// `None`: the record stays.
-    pub state: Option<State>,
+    pub state: Option<StateRecord>,
     pub after: Vec<Act>,
 }
 
 impl Step {
     /// Changes only the record.
-    pub fn to(state: State) -> Self {
+    pub fn to(state: StateRecord) -> Self {
         Self { state: Some(state), ..Self::default() }
     }
     /// Nothing to do.
@@ -49,12 +49,12 @@ impl Step {
 /// undone; the next boot settles from there.
 ///
 /// # Errors
-/// Those of [`BootFlow`] and [`Store::save`]; `failed_precondition` for a head that must not be zeroed.
-pub fn perform(disk: &dyn Disk, flow: &dyn BootFlow, store: &mut Store, step: &Step) -> Result<(), ToolError> {
+/// Those of [`BootFlow`] and [`StateStore::save`]; `failed_precondition` for a head that must not be zeroed.
+pub fn perform(disk: &dyn Disk, flow: &dyn BootFlow, store: &mut StateStore, step: &Step) -> Result<(), ToolError> {
     step.before.iter().try_for_each(|act| act.perform(disk, flow))?;
     if let Some(state) = &step.state {
         // Whoever decides about slots has dealt with the loss and set a valid state.
-        store.save(disk, &State { lost: false, ..state.clone() })?;
+        store.save(disk, &StateRecord { lost: false, ..state.clone() })?;
     }
     step.after.iter().try_for_each(|act| act.perform(disk, flow))
 }

@@ -1,7 +1,7 @@
 //! The trial: a value that only [`super::settle`] creates, from evidence. Nothing is committed without one.
 
 use super::{
-    Act, Kind, Stage, State, Step, Verdict,
+    Act, FailedTrial, Stage, StateRecord, Step, TrialKind,
     last_words::tail,
     write::{at, bounded, end_attempt, stage},
 };
@@ -34,7 +34,7 @@ impl Trial {
 ///
 /// # Errors
 /// `failed_precondition` when the evidence no longer shows this trial, or it was marked as failed.
-pub fn commit(state: &State, trial: &Trial, seen: &Evidence) -> Result<Step, ToolError> {
+pub fn commit(state: &StateRecord, trial: &Trial, seen: &Evidence) -> Result<Step, ToolError> {
     let slot = trial.slot;
     let flagged = seen.trial == Some(true) && seen.booted == Some(slot) && seen.root == Some(slot);
     let chain = seen.default == Some(slot.other()) && seen.armed == Some(slot);
@@ -57,7 +57,7 @@ pub fn commit(state: &State, trial: &Trial, seen: &Evidence) -> Result<Step, Too
 ///
 /// # Errors
 /// `failed_precondition` unless it is committing, running, and the default.
-pub fn committed(state: &State, seen: &Evidence, now_ms: i64) -> Result<Step, ToolError> {
+pub fn committed(state: &StateRecord, seen: &Evidence, now_ms: i64) -> Result<Step, ToolError> {
     let slot = Some(at(state, &[Stage::Committing])?.target);
     if seen.running() != slot || seen.default != slot {
         return Err(ToolError::precondition("the boot chain does not name the slot that was on trial")
@@ -68,12 +68,12 @@ pub fn committed(state: &State, seen: &Evidence, now_ms: i64) -> Result<Step, To
 }
 
 /// Makes the slot of the pending update the committed one.
-pub(super) fn finish(state: &State, now_ms: i64) -> Step {
+pub(super) fn finish(state: &StateRecord, now_ms: i64) -> Step {
     let mut next = state.clone();
     let Some(update) = next.update.take() else { return Step::default() };
     let (slot, old) = (update.target, update.target.other());
     let reason = next.last_attempt.as_ref().map(|attempt| attempt.reason.clone()).unwrap_or_default();
-    if update.kind == Kind::Install {
+    if update.kind == TrialKind::Install {
         next.counter_floor = next.counter_floor.max(update.counter);
         next.revoke_below = next.revoke_below.max(update.revoke_below);
         next.committed_time = next.committed_time.max(update.created);
@@ -116,7 +116,7 @@ pub(super) fn finish(state: &State, now_ms: i64) -> Step {
 /// # Errors
 /// `failed_precondition` when no trial is running.
 pub fn condemn(
-    state: &State,
+    state: &StateRecord,
     trial: &Trial,
     reason: &str,
     by_person: bool,
@@ -130,7 +130,7 @@ pub fn condemn(
     }
     stage(state, &[Stage::Trial], |update| {
         if by_person || !update.verdict.as_ref().is_some_and(|verdict| verdict.by_person) {
-            update.verdict = Some(Verdict { reason: bounded(reason), by_person, log_tail: log_tail.map(tail) });
+            update.verdict = Some(FailedTrial { reason: bounded(reason), by_person, log_tail: log_tail.map(tail) });
         }
     })
 }

@@ -1,6 +1,9 @@
 //! Steps 3 to 6: while blocks are written. Each transition is one write.
 
-use super::{Act, Asked, Candidate, Kind, Limits, Pending, Stage, State, Step, admit::admit, limits};
+use super::{
+    Act, AdmissionInput, Candidate, PendingUpdate, Stage, StateRecord, Step, TrialKind, UpdateLimits, admit::admit,
+    limits,
+};
 use crate::{
     Slot,
     status::{Attempt, Phase, RestartPlan, SlotState},
@@ -17,12 +20,12 @@ const LONGEST_REASON: usize = 1024;
 ///
 /// # Errors
 /// Those of [`admit`].
-pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
-    let &Asked { candidate, limits, now_ms, .. } = asked;
+pub fn begin_writing(state: &StateRecord, asked: &AdmissionInput) -> Result<Step, ToolError> {
+    let &AdmissionInput { candidate, limits, now_ms, .. } = asked;
     let resumed = resumes(state, candidate);
     // Resuming does not count as another install.
-    let generous = Limits { installs_a_day: u32::MAX, ..limits };
-    let target = admit(state, &Asked { limits: if resumed { generous } else { limits }, ..*asked })?;
+    let generous = UpdateLimits { installs_a_day: u32::MAX, ..limits };
+    let target = admit(state, &AdmissionInput { limits: if resumed { generous } else { limits }, ..*asked })?;
     // No floor rises here: the release may still fail.
     let mut next = state.clone();
     if !resumed {
@@ -53,8 +56,8 @@ pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
     // Counted across downloads: a version gets three armings, however often it is written.
     let armings =
         state.update.as_ref().filter(|update| update.manifest == Some(candidate.manifest)).map_or(0, |was| was.armings);
-    next.update = Some(Pending {
-        kind: Kind::Install,
+    next.update = Some(PendingUpdate {
+        kind: TrialKind::Install,
         manifest: Some(candidate.manifest),
         version: candidate.version.clone(),
         counter: candidate.counter,
@@ -78,7 +81,7 @@ pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
 }
 
 /// Whether it resumes the interrupted update.
-fn resumes(state: &State, candidate: &Candidate) -> bool {
+fn resumes(state: &StateRecord, candidate: &Candidate) -> bool {
     let writing = |stage| matches!(stage, Stage::Writing | Stage::Written | Stage::Verified);
     state.update.as_ref().is_some_and(|update| update.manifest == Some(candidate.manifest) && writing(update.stage))
 }
@@ -87,7 +90,7 @@ fn resumes(state: &State, candidate: &Candidate) -> bool {
 ///
 /// # Errors
 /// `failed_precondition` unless blocks are being written.
-pub fn checkpoint(state: &State, done: u64) -> Result<Step, ToolError> {
+pub fn checkpoint(state: &StateRecord, done: u64) -> Result<Step, ToolError> {
     stage(state, &[Stage::Writing], |update| update.done = done)
 }
 
@@ -95,7 +98,7 @@ pub fn checkpoint(state: &State, done: u64) -> Result<Step, ToolError> {
 ///
 /// # Errors
 /// `failed_precondition` unless blocks were being written.
-pub fn written(state: &State) -> Result<Step, ToolError> {
+pub fn written(state: &StateRecord) -> Result<Step, ToolError> {
     let mut next = stage(state, &[Stage::Writing, Stage::Written], |update| update.stage = Stage::Written)?;
     next.state.iter_mut().for_each(|state| set_phase(state, Phase::Verifying));
     Ok(next)
@@ -105,7 +108,7 @@ pub fn written(state: &State) -> Result<Step, ToolError> {
 ///
 /// # Errors
 /// `failed_precondition` unless everything was written.
-pub fn verified(state: &State) -> Result<Step, ToolError> {
+pub fn verified(state: &StateRecord) -> Result<Step, ToolError> {
     stage(state, &[Stage::Written, Stage::Verified], |update| update.stage = Stage::Verified)
 }
 
@@ -114,7 +117,7 @@ pub fn verified(state: &State) -> Result<Step, ToolError> {
 ///
 /// # Errors
 /// `failed_precondition` once the update was armed.
-pub fn failed(state: &State, target: Slot, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
+pub fn failed(state: &StateRecord, target: Slot, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
     at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?;
     let mut next = state.clone();
     next.update = None;
@@ -127,7 +130,7 @@ pub fn failed(state: &State, target: Slot, reason: &str, now_ms: i64) -> Result<
 }
 
 /// The pending update, if it is in one of the stages `from`.
-pub(super) fn at<'a>(state: &'a State, from: &[Stage]) -> Result<&'a Pending, ToolError> {
+pub(super) fn at<'a>(state: &'a StateRecord, from: &[Stage]) -> Result<&'a PendingUpdate, ToolError> {
     let what = match &state.update {
         Some(update) if from.contains(&update.stage) => return Ok(update),
         Some(update) => format!("version {} is at another step ({:?})", update.version, update.stage),
@@ -137,20 +140,24 @@ pub(super) fn at<'a>(state: &'a State, from: &[Stage]) -> Result<&'a Pending, To
 }
 
 /// Changes the pending update, if it is in one of the stages `from`.
-pub(super) fn stage(state: &State, from: &[Stage], change: impl FnOnce(&mut Pending)) -> Result<Step, ToolError> {
+pub(super) fn stage(
+    state: &StateRecord,
+    from: &[Stage],
+    change: impl FnOnce(&mut PendingUpdate),
+) -> Result<Step, ToolError> {
     let mut update = at(state, from)?.clone();
     change(&mut update);
-    Ok(Step::to(State { update: Some(update), ..state.clone() }))
+    Ok(Step::to(StateRecord { update: Some(update), ..state.clone() }))
 }
 
-pub(super) fn set_phase(state: &mut State, phase: Phase) {
+pub(super) fn set_phase(state: &mut StateRecord, phase: Phase) {
     if let Some(attempt) = &mut state.last_attempt {
         attempt.phase = phase;
     }
 }
 
 /// Ends the attempt with this reason (empty on success).
-pub(super) fn end_attempt(state: &mut State, phase: Phase, reason: &str, now_ms: i64) {
+pub(super) fn end_attempt(state: &mut StateRecord, phase: Phase, reason: &str, now_ms: i64) {
     if let Some(attempt) = &mut state.last_attempt {
         attempt.phase = phase;
         attempt.reason = bounded(reason);

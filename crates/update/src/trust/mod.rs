@@ -11,6 +11,6 @@ mod signed;
 
 pub use key::{PublicKey, SecretKey};
 pub use purpose::Purpose;
-pub use roots::{Release, Role, RootFile, Roots};
+pub use roots::{KeyRole, RootFile, RootOfTrust, VerifiedRelease};
 pub use sign::sign;
 pub use signed::{MAX_SIGNED, Signed};

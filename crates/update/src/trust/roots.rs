@@ -1,7 +1,7 @@
 //! A device's root of trust: which keys may sign what, the thresholds, and the successor.
 
 use super::{PublicKey, Purpose, Signed};
-use crate::bundle::{Digest, Envelope, Fault, Index, Manifest, Signature, is_time, is_word, strict};
+use crate::bundle::{BlockIndex, BundleError, Digest, Envelope, Manifest, Signature, is_time, is_word, strict};
 use serde::{Deserialize, Serialize};
 
 /// The signed content of a root of trust: JSON.
@@ -20,17 +20,17 @@ pub struct RootFile {
     /// Without duplicates; at most 32.
     pub keys: Vec<PublicKey>,
     /// Signs the next root. Offline.
-    pub root: Role,
+    pub root: KeyRole,
     /// Signs manifests. Offline.
-    pub release: Role,
+    pub release: KeyRole,
     /// Signs channels' indexes. Online, so it gets no other rights.
-    pub channel: Role,
+    pub channel: KeyRole,
 }
 
 /// The keys of a role, and its threshold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Role {
+#[serde(deny_unknown_fields, expecting = "struct Role")]
+pub struct KeyRole {
     /// Ids of distinct keys of the same file; at most 16.
     pub keys: Vec<Digest>,
     /// From 1 to the number of keys.
@@ -39,32 +39,32 @@ pub struct Role {
 
 /// A verified root of trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Roots {
+pub struct RootOfTrust {
     file: RootFile,
     keys: Vec<(Digest, PublicKey)>,
 }
 
-/// A manifest with enough signatures of release keys. Only [`Roots::verify_release`] creates one.
+/// A manifest with enough signatures of release keys. Only [`RootOfTrust::verify_release`] creates one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::manual_non_exhaustive, reason = "not only other crates: nobody else makes one")]
-pub struct Release {
+pub struct VerifiedRelease {
     pub manifest: Manifest,
     /// SHA-256 of the manifest's bytes: the release's id.
     pub digest: Digest,
     /// Where in the bundle the blocks start, and where they end. Not signed, but bound by the index: see
-    /// [`super::super::bundle::Index`].
+    /// [`super::super::bundle::BlockIndex`].
     pub blocks_at: u64,
     pub total: u64,
     _only_here: (),
 }
 
-impl Release {
+impl VerifiedRelease {
     /// Makes the index of this release, from the bytes that its manifest names by hash and length.
     ///
     /// # Errors
-    /// [`Fault::Hash`], and [`Fault::Malformed`] if signed content violates the format.
-    pub fn index(&self, bytes: Vec<u8>) -> Result<Index, Fault> {
-        Index::decode(bytes, &self.manifest, self.blocks_at, self.total)
+    /// [`BundleError::Hash`], and [`BundleError::Malformed`] if signed content violates the format.
+    pub fn index(&self, bytes: Vec<u8>) -> Result<BlockIndex, BundleError> {
+        BlockIndex::decode(bytes, &self.manifest, self.blocks_at, self.total)
     }
 }
 
@@ -73,13 +73,13 @@ const WHAT: &str = "the root of trust";
 const MAX_KEYS: usize = 32;
 const MAX_ROLE: usize = 16;
 
-impl Roots {
+impl RootOfTrust {
     /// Parses the root that comes with the image. It is trusted because of its location; the signatures of its own root
     /// keys only show that it is intact and that the keys exist.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+    /// [`BundleError`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, BundleError> {
         let signed = Signed::parse(bytes, Purpose::Root)?;
         let roots = Self::of(&signed.text)?;
         roots.verify(Purpose::Root, &signed.text, &signed.signatures, WHAT)?;
@@ -89,25 +89,25 @@ impl Roots {
     /// Parses a root that may lack signatures, for writing and signing one.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn unverified(bytes: &[u8]) -> Result<(Self, Signed), Fault> {
+    /// [`BundleError`].
+    pub fn unverified(bytes: &[u8]) -> Result<(Self, Signed), BundleError> {
         let signed = Signed::parse(bytes, Purpose::Root)?;
         Ok((Self::of(&signed.text)?, signed))
     }
 
-    fn of(text: &[u8]) -> Result<Self, Fault> {
+    fn of(text: &[u8]) -> Result<Self, BundleError> {
         let file: RootFile = strict(text, WHAT)?;
         let keys = file.check()?;
         Ok(Self { file, keys })
     }
 
     /// Accepts the next root: its version must be the next, signed by both this root's keys and its own. Its expiry is
-    /// not checked, so that a device that was off for years can follow the chain; check [`Roots::fresh`] for the last
+    /// not checked, so that a device that was off for years can follow the chain; check [`RootOfTrust::fresh`] for the last
     /// one.
     ///
     /// # Errors
-    /// [`Fault`]; this root is unchanged.
-    pub fn accept(&self, next: &[u8]) -> Result<Self, Fault> {
+    /// [`BundleError`]; this root is unchanged.
+    pub fn accept(&self, next: &[u8]) -> Result<Self, BundleError> {
         let signed = Signed::parse(next, Purpose::Root)?;
         self.verify(
             Purpose::Root,
@@ -117,11 +117,18 @@ impl Roots {
         )?;
         let next = Self::of(&signed.text)?;
         if next.file.product != self.file.product {
-            return Err(Fault::malformed("the next root of trust", format!("it is of product {}", next.file.product)));
+            return Err(BundleError::malformed(
+                "the next root of trust",
+                format!("it is of product {}", next.file.product),
+            ));
         }
         let want = self.file.version + 1;
         if next.file.version != want {
-            return Err(Fault::Version { what: "the next root of trust".into(), version: next.file.version, want });
+            return Err(BundleError::Version {
+                what: "the next root of trust".into(),
+                version: next.file.version,
+                want,
+            });
         }
         next.verify(Purpose::Root, &signed.text, &signed.signatures, "the next root of trust, by its own keys,")?;
         Ok(next)
@@ -130,41 +137,44 @@ impl Roots {
     /// Verifies a bundle's head: enough release keys must have signed the manifest, which is not parsed before.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn verify_release(&self, envelope: &Envelope) -> Result<Release, Fault> {
+    /// [`BundleError`].
+    pub fn verify_release(&self, envelope: &Envelope) -> Result<VerifiedRelease, BundleError> {
         self.verify(Purpose::Release, &envelope.manifest, &envelope.signatures, "the manifest")?;
         let manifest = Manifest::parse(&envelope.manifest)?;
         if manifest.product != self.file.product {
-            return Err(Fault::malformed(
+            return Err(BundleError::malformed(
                 "the manifest",
                 format!("it is for {}, and this root of trust for {}", manifest.product, self.file.product),
             ));
         }
         if manifest.index.size != envelope.index_size() {
-            return Err(Fault::malformed("the bundle's head", "it says another length of the index than the manifest"));
+            return Err(BundleError::malformed(
+                "the bundle's head",
+                "it says another length of the index than the manifest",
+            ));
         }
         let digest = Digest::of(&envelope.manifest);
-        Ok(Release { manifest, digest, blocks_at: envelope.blocks_at, total: envelope.total, _only_here: () })
+        Ok(VerifiedRelease { manifest, digest, blocks_at: envelope.blocks_at, total: envelope.total, _only_here: () })
     }
 
     /// The ids of the channel keys that have signed `bytes`, if they meet the threshold.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn verify_channel(&self, bytes: &[u8], signatures: &[Signature]) -> Result<Vec<Digest>, Fault> {
+    /// [`BundleError`].
+    pub fn verify_channel(&self, bytes: &[u8], signatures: &[Signature]) -> Result<Vec<Digest>, BundleError> {
         self.verify(Purpose::Channel, bytes, signatures, "the channel's index")
     }
 
     /// Whether it may still be trusted at `now` (seconds since 1970, from the time floor).
     ///
     /// # Errors
-    /// [`Fault::Expired`].
-    pub fn fresh(&self, now: u64) -> Result<(), Fault> {
+    /// [`BundleError::Expired`].
+    pub fn fresh(&self, now: u64) -> Result<(), BundleError> {
         if now < self.file.expires {
             return Ok(());
         }
         let what = format!("{WHAT}, version {},", self.file.version);
-        Err(Fault::Expired { what, expired: self.file.expires, now })
+        Err(BundleError::Expired { what, expired: self.file.expires, now })
     }
 
     /// The product whose images it is for.
@@ -186,7 +196,7 @@ impl Roots {
         bytes: &[u8],
         signatures: &[Signature],
         what: &str,
-    ) -> Result<Vec<Digest>, Fault> {
+    ) -> Result<Vec<Digest>, BundleError> {
         let role = self.role(purpose);
         let mut good: Vec<Digest> = Vec::new();
         for signature in signatures.iter().take(MAX_ROLE) {
@@ -195,7 +205,7 @@ impl Roots {
                 continue;
             };
             if !key.verifies(purpose, bytes, signature) {
-                return Err(Fault::BadSignature { what: what.into(), key: id });
+                return Err(BundleError::BadSignature { what: what.into(), key: id });
             }
             // A key counts once, however often it signs.
             if !good.contains(&id) {
@@ -206,11 +216,11 @@ impl Roots {
             return Ok(good);
         }
         let role_name = purpose.name().to_owned();
-        Err(Fault::Threshold { what: what.into(), role: role_name, have: good.len(), need: role.threshold })
+        Err(BundleError::Threshold { what: what.into(), role: role_name, have: good.len(), need: role.threshold })
     }
 
     /// The role that signs for `purpose`.
-    pub const fn role(&self, purpose: Purpose) -> &Role {
+    pub const fn role(&self, purpose: Purpose) -> &KeyRole {
         match purpose {
             Purpose::Root => &self.file.root,
             Purpose::Release => &self.file.release,
@@ -223,11 +233,11 @@ impl RootFile {
     /// Checks the content; returns its keys.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub fn check(&self) -> Result<Vec<(Digest, PublicKey)>, Fault> {
-        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(Fault::malformed(WHAT, problem)) };
+    /// [`BundleError`].
+    pub fn check(&self) -> Result<Vec<(Digest, PublicKey)>, BundleError> {
+        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(BundleError::malformed(WHAT, problem)) };
         if self.format != 1 {
-            return Err(Fault::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
+            return Err(BundleError::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
         }
         sure(is_word(&self.product), "product is not a plain word")?;
         sure((1..=u64::from(u32::MAX)).contains(&self.version), "version is not from 1 to 2^32 - 1")?;

@@ -2,12 +2,12 @@
 //! channels' indexes; bundles carry their signatures in their heads.
 
 use super::Purpose;
-use crate::bundle::{Digest, Fault, MAX_SIGNATURES, Signature};
+use crate::bundle::{BundleError, Digest, MAX_SIGNATURES, Signature};
 
 /// Longest signed text with its signatures, in bytes.
 pub const MAX_SIGNED: usize = 1 << 20;
 
-/// A signed text. Untrusted until [`super::Roots`] verifies it.
+/// A signed text. Untrusted until [`super::RootOfTrust`] verifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     pub purpose: Purpose,
@@ -20,12 +20,12 @@ impl Signed {
     /// Parses one.
     ///
     /// # Errors
-    /// [`Fault::Malformed`], [`Fault::TooLong`].
-    pub fn parse(bytes: &[u8], purpose: Purpose) -> Result<Self, Fault> {
+    /// [`BundleError::Malformed`], [`BundleError::TooLong`].
+    pub fn parse(bytes: &[u8], purpose: Purpose) -> Result<Self, BundleError> {
         let what = format!("the signed {}", purpose.name());
-        let wrong = |problem: &str| Fault::malformed(&what, problem);
+        let wrong = |problem: &str| BundleError::malformed(&what, problem);
         if bytes.len() > MAX_SIGNED {
-            return Err(Fault::TooLong { what, size: bytes.len() as u64, limit: MAX_SIGNED as u64 });
+            return Err(BundleError::TooLong { what, size: bytes.len() as u64, limit: MAX_SIGNED as u64 });
         }
         let mut rest =
             bytes.strip_prefix(first_line(purpose).as_bytes()).ok_or_else(|| wrong("its first line is another"))?;

@@ -5,7 +5,7 @@ use crate::cli::{exit::Failure, say::outln};
 use std::path::{Path, PathBuf};
 use update::{
     bundle::Digest,
-    trust::{MAX_SIGNED, Purpose, Role, RootFile, Roots, Signed},
+    trust::{KeyRole, MAX_SIGNED, Purpose, RootFile, RootOfTrust, Signed},
 };
 
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ pub struct Args {
 
 impl Args {
     pub(super) fn first(&self, product: String) -> Result<(), Failure> {
-        let none = || Role { keys: Vec::new(), threshold: 0 };
+        let none = || KeyRole { keys: Vec::new(), threshold: 0 };
         let (created, expires) = (files::created(self.created)?, self.expires);
         let (root, release, channel) = (none(), none(), none());
         let keys = Vec::new();
@@ -49,7 +49,8 @@ impl Args {
     }
 
     pub(super) fn next(&self, old: &Path) -> Result<(), Failure> {
-        let old = Roots::parse(&files::read(old, MAX_SIGNED as u64)?).map_err(|fault| files::refused(old, fault))?;
+        let old =
+            RootOfTrust::parse(&files::read(old, MAX_SIGNED as u64)?).map_err(|fault| files::refused(old, fault))?;
         let version = old.version() + 1;
         self.write(RootFile {
             version,

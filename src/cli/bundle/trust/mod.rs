@@ -8,7 +8,7 @@ use crate::cli::{exit::Failure, say::outln};
 use std::path::PathBuf;
 use update::{
     bundle::Digest,
-    trust::{MAX_SIGNED, Purpose, Roots, Signed},
+    trust::{MAX_SIGNED, Purpose, RootOfTrust, Signed},
 };
 
 #[derive(clap::Args)]
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Command::Init { product, change } => change.first(product),
         Command::Rotate { old, change } => change.next(&old),
         Command::Sign { root, key } => {
-            let (_, mut signed) = Roots::unverified(&files::read(&root, MAX_SIGNED as u64)?)?;
+            let (_, mut signed) = RootOfTrust::unverified(&files::read(&root, MAX_SIGNED as u64)?)?;
             let signature = files::secret_key(&key)?.sign(Purpose::Root, &signed.text);
             signed.signatures.retain(|other| other.key_id != signature.key_id);
             signed.signatures.push(signature);

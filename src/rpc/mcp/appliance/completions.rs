@@ -1,6 +1,6 @@
 //! Completions: possible values of a prompt's argument or of a parameter in a resource's address.
 
-use super::{super::fault::fault as plain, Asked, fault};
+use super::{super::fault::fault as plain, McpRequest, fault};
 use crate::{
     prompts::Prompt,
     resources::{RESOURCES, Resource},
@@ -17,7 +17,7 @@ use rmcp::{
 ///
 /// # Errors
 /// -32602 for an unknown prompt, template or argument.
-pub async fn complete(asked: &Asked, params: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
+pub async fn complete(asked: &McpRequest, params: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
     let argument = params.argument.name.as_str();
     let values = match &params.r#ref {
         Reference::Prompt(prompt) => of_prompt(&prompt.name, argument),
@@ -38,7 +38,7 @@ fn of_prompt(name: &str, argument: &str) -> Result<Vec<String>, ToolError> {
 }
 
 /// `uri` is a template or the plain address of a resource.
-async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<String>, ToolError> {
+async fn of_resource(asked: &McpRequest, uri: &str, parameter: &str) -> Result<Vec<String>, ToolError> {
     let is_meant = |known: &&Resource| known.uri == uri || known.template().is_some_and(|template| template == uri);
     let resource = RESOURCES.iter().find(is_meant).ok_or_else(|| {
         let shown: String = uri.chars().take(128).collect();

@@ -8,7 +8,7 @@ mod subscriptions;
 use super::{
     call::is_modern,
     fault::fault as plain,
-    provider::{Answer, Asked, Provider},
+    provider::{McpRequest, MethodFuture, Provider},
     tasks::Tasks,
 };
 use crate::rpc::{listing, router::Server};
@@ -58,7 +58,11 @@ impl Provider for Appliance {
         Some(&self.tasks)
     }
 
-    fn list_resources(&self, asked: Asked, page: Option<PaginatedRequestParams>) -> Answer<'_, ListResourcesResult> {
+    fn list_resources(
+        &self,
+        asked: McpRequest,
+        page: Option<PaginatedRequestParams>,
+    ) -> MethodFuture<'_, ListResourcesResult> {
         ready(paged(resources::list(&asked), page, PAGE).map(|(items, next)| {
             let mut list = ListResourcesResult::with_all_items(items);
             list.next_cursor = next;
@@ -69,9 +73,9 @@ impl Provider for Appliance {
     }
     fn list_resource_templates(
         &self,
-        asked: Asked,
+        asked: McpRequest,
         page: Option<PaginatedRequestParams>,
-    ) -> Answer<'_, ListResourceTemplatesResult> {
+    ) -> MethodFuture<'_, ListResourceTemplatesResult> {
         ready(paged(resources::templates(&asked), page, PAGE).map(|(items, next)| {
             let mut list = ListResourceTemplatesResult::with_all_items(items);
             list.next_cursor = next;
@@ -80,13 +84,17 @@ impl Provider for Appliance {
         }))
         .boxed()
     }
-    fn read_resource(&self, asked: Asked, params: ReadResourceRequestParams) -> Answer<'_, ReadResourceResponse> {
+    fn read_resource(
+        &self,
+        asked: McpRequest,
+        params: ReadResourceRequestParams,
+    ) -> MethodFuture<'_, ReadResourceResponse> {
         async move { resources::read(&asked, &params.uri).await.map(Into::into) }.boxed()
     }
-    fn subscribe(&self, asked: Asked, uri: String) -> Answer<'_, ()> {
+    fn subscribe(&self, asked: McpRequest, uri: String) -> MethodFuture<'_, ()> {
         async move { subscriptions::subscribe(&asked, &uri).await }.boxed()
     }
-    fn unsubscribe(&self, asked: Asked, uri: String) -> Answer<'_, ()> {
+    fn unsubscribe(&self, asked: McpRequest, uri: String) -> MethodFuture<'_, ()> {
         asked.server.subscriptions.unsubscribe(asked.conversation.number, &uri);
         ready(Ok(())).boxed()
     }
@@ -98,13 +106,17 @@ impl Provider for Appliance {
         server: &'a Arc<Server>,
         caller: &'a Arc<Caller>,
         subscription: &'a SubscriptionContext,
-    ) -> Answer<'a, Box<dyn Any + Send>> {
+    ) -> MethodFuture<'a, Box<dyn Any + Send>> {
         subscriptions::listen(server, caller, subscription).boxed()
     }
-    fn set_log_level(&self, asked: Asked, level: String) -> Answer<'_, ()> {
+    fn set_log_level(&self, asked: McpRequest, level: String) -> MethodFuture<'_, ()> {
         async move { subscriptions::listen_to_log(&asked, &level).await }.boxed()
     }
-    fn list_prompts(&self, asked: Asked, page: Option<PaginatedRequestParams>) -> Answer<'_, ListPromptsResult> {
+    fn list_prompts(
+        &self,
+        asked: McpRequest,
+        page: Option<PaginatedRequestParams>,
+    ) -> MethodFuture<'_, ListPromptsResult> {
         ready(paged(prompts::list(), page, PAGE).map(|(items, next)| {
             let mut list = ListPromptsResult::with_all_items(items);
             list.next_cursor = next;
@@ -113,10 +125,10 @@ impl Provider for Appliance {
         }))
         .boxed()
     }
-    fn get_prompt(&self, asked: Asked, params: GetPromptRequestParams) -> Answer<'_, GetPromptResponse> {
+    fn get_prompt(&self, asked: McpRequest, params: GetPromptRequestParams) -> MethodFuture<'_, GetPromptResponse> {
         async move { prompts::get(&asked, &params).await.map(Into::into) }.boxed()
     }
-    fn complete(&self, asked: Asked, params: CompleteRequestParams) -> Answer<'_, CompleteResult> {
+    fn complete(&self, asked: McpRequest, params: CompleteRequestParams) -> MethodFuture<'_, CompleteResult> {
         async move { completions::complete(&asked, &params).await }.boxed()
     }
 }
@@ -142,7 +154,7 @@ fn paged<T>(
 }
 
 /// Caching hints of 2026-07-28. The contents depend on the caller's role.
-fn hints(asked: &Asked, ttl_ms: u64) -> (Option<u64>, Option<CacheScope>) {
+fn hints(asked: &McpRequest, ttl_ms: u64) -> (Option<u64>, Option<CacheScope>) {
     if is_modern(&asked.context) { (Some(ttl_ms), Some(CacheScope::Private)) } else { (None, None) }
 }
 

@@ -1,9 +1,9 @@
 //! Prompts as MCP messages.
 
-use super::{Asked, fault, resources};
+use super::{McpRequest, fault, resources};
 use crate::{
-    prompts::{PROMPTS, Part, Prompt as Known},
-    resources::Address,
+    prompts::{PROMPTS, Prompt as Known, PromptPart},
+    resources::ResourceAddress,
 };
 use rmcp::{
     ErrorData,
@@ -25,7 +25,7 @@ fn described(known: &Known) -> Prompt {
 ///
 /// # Errors
 /// -32602 for an unknown prompt or invalid arguments.
-pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+pub async fn get(asked: &McpRequest, params: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
     let known = Known::find(&params.name).map_err(|error| fault(&error))?;
     let client = asked.context.client_info().map(|info| info.name);
     let naming = asked.server.options.naming.settle(client.as_deref());
@@ -34,8 +34,8 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
     let mut messages = Vec::with_capacity(parts.len());
     for part in parts {
         messages.push(match part {
-            Part::Text(text) => PromptMessage::new_text(Role::User, text),
-            Part::Resource(uri) => written_out(asked, uri).await,
+            PromptPart::Text(text) => PromptMessage::new_text(Role::User, text),
+            PromptPart::Resource(uri) => written_out(asked, uri).await,
         });
     }
     Ok(GetPromptResult::new(messages).with_description(known.description))
@@ -43,8 +43,8 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
 
 /// The resource's contents as text, or a sentence that says why they are missing: the rest of the prompt is still
 /// useful. Not an embedded resource: clients that accept only text in prompts refuse the whole prompt (decision 250).
-async fn written_out(asked: &Asked, uri: &str) -> PromptMessage {
-    let contents = match Address::parse(uri) {
+async fn written_out(asked: &McpRequest, uri: &str) -> PromptMessage {
+    let contents = match ResourceAddress::parse(uri) {
         Ok(address) => resources::contents(asked, uri, address).await,
         Err(error) => Err(error),
     };

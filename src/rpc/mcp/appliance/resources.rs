@@ -1,9 +1,9 @@
 //! Lists and reads resources. Reading runs the tool behind the resource as the caller.
 
-use super::{Asked, fault, hints};
+use super::{McpRequest, fault, hints};
 use crate::{
-    registry::pipeline::{Call, Finished},
-    resources::{Address, RESOURCES, Resource as Known},
+    registry::pipeline::{Call, CallOutcome},
+    resources::{RESOURCES, Resource as Known, ResourceAddress},
     rpc::mcp::provider::until_gone,
 };
 use base::{
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const JSON: &str = "application/json";
 
 /// The resources that the caller may read.
-pub fn list(asked: &Asked) -> Vec<Resource> {
+pub fn list(asked: &McpRequest) -> Vec<Resource> {
     admitted(asked, |known, title| {
         if known.which.is_some() {
             return None;
@@ -35,7 +35,7 @@ pub fn list(asked: &Asked) -> Vec<Resource> {
 }
 
 /// The URI templates, whose addresses take parameters.
-pub fn templates(asked: &Asked) -> Vec<ResourceTemplate> {
+pub fn templates(asked: &McpRequest) -> Vec<ResourceTemplate> {
     admitted(asked, |known, title| {
         let template = ResourceTemplate::new(known.template()?, name(known)).with_title(title);
         let template = template.with_description(known.description);
@@ -50,7 +50,7 @@ pub fn templates(asked: &Asked) -> Vec<ResourceTemplate> {
 ///
 /// # Errors
 /// -32002 (since 2026-07-28 -32602) if there is no such resource, otherwise the tool's error.
-pub async fn read(asked: &Asked, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub async fn read(asked: &McpRequest, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let address = parse(uri)?;
     let ttl_ms = address.resource.ttl_ms;
     let contents = contents(asked, uri, address).await.map_err(|error| fault(&error))?;
@@ -63,8 +63,8 @@ pub async fn read(asked: &Asked, uri: &str) -> Result<ReadResourceResult, ErrorD
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(uri: &str) -> Result<Address, ErrorData> {
-    Address::parse(uri).map_err(|error| {
+pub fn parse(uri: &str) -> Result<ResourceAddress, ErrorData> {
+    ResourceAddress::parse(uri).map_err(|error| {
         if error.code != ErrorCode::NotFound {
             return fault(&error);
         }
@@ -78,8 +78,8 @@ pub fn parse(uri: &str) -> Result<Address, ErrorData> {
 ///
 /// # Errors
 /// Those of the tool behind it.
-pub async fn contents(asked: &Asked, uri: &str, address: Address) -> Result<ResourceContents, ToolError> {
-    let Finished { result, meta } = run(asked, address).await?;
+pub async fn contents(asked: &McpRequest, uri: &str, address: ResourceAddress) -> Result<ResourceContents, ToolError> {
+    let CallOutcome { result, meta } = run(asked, address).await?;
     let output = result?;
     let contents = match &output.blob {
         Some(blob) => ResourceContents::blob(base64url::standard(&blob.bytes), uri).with_mime_type(blob.mime),
@@ -91,8 +91,8 @@ pub async fn contents(asked: &Asked, uri: &str, address: Address) -> Result<Reso
     })
 }
 
-async fn run(asked: &Asked, address: Address) -> Result<Finished, ToolError> {
-    let Asked { server, caller, cancel, context, .. } = asked;
+async fn run(asked: &McpRequest, address: ResourceAddress) -> Result<CallOutcome, ToolError> {
+    let McpRequest { server, caller, cancel, context, .. } = asked;
     let call = Call {
         entry: address.resource.entry(&server.pipeline.registry)?,
         caller: Arc::clone(caller),
@@ -106,7 +106,7 @@ async fn run(asked: &Asked, address: Address) -> Result<Finished, ToolError> {
     Ok(until_gone(context, cancel, server.pipeline.run(call)).await)
 }
 
-fn admitted<T>(asked: &Asked, show: impl Fn(&Known, &str) -> Option<T>) -> Vec<T> {
+fn admitted<T>(asked: &McpRequest, show: impl Fn(&Known, &str) -> Option<T>) -> Vec<T> {
     let pipeline = &asked.server.pipeline;
     let may = |known: &&Known| known.admit(pipeline, &asked.caller).ok().map(|entry| entry.meta().title.to_owned());
     RESOURCES.iter().filter_map(|known| show(known, &may(&known)?)).collect()

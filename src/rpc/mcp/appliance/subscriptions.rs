@@ -1,11 +1,11 @@
 //! Subscriptions in both eras, and log messages.
 
-use super::{super::fault::fault as plain, Asked, fault, resources};
+use super::{super::fault::fault as plain, McpRequest, fault, resources};
 use crate::{
     log::rank,
     registry::pipeline::Call,
     resources::{
-        Address, LOG, notifier,
+        LOG, ResourceAddress, notifier,
         subscription::Ear,
         subscriptions::{PER_CONVERSATION, Subscriptions},
     },
@@ -29,9 +29,9 @@ use tokio_util::sync::CancellationToken;
 ///
 /// # Errors
 /// As reading the resource, except for errors of the tool; and beyond the limits of [`Subscriptions`].
-pub async fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
+pub async fn subscribe(asked: &McpRequest, uri: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
-    let Asked { server, caller, conversation, context, .. } = asked;
+    let McpRequest { server, caller, conversation, context, .. } = asked;
     let address = resources::parse(uri)?;
     judge(server, caller, &context.id, &address).await.map_err(|error| fault(&error))?;
     let ear = Arc::new(PeerEar::new(context.peer.clone(), caller));
@@ -43,7 +43,7 @@ pub async fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
 pub fn accept(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = requested.clone();
     if let Some(uris) = &mut accepted.resource_subscriptions {
-        uris.retain(|uri| Address::parse(uri).is_ok());
+        uris.retain(|uri| ResourceAddress::parse(uri).is_ok());
         uris.truncate(PER_CONVERSATION);
     }
     accepted
@@ -73,9 +73,9 @@ pub async fn listen(
 ///
 /// # Errors
 /// `permission_denied` if the caller may not read the log.
-pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> {
+pub async fn listen_to_log(asked: &McpRequest, level: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
-    let Asked { server, caller, conversation, context, .. } = asked;
+    let McpRequest { server, caller, conversation, context, .. } = asked;
     let services = &server.pipeline.services;
     let least = rank(level).unwrap_or(0);
     judge(server, caller, &context.id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
@@ -87,7 +87,12 @@ pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> 
 
 /// Whether the caller may read the resource, without reading it. A refusal counts and is recorded as a refused call of
 /// the tool behind it.
-async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, address: &Address) -> Result<(), ToolError> {
+async fn judge(
+    server: &Arc<Server>,
+    caller: &Arc<Caller>,
+    id: &RequestId,
+    address: &ResourceAddress,
+) -> Result<(), ToolError> {
     let services = &server.pipeline.services;
     let registry = &server.pipeline.registry;
     let entry = address.resource.entry(registry)?;
@@ -114,7 +119,7 @@ fn enter(
     number: u64,
     caller: &Arc<Caller>,
     uri: &str,
-    address: Address,
+    address: ResourceAddress,
     ear: Arc<dyn Ear>,
 ) -> Result<(), ToolError> {
     let log = &server.pipeline.services.log;
@@ -132,7 +137,7 @@ fn employ(server: &Arc<Server>, start: bool) {
     }
 }
 
-fn needs_conversation(asked: &Asked) -> Result<(), ErrorData> {
+fn needs_conversation(asked: &McpRequest) -> Result<(), ErrorData> {
     if asked.converses() {
         return Ok(());
     }

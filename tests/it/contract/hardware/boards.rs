@@ -1,7 +1,7 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
 use super::hand::{self, GpioSim, Hand, Header, KernelScene, KernelWires, Slave, kernel_scope::KernelScope};
-use hw::{board::Board, model::Kind};
+use hw::{board::Board, model::BoardKind};
 
 /// One board.
 pub struct Setup {
@@ -34,7 +34,7 @@ pub fn setup(name: &str) -> Option<&'static Setup> {
 /// QEMU's generic arm64 board with the kernel's test drivers, as `ci/qemu-hw` starts it.
 fn virt(_: &Board) -> Hand {
     Hand {
-        kind: Kind::Linux,
+        kind: BoardKind::Linux,
         devices: &[
             ("gpio", "(9030000.pl061)"),
             ("gpio", "(gpio-sim.0)"),
@@ -64,7 +64,7 @@ fn virt(_: &Board) -> Hand {
 /// QEMU's Raspberry Pi 3 with the kernel's own drivers, and two TMP105 on its I2C bus: one for the kernel, one for tools.
 fn raspi3b(_: &Board) -> Hand {
     Hand {
-        kind: Kind::RaspberryPi,
+        kind: BoardKind::RaspberryPi,
         devices: &[("gpio", "(3f200000.gpio)"), ("i2c", "/dev/i2c-1 (bcm2835"), ("pwm", "(channels: 2)")],
         lines: Some(Box::new(Header::bare())),
         wires: Some(Box::new(KernelWires {
@@ -87,7 +87,7 @@ fn raspi3b(_: &Board) -> Hand {
 /// A real Raspberry Pi, wired as docs/hardware.md says.
 fn pi(board: &Board) -> Hand {
     Hand {
-        kind: Kind::RaspberryPi,
+        kind: BoardKind::RaspberryPi,
         devices: &[],
         lines: Some(Box::new(Header::wired(board))),
         wires: Some(Box::new(KernelWires {

@@ -5,7 +5,7 @@ use super::{
     hand::{Camera, Hand, Scene},
     picture::{decoded, from_base64, shows},
 };
-use hw::model::Kind;
+use hw::model::BoardKind;
 use serde_json::{Value, json};
 
 assertions! {
@@ -151,7 +151,7 @@ async fn many_pictures_leave_no_descriptor(bench: &Bench) {
             .count()
     };
     // An emulated processor takes seconds for a picture.
-    let pictures = if bench.hand.kind == Kind::Simulated { 20 } else { 2 };
+    let pictures = if bench.hand.kind == BoardKind::Simulated { 20 } else { 2 };
     for camera in cameras(bench) {
         let _lights = scene(&bench.hand).lights(&camera);
         let before = open();

@@ -19,7 +19,7 @@ async fn a_simulated_answer_says_so_and_no_other(bench: &Bench) {
     let answer = bench.call("system.get_capabilities", json!({})).await;
     let simulated = answer.simulated;
     assert_eq!(answer.ok()["board"]["simulated"], simulated);
-    assert_eq!(simulated, bench.hand.kind == hw::model::Kind::Simulated);
+    assert_eq!(simulated, bench.hand.kind == hw::model::BoardKind::Simulated);
 }
 
 async fn what_the_board_has_is_told(bench: &Bench) {

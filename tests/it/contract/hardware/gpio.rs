@@ -2,7 +2,7 @@
 
 use super::{Bench, assertions, hand::Lines};
 use contract::meta::Role;
-use hw::model::Kind;
+use hw::model::BoardKind;
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
 
@@ -263,7 +263,7 @@ async fn no_edge_in_time_is_no_error(bench: &Bench) {
 
 async fn many_uses_leak_no_descriptor(bench: &Bench) {
     // An emulated processor takes a hundred times as long; TURNS=5000 has it all the same.
-    let usual = if bench.hand.kind == Kind::Simulated { 5000 } else { 100 };
+    let usual = if bench.hand.kind == BoardKind::Simulated { 5000 } else { 100 };
     let turns = std::env::var("TURNS").map_or(usual, |turns| turns.parse().expect("a number of turns"));
     let pin = lines(bench).free()[0];
     let open = || fs::read_dir("/proc/self/fd").unwrap().count();

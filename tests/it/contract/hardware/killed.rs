@@ -2,7 +2,7 @@
 //! in that process; its twin is in `tests/it/tools/gpio`.
 
 use super::{Assertion, Bench};
-use hw::model::Kind;
+use hw::model::BoardKind;
 use serde_json::{Value, json};
 use std::{
     env,
@@ -18,7 +18,7 @@ const READY: &str = "driving";
 
 pub const ASSERTIONS: &[Assertion] = &[Assertion {
     name: "killed::what_runs_on_is_stopped_by_the_next_server_which_says_so",
-    applies: |hand| hand.kind != Kind::Simulated && hand.scope.is_some() && hand.lines.is_some(),
+    applies: |hand| hand.kind != BoardKind::Simulated && hand.scope.is_some() && hand.lines.is_some(),
     run: |bench| Box::pin(what_runs_on_is_stopped_by_the_next_server_which_says_so(bench)),
 }];
 

@@ -19,7 +19,7 @@ mod pwm;
 use crate::pi::{Answer, Pi};
 use base::os::Root;
 use contract::{
-    access::caller::Door,
+    access::caller::Transport,
     config::{self, Places, Sources},
     meta::{Mode, Role},
 };
@@ -72,7 +72,7 @@ impl Bench {
         let hand = (setup.hand)(&board);
         let server = Pi::set(settings, Machine::new(root, board, None));
         server.services.gpio.begin();
-        let client = server.caller("bench", Role::OpsRw, Door::Stdio);
+        let client = server.caller("bench", Role::OpsRw, Transport::Stdio);
         Self { board: setup.name, hand, server, client, _home: kept }
     }
 
@@ -88,12 +88,12 @@ impl Bench {
 
     /// Another client, with a connection of its own, which lasts until [`Pi::hang_up`].
     pub fn client(&self, principal: &str, role: Role) -> Pi {
-        self.server.caller(principal, role, Door::Stdio)
+        self.server.caller(principal, role, Transport::Stdio)
     }
 
     /// Another client, without a connection that lasts.
     pub fn over_http(&self, principal: &str, role: Role) -> Pi {
-        self.server.caller(principal, role, Door::Http)
+        self.server.caller(principal, role, Transport::Http)
     }
 }
 

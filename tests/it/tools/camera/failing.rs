@@ -2,14 +2,14 @@
 
 use super::{CARD, WEBCAM, enabled, folder, pi, scene, small};
 use crate::served::{Door, Pi, soon};
-use hw::camera::{Holder, simulated::Trouble};
+use hw::camera::{Holder, simulated::CameraTrouble};
 use serde_json::json;
 use std::{fs, time::Duration};
 
 #[tokio::test]
 async fn a_busy_camera_says_who_has_it_and_the_other_one_works() {
     let pi = pi().await;
-    scene(&pi).fail(CARD, Trouble::Busy(Holder { pid: 812, name: "motion".into() }));
+    scene(&pi).fail(CARD, CameraTrouble::Busy(Holder { pid: 812, name: "motion".into() }));
     for tool in ["camera.capture", "camera.take_photo"] {
         let error = pi.call(tool, json!({ "camera": CARD })).await.failed("resource_exhausted").clone();
         assert_eq!(
@@ -28,7 +28,7 @@ async fn a_busy_camera_says_who_has_it_and_the_other_one_works() {
 async fn a_camera_that_gives_nothing_is_a_timeout_with_its_time() {
     let pi = pi().await;
     scene(&pi).set_patience(Duration::from_millis(30));
-    scene(&pi).fail(CARD, Trouble::NoFrames);
+    scene(&pi).fail(CARD, CameraTrouble::NoFrames);
     let error = pi.call("camera.capture", small(CARD)).await.failed("timeout").clone();
     assert_eq!(error["details"]["device"], CARD);
     assert!(error["timeoutMs"].as_u64().unwrap() >= 30, "{error}");
@@ -39,7 +39,7 @@ async fn half_a_frame_is_tried_again_and_then_given_up() {
     let pi = pi().await;
     for camera in [CARD, WEBCAM] {
         let before = scene(&pi).frames();
-        scene(&pi).fail(camera, Trouble::Truncated);
+        scene(&pi).fail(camera, CameraTrouble::Truncated);
         let error = pi.call("camera.take_photo", json!({"camera": camera, "resolution": "640x480"})).await;
         let error = error.failed("unavailable").clone();
         assert_eq!((&error["details"]["device"], scene(&pi).frames() - before), (&json!(camera), 8));
@@ -55,7 +55,7 @@ async fn a_camera_that_is_pulled_out_says_so_and_then_is_gone() {
         settings.camera.warmup_frames = 5;
     })
     .await;
-    scene(&pi).fail(CARD, Trouble::Unplugged { after: 3 });
+    scene(&pi).fail(CARD, CameraTrouble::Unplugged { after: 3 });
     let error = pi.call("camera.capture", small(CARD)).await.failed("unavailable").clone();
     assert!(error["message"].as_str().unwrap().contains("unplugged"), "{error}");
     pi.call("camera.capture", small(CARD)).await.failed("not_found");
@@ -69,7 +69,7 @@ async fn a_camera_that_is_pulled_out_says_so_and_then_is_gone() {
 #[tokio::test]
 async fn who_waits_no_longer_lets_go_of_the_camera() {
     let pi = pi().await;
-    scene(&pi).fail(CARD, Trouble::NoFrames);
+    scene(&pi).fail(CARD, CameraTrouble::NoFrames);
     let mut wire = pi.on(Door::Stdio).await;
     let id = wire.ask("camera.capture", small(CARD));
     // The server has the line once the next one is answered.

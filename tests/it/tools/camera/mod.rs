@@ -12,7 +12,7 @@ use crate::{
     served::{Answer, Pi},
 };
 use contract::{config::Settings, meta::Role};
-use hw::camera::simulated::Simulated;
+use hw::camera::simulated::SimulatedCameras;
 use serde_json::{Value, json};
 use std::{path::PathBuf, sync::Arc};
 
@@ -32,7 +32,7 @@ pub async fn pi() -> Pi {
 }
 
 /// What is before this server's cameras.
-pub fn scene(pi: &Pi) -> Arc<Simulated> {
+pub fn scene(pi: &Pi) -> Arc<SimulatedCameras> {
     Arc::clone(&pi.server().pipeline.services.machine.board.simulated.as_ref().unwrap().camera)
 }
 

@@ -1,10 +1,10 @@
 //! `rpicam-still`, by a program that takes its options: what it is told, and that nothing of it is left.
 
-use base::os::{Root, blocking::Stop};
+use base::os::{Root, blocking::StopSignal};
 use hw::camera::{
-    Camera, Fault, Format, Size, Wish,
+    Camera, CameraError, PictureFormat, Size, Wish,
     encode::encode,
-    port::{Port, Until},
+    port::{CameraPort, Until},
     rpicam::Rpicam,
 };
 use std::{
@@ -38,7 +38,7 @@ impl Fake {
         self.dir.path().join(name)
     }
 
-    fn take(&self, format: Format, until: &Until) -> Result<hw::camera::Shot, Fault> {
+    fn take(&self, format: PictureFormat, until: &Until) -> Result<hw::camera::Shot, CameraError> {
         let wish = Wish { size: Size::new(48, 32), format, quality: 77, warmup: 30, max_bytes: 100_000 };
         self.port.take(&camera(), &wish, until, &mut |raw| encode(raw, &wish))
     }
@@ -56,7 +56,7 @@ fn camera() -> Camera {
 }
 
 fn within(limit: Duration) -> Until {
-    Until { deadline: Instant::now() + limit, stop: Stop::of("test") }
+    Until { deadline: Instant::now() + limit, stop: StopSignal::of("test") }
 }
 
 const LONG: Duration = Duration::from_secs(20);
@@ -77,7 +77,7 @@ fn where_it_is_not_installed_there_are_no_such_cameras() {
 fn it_is_told_which_camera_and_what_size() {
     let fake = Fake::new("cat picture; echo 'ERROR: only a warning' >&2");
     picture(&fake.path("picture"));
-    let shot = fake.take(Format::Jpeg, &within(LONG)).unwrap();
+    let shot = fake.take(PictureFormat::Jpeg, &within(LONG)).unwrap();
     assert_eq!((shot.picture.size, shot.picture.passed_through, shot.warmup), (Size::new(48, 32), true, None));
     let args = fs::read_to_string(fake.path("args")).unwrap();
     for wanted in
@@ -95,11 +95,11 @@ fn a_png_is_the_programs_own() {
     writer.write_image_data(&[7; 48 * 32]).unwrap();
     writer.finish().unwrap();
     fs::write(fake.path("picture"), &png).unwrap();
-    let shot = fake.take(Format::Png, &within(LONG)).unwrap();
+    let shot = fake.take(PictureFormat::Png, &within(LONG)).unwrap();
     assert_eq!((shot.picture.size, shot.picture.bytes), (Size::new(48, 32), png));
     assert!(fs::read_to_string(fake.path("args")).unwrap().contains("--encoding png"));
     fs::write(fake.path("picture"), "no picture").unwrap();
-    assert!(matches!(fake.take(Format::Png, &within(LONG)), Err(Fault::Torn(_))));
+    assert!(matches!(fake.take(PictureFormat::Png, &within(LONG)), Err(CameraError::Torn(_))));
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn its_list_and_its_failures_are_understood() {
     assert_eq!(fs::read_to_string(fake.path("args")).unwrap().trim(), "--list-cameras");
     let none = Fake::new("echo 'ERROR: *** no cameras available ***' >&2; exit 255");
     assert_eq!(none.port.list(&within(LONG)).unwrap(), []);
-    assert_eq!(none.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::Absent);
+    assert_eq!(none.take(PictureFormat::Jpeg, &within(LONG)).unwrap_err(), CameraError::Absent);
     let busy = Fake::new("echo 'ERROR: *** failed to acquire camera /base/x ***' >&2; exit 255");
-    assert_eq!(busy.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::Busy(None));
+    assert_eq!(busy.take(PictureFormat::Jpeg, &within(LONG)).unwrap_err(), CameraError::Busy(None));
     let odd = Fake::new("echo 'it burns' >&2; exit 3");
-    assert_eq!(odd.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::Failed("it burns".into()));
+    assert_eq!(odd.take(PictureFormat::Jpeg, &within(LONG)).unwrap_err(), CameraError::Failed("it burns".into()));
 }
 
 /// Whether the process that wrote its number there has ended.
@@ -130,8 +130,8 @@ fn neither_it_nor_what_it_started_outlives_the_wait() {
     // A grandchild that holds the streams open, too.
     let fake = Fake::new("sleep 600 & echo $! > grandchild; echo $$ > child; sleep 600");
     let begun = Instant::now();
-    let fault = fake.take(Format::Jpeg, &within(Duration::from_millis(400))).unwrap_err();
-    assert!(matches!(fault, Fault::NoFrame { .. }), "{fault:?}");
+    let fault = fake.take(PictureFormat::Jpeg, &within(Duration::from_millis(400))).unwrap_err();
+    assert!(matches!(fault, CameraError::NoFrame { .. }), "{fault:?}");
     assert!(begun.elapsed() < Duration::from_secs(10));
     let ended = Instant::now();
     while !(is_gone(&fake.path("child")) && is_gone(&fake.path("grandchild"))) {
@@ -144,7 +144,7 @@ fn neither_it_nor_what_it_started_outlives_the_wait() {
 fn what_it_left_behind_ends_with_it() {
     let fake = Fake::new("sleep 600 & echo $! > grandchild; cat picture");
     picture(&fake.path("picture"));
-    fake.take(Format::Jpeg, &within(LONG)).unwrap();
+    fake.take(PictureFormat::Jpeg, &within(LONG)).unwrap();
     let ended = Instant::now();
     while !is_gone(&fake.path("grandchild")) {
         assert!(ended.elapsed() < Duration::from_secs(10), "it is still there");
@@ -155,7 +155,9 @@ fn what_it_left_behind_ends_with_it() {
 #[test]
 fn a_flood_is_cut_at_the_bound() {
     let fake = Fake::new("cat /dev/zero");
-    assert_eq!(fake.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::TooLarge { limit: 100_000 });
+    assert_eq!(fake.take(PictureFormat::Jpeg, &within(LONG)).unwrap_err(), CameraError::TooLarge { limit: 100_000 });
     let loud = Fake::new("head -c 3000000 /dev/zero | tr '\\0' x >&2; echo; exit 1");
-    assert!(matches!(loud.take(Format::Jpeg, &within(LONG)).unwrap_err(), Fault::Failed(why) if why.len() <= 200));
+    assert!(
+        matches!(loud.take(PictureFormat::Jpeg, &within(LONG)).unwrap_err(), CameraError::Failed(why) if why.len() <= 200)
+    );
 }

@@ -43,13 +43,13 @@ async fn one_pin_has_one_owner_at_a_time() {
 #[tokio::test]
 async fn force_is_for_administrators() {
     use contract::{
-        access::caller::{Caller, Door as In},
+        access::caller::{Caller, Transport},
         meta::Role,
     };
     let (pi, lines) = board().await;
     let mut owner = stdio(&pi).await;
     owner.call("gpio.write_pin", json!({"pin": 17, "value": 1})).await.ok();
-    let mut operator = pi.stdio(Caller::new("operator", Role::OpsRw, In::Stdio));
+    let mut operator = pi.stdio(Caller::new("operator", Role::OpsRw, Transport::Stdio));
     let answer = operator.call("gpio.release_pin", json!({"pin": 17, "force": true})).await;
     assert_eq!(answer.failed("permission_denied")["details"]["required_role"], "admin");
     assert_eq!(lines.level(pin(17)), Level::High);

@@ -6,9 +6,9 @@ use base::os::Root;
 use contract::config::{Places, Settings};
 use hw::{
     board::{Board, Choice},
-    gpio::{Lines, lease::Owner, refusal::Refusal},
+    gpio::{GpioLines, lease::Owner, refusal::GpioRefusal},
     line::{Level, Take},
-    pwm::{Fault, SimulatedPwm, Wave},
+    pwm::{PwmError, SimulatedPwm, Wave},
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -303,8 +303,14 @@ impl Desk {
         Self { board, settings, _root: root }
     }
 
-    fn server(&self) -> Arc<Lines> {
-        Lines::new(&self.settings.gpio, Default::default(), &Root::system(), &self.board.pins(), &self.settings.places)
+    fn server(&self) -> Arc<GpioLines> {
+        GpioLines::new(
+            &self.settings.gpio,
+            Default::default(),
+            &Root::system(),
+            &self.board.pins(),
+            &self.settings.places,
+        )
     }
 
     fn channels(&self) -> &SimulatedPwm {
@@ -346,7 +352,7 @@ async fn a_channel_that_was_never_had_is_not_in_the_record() {
     let lines = desk.server();
     desk.channels().take_away(0, true);
     let refused = lines.set_pwm(&owner("a"), pin(18), wave(50.0, 7.5), None).await;
-    assert!(matches!(refused, Err(Refusal::Pwm { fault: Fault::Busy(_), .. })), "{refused:?}");
+    assert!(matches!(refused, Err(GpioRefusal::Pwm { fault: PwmError::Busy(_), .. })), "{refused:?}");
     std::mem::forget(lines);
     let next = desk.server();
     next.begin();
@@ -360,6 +366,6 @@ async fn what_is_lent_meanwhile_is_not_taken_over() {
     let lines = desk.server();
     lines.configure(&owner("b"), pin(18), Take::Output { level: Level::High }, None).unwrap();
     let refused = lines.set_pwm(&owner("a"), pin(18), wave(50.0, 7.5), None).await;
-    assert!(matches!(refused, Err(Refusal::Lent { to, .. }) if to == "b"));
+    assert!(matches!(refused, Err(GpioRefusal::Lent { to, .. }) if to == "b"));
     assert_eq!(desk.channels().taken(), 0);
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::served::{Door, Pi};
 use contract::{
     access::{
-        caller::{Caller, Door as In},
+        caller::{Caller, Transport},
         presence::Presence,
     },
     config::{Owners, TokenSetting},
@@ -16,7 +16,7 @@ use contract::{
 use hw::{
     gpio::{
         lease::{HeldBy, Owner},
-        refusal::Refusal,
+        refusal::GpioRefusal,
     },
     line::{Level, Pull, Take},
 };
@@ -74,12 +74,12 @@ async fn it_outlives_its_connection_and_belongs_to_the_next_one_of_its_principal
     let (first, second) = (Presence::default(), Presence::default());
     desk.lines.repeat(&on(&first, None), pin(17), Level::High, 5, HALF).unwrap();
     let refused = desk.lines.write(&on(&second, None), pin(17), Level::Low, None, None);
-    assert!(matches!(refused, Err(Refusal::Lent { free_in: Some(time), .. }) if time == 5 * SECOND), "{refused:?}");
+    assert!(matches!(refused, Err(GpioRefusal::Lent { free_in: Some(time), .. }) if time == 5 * SECOND), "{refused:?}");
     first.leave();
     desk.lines.left(&first);
     sleep(Duration::from_millis(250)).await;
     assert_eq!(desk.board.level(pin(17)), Level::High, "it goes on");
-    assert!(matches!(desk.lines.release(&http("b"), pin(17), false), Err(Refusal::Lent { .. })));
+    assert!(matches!(desk.lines.release(&http("b"), pin(17), false), Err(GpioRefusal::Lent { .. })));
     assert!(desk.lines.release(&on(&second, None), pin(17), false).unwrap());
     sleep(SECOND).await;
     assert_eq!((desk.board.level(pin(17)), desk.board.held()), (Level::Low, 0));
@@ -141,7 +141,7 @@ async fn what_a_revoked_credential_holds_is_let_go_also_a_repetition() {
     pass.leave();
     desk.lines.revoked("token:a");
     // A call of it that is still on its way gets nothing.
-    assert!(matches!(desk.lines.repeat(&late, pin(17), Level::High, 5, HALF), Err(Refusal::Gone)));
+    assert!(matches!(desk.lines.repeat(&late, pin(17), Level::High, 5, HALF), Err(GpioRefusal::Gone)));
     assert_eq!((desk.board.held(), desk.board.level(pin(27))), (1, Level::High));
 }
 
@@ -156,7 +156,7 @@ async fn one_owner_is_one_at_every_door_and_the_last_use_decides_what_ends_it() 
     for other in
         [http("token:phone"), on(&Presence::default(), None), Owner { name: Some("bob".into()), ..http("token:phone") }]
     {
-        assert!(matches!(desk.lines.write(&other, pin(17), Level::Low, None, None), Err(Refusal::Lent { .. })));
+        assert!(matches!(desk.lines.write(&other, pin(17), Level::Low, None, None), Err(GpioRefusal::Lent { .. })));
     }
     let second = desk.lines.write(&post, pin(17), Level::High, None, Some(60 * SECOND)).unwrap();
     assert_eq!((second.previous, second.held_by), (Some(Level::High), HeldBy::Lease));
@@ -266,7 +266,7 @@ async fn what_a_repetition_cannot_be_is_refused_before_anything_changes() {
 }
 
 fn of_ann(pi: &Pi, principal: &str, owner: Option<&str>) -> crate::served::Wire {
-    pi.stdio(Caller::new(principal, Role::Admin, In::Stdio).of_owner(owner))
+    pi.stdio(Caller::new(principal, Role::Admin, Transport::Stdio).of_owner(owner))
 }
 
 #[tokio::test]

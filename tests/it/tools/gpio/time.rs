@@ -8,7 +8,7 @@ use contract::{
 };
 use hw::{
     board::{Board, Choice},
-    gpio::{Lines, SimulatedGpio, lease::Owner, refusal::Refusal},
+    gpio::{GpioLines, SimulatedGpio, lease::Owner, refusal::GpioRefusal},
     line::{Level, Pull, Take},
 };
 use std::{sync::Arc, time::Duration};
@@ -18,7 +18,7 @@ use tokio::time::sleep;
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) struct Desk {
-    pub lines: Arc<Lines>,
+    pub lines: Arc<GpioLines>,
     pub board: SimulatedGpio,
     places: Settings,
     _root: TempDir,
@@ -30,7 +30,8 @@ impl Desk {
         let mut settings = Settings::default_for(&Places::below(root.path()));
         change(&mut settings.gpio);
         let board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
-        let lines = Lines::new(&settings.gpio, Default::default(), &Root::system(), &board.pins(), &settings.places);
+        let lines =
+            GpioLines::new(&settings.gpio, Default::default(), &Root::system(), &board.pins(), &settings.places);
         let wires = board.simulated.as_ref().unwrap().gpio.clone();
         Self { lines, board: wires, places: settings, _root: root }
     }
@@ -39,12 +40,12 @@ impl Desk {
     }
 
     /// The server is killed and started again, on the same board.
-    pub fn after_a_kill(&self) -> Arc<Lines> {
+    pub fn after_a_kill(&self) -> Arc<GpioLines> {
         let mut board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
-        let mut wires = hw::board::Simulated::default();
+        let mut wires = hw::board::SimulatedBoard::default();
         wires.gpio = self.board.clone();
         board.simulated = Some(Arc::new(wires));
-        Lines::new(&self.places.gpio, Default::default(), &Root::system(), &board.pins(), &self.places.places)
+        GpioLines::new(&self.places.gpio, Default::default(), &Root::system(), &board.pins(), &self.places.places)
     }
 }
 
@@ -104,7 +105,7 @@ async fn a_lease_over_http_runs_out_unless_it_is_used() {
         desk.lines.read(&owner, pin).unwrap();
     }
     assert!(
-        matches!(desk.lines.write(&http("b"), pin, Level::Low, None, None), Err(Refusal::Lent { to, .. }) if to == "a")
+        matches!(desk.lines.write(&http("b"), pin, Level::Low, None, None), Err(GpioRefusal::Lent { to, .. }) if to == "a")
     );
     assert_eq!(desk.board.level(pin), Level::High);
     sleep(11 * SECOND).await;
@@ -121,7 +122,7 @@ async fn what_is_lent_to_a_connection_that_has_ended_is_refused() {
     // The connection ends while one of its calls is still on its way.
     presence.leave();
     desk.lines.left(&presence);
-    assert!(matches!(desk.lines.write(&owner, pin(17), Level::High, None, None), Err(Refusal::Gone)));
+    assert!(matches!(desk.lines.write(&owner, pin(17), Level::High, None, None), Err(GpioRefusal::Gone)));
     assert_eq!((desk.board.held(), desk.board.level(pin(17))), (0, Level::Low));
 }
 
@@ -214,8 +215,8 @@ async fn what_cannot_be_recorded_is_not_driven() {
     std::fs::write(root.path().join("file"), "").unwrap();
     settings.places.runtime_dir = root.path().join("file/below");
     let board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
-    let lines = Lines::new(&settings.gpio, Default::default(), &Root::system(), &board.pins(), &settings.places);
+    let lines = GpioLines::new(&settings.gpio, Default::default(), &Root::system(), &board.pins(), &settings.places);
     let refused = lines.write(&http("a"), pin(17), Level::High, None, None);
-    assert!(matches!(refused, Err(Refusal::Record(_))), "{refused:?}");
+    assert!(matches!(refused, Err(GpioRefusal::Record(_))), "{refused:?}");
     assert_eq!(board.simulated.unwrap().gpio.held(), 0);
 }

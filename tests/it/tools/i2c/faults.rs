@@ -1,7 +1,7 @@
 //! What goes wrong on a bus, each told so that one knows what to do next.
 
 use super::Scene;
-use hw::i2c::simulated::Trouble;
+use hw::i2c::simulated::I2cTrouble;
 use serde_json::json;
 
 #[tokio::test]
@@ -45,10 +45,10 @@ async fn every_fault_of_a_bus_has_a_code_a_word_and_a_hint_of_its_own() {
     let read = json!({"bus": 1, "address": 0x48, "register": 0, "length": 2});
     let mut hints = Vec::new();
     for (trouble, code, word) in [
-        (Trouble::Nack, "not_found", "nack"),
-        (Trouble::ArbitrationLost, "unavailable", "arbitration_lost"),
-        (Trouble::Busy, "unavailable", "bus_busy"),
-        (Trouble::Timeout, "timeout", "timeout"),
+        (I2cTrouble::Nack, "not_found", "nack"),
+        (I2cTrouble::ArbitrationLost, "unavailable", "arbitration_lost"),
+        (I2cTrouble::Busy, "unavailable", "bus_busy"),
+        (I2cTrouble::Timeout, "timeout", "timeout"),
     ] {
         scene.buses.fail(1, trouble);
         let error = scene.failed("i2c.read", read.clone(), code).await;

@@ -2,9 +2,9 @@
 
 use super::Scene;
 use crate::served::Door;
-use contract::values::Address;
+use contract::values::I2cAddress;
 use futures::future::join_all;
-use hw::i2c::simulated::Trouble;
+use hw::i2c::simulated::I2cTrouble;
 use hw::i2c::{Allow, I2c, PATIENCE, simulated};
 use serde_json::json;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ async fn callers_of_a_bus_come_one_after_the_other() {
 #[tokio::test]
 async fn a_bus_that_hangs_holds_up_nobody_else() {
     let mut scene = Scene::new().await;
-    scene.buses.fail(1, Trouble::Hangs);
+    scene.buses.fail(1, I2cTrouble::Hangs);
     let read = json!({"name": "i2c.read", "arguments": {"bus": 1, "address": 80, "length": 1}});
     for _ in 0..6 {
         let id = scene.wire.ask("tools/call", read.clone());
@@ -53,10 +53,10 @@ async fn whoever_waits_longer_than_any_transfer_takes_is_told() {
     let buses = simulated::Buses::default();
     let i2c = Arc::new(I2c::on(Arc::new(buses.clone()), Allow::Everything));
     let read = |address| {
-        let (i2c, address) = (Arc::clone(&i2c), Address::new(address).unwrap());
+        let (i2c, address) = (Arc::clone(&i2c), I2cAddress::new(address).unwrap());
         tokio::spawn(async move { i2c.transfer("i2c.read", 1, address, vec![], 1).await })
     };
-    buses.fail(1, Trouble::Hangs);
+    buses.fail(1, I2cTrouble::Hangs);
     let first = read(0x48);
     while buses.inside(1) == 0 {
         tokio::task::yield_now().await;

@@ -3,7 +3,7 @@
 use super::Scene;
 use hw::i2c::{
     Addresses, Functions,
-    simulated::{SMBUS, Trouble},
+    simulated::{I2cTrouble, SMBUS},
 };
 use serde_json::json;
 
@@ -64,11 +64,13 @@ async fn adapters_ask_as_well_as_they_can() {
 #[tokio::test]
 async fn a_bus_where_nobody_answers_is_empty_and_one_that_hangs_is_told_after_three() {
     let mut scene = Scene::new().await;
-    scene.buses.fail(1, Trouble::Nack);
+    scene.buses.fail(1, I2cTrouble::Nack);
     assert_eq!(scene.ok("i2c.scan_bus", json!({"bus": 1})).await["addresses"], json!([]));
-    for (trouble, code) in
-        [(Trouble::Timeout, "timeout"), (Trouble::Busy, "unavailable"), (Trouble::ArbitrationLost, "unavailable")]
-    {
+    for (trouble, code) in [
+        (I2cTrouble::Timeout, "timeout"),
+        (I2cTrouble::Busy, "unavailable"),
+        (I2cTrouble::ArbitrationLost, "unavailable"),
+    ] {
         scene.buses.touched(1);
         scene.buses.fail(1, trouble);
         let error = scene.failed("i2c.scan_bus", json!({"bus": 1}), code).await;
@@ -95,7 +97,7 @@ async fn it_says_how_far_it_is() {
 #[tokio::test]
 async fn it_ends_between_two_probes_when_its_caller_goes() {
     let mut scene = Scene::new().await;
-    scene.buses.fail(1, Trouble::Hangs);
+    scene.buses.fail(1, I2cTrouble::Hangs);
     let id = scene.wire.ask("tools/call", json!({"name": "i2c.scan_bus", "arguments": {"bus": 1}}));
     while scene.buses.inside(1) == 0 {
         tokio::task::yield_now().await;

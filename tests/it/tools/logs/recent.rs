@@ -1,13 +1,13 @@
 //! `logs.get_recent_app_logs` and `logs.get_recent_audit_logs` where there is nothing to show.
 
 use crate::pi::Pi;
-use contract::{access::caller::Door, meta::Role};
+use contract::{access::caller::Transport, meta::Role};
 use serde_json::json;
 
 #[tokio::test]
 async fn an_empty_list_says_why() {
     let pi = Pi::like("pi-5");
-    let admin = pi.caller("admin", Role::Admin, Door::Http);
+    let admin = pi.caller("admin", Role::Admin, Transport::Http);
     for (pi, tool, args, note) in [
         (&pi, "logs.get_recent_app_logs", json!({}), "there are no lines yet"),
         (&pi, "logs.get_recent_app_logs", json!({"level": "error"}), "no lines match level: leave some of that out"),

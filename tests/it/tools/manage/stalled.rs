@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, advance, pause, resume},
 };
 use update::{
-    job::{JobState, Jobs, Kept},
+    job::{JobRecord, JobState, Jobs},
     status::Phase,
 };
 
@@ -93,7 +93,7 @@ impl Far {
     }
 
     /// Waits until the job is as `is` says.
-    async fn job(&self, is: impl Fn(&Kept) -> bool) -> Kept {
+    async fn job(&self, is: impl Fn(&JobRecord) -> bool) -> JobRecord {
         let (jobs, mut changes) = (self.jobs(), self.jobs().changes());
         let found = async {
             loop {

@@ -132,7 +132,7 @@ async fn a_person_is_asked_and_only_administrators_may_ask() {
     let reader = contract::access::caller::Caller::new(
         "reader",
         contract::meta::Role::OpsRw,
-        contract::access::caller::Door::Stdio,
+        contract::access::caller::Transport::Stdio,
     );
     let mut reader = pi.stdio(reader);
     for tool in ["update_server", "apply_os_updates", "rollback", "mark_good"] {

@@ -10,7 +10,7 @@ use std::{fs, path::Path, time::Duration};
 use tempfile::TempDir;
 use update::{
     bundle::Digest,
-    channel::{Index, Offer, Rollout},
+    channel::{ChannelIndex, ReleaseEntry, Rollout},
     trust::Purpose,
 };
 
@@ -26,7 +26,7 @@ pub struct Web {
     pub folder: TempDir,
     /// Its time, in seconds since 1970: stands still.
     now: u64,
-    index: Index,
+    index: ChannelIndex,
 }
 
 /// For how long what is published holds, in seconds.
@@ -44,7 +44,7 @@ impl Web {
         (root.created, root.expires) = (now - 100, now + HOLDS);
         let root = signed(Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
         fs::write(folder.path().join("root.signed"), root).unwrap();
-        let index = Index {
+        let index = ChannelIndex {
             format: 1,
             product: crate::update::PRODUCT.into(),
             channel: "stable".into(),
@@ -69,7 +69,7 @@ impl Web {
         let manifest = Digest::of(&crate::update::envelope(&bundle).manifest);
         let file = format!("{version}.bundle");
         fs::write(self.folder.path().join(&file), &bundle).unwrap();
-        let offer = Offer {
+        let offer = ReleaseEntry {
             version: version.into(),
             counter,
             manifest,
@@ -96,7 +96,7 @@ impl Web {
         fs::write(self.folder.path().join("stable/index.signed"), signed(Purpose::Channel, &text, &[21])).unwrap();
     }
 
-    pub fn change(&mut self, change: impl FnOnce(&mut Index)) {
+    pub fn change(&mut self, change: impl FnOnce(&mut ChannelIndex)) {
         change(&mut self.index);
         self.publish();
     }

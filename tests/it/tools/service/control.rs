@@ -3,7 +3,7 @@
 
 use crate::served::{Door, Pi};
 use contract::{
-    access::caller::{Caller, Door as In},
+    access::caller::{Caller, Transport},
     config::Settings,
     meta::{Mode, Role},
 };
@@ -88,7 +88,7 @@ async fn the_override_takes_both_words_and_an_admin() {
     let refused = pi.call("service.control_service", stop()).await;
     let details = &refused.failed("failed_precondition")["details"];
     assert_eq!(details["dependent_services"], json!(["web.service", "worker.service"]));
-    let mut operator = pi.stdio(Caller::new("op", Role::OpsRw, In::Stdio));
+    let mut operator = pi.stdio(Caller::new("op", Role::OpsRw, Transport::Stdio));
     let denied = operator.call("service.control_service", with(stop(), both.clone())).await;
     assert_eq!(denied.failed("permission_denied")["details"]["required_role"], "admin");
     operator.call("service.control_service", act("web", "restart")).await.ok();

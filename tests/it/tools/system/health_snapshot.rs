@@ -5,7 +5,7 @@ use crate::{
     trees::{Copied, machine, machine_as, tree},
 };
 use base::clock::Wall;
-use hw::board::{Choice, Part};
+use hw::board::{BoardPart, Choice};
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -180,7 +180,7 @@ async fn a_simulated_board_says_so_and_does_what_a_test_says() {
     assert_eq!(health["throttling_flags"]["soft_temperature_limit"], true);
     assert_eq!(health["memory_total_bytes"], 16_125_140_u64 * 1024, "memory is this machine's own");
 
-    board.fail(Part::Temperature, "the sensor has come off");
+    board.fail(BoardPart::Temperature, "the sensor has come off");
     let health = pi.call(TOOL, json!({})).await.ok();
     assert_eq!(health["unreadable"], json!({"cpu_temperature_celsius": "the sensor has come off"}));
     assert_eq!(health.get("cpu_temperature_celsius"), None);

@@ -8,7 +8,7 @@ use ::update::{
         fat::make,
         tryboot::{canonical, restore},
     },
-    disk::{Access, Area, Device, Disk, MemoryDisk},
+    disk::{Access, Area, BlockDevice, Disk, MemoryDisk},
 };
 use base::error::{ErrorCode, ToolError};
 use std::{io, sync::Arc};
@@ -24,15 +24,15 @@ enum Way {
 #[derive(Clone)]
 struct Failing(MemoryDisk, Way);
 
-struct Opened(Box<dyn Device>, Way);
+struct Opened(Box<dyn BlockDevice>, Way);
 
 impl Disk for Failing {
-    fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
+    fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         Ok(Box::new(Opened(self.0.open(area, access)?, self.1)))
     }
 }
 
-impl Device for Opened {
+impl BlockDevice for Opened {
     fn size(&self) -> u64 {
         self.0.size()
     }

@@ -3,10 +3,10 @@
 use ::update::{
     boot::{
         LONGEST_HEAD,
-        fat::{Fat, Kind, make},
+        fat::{Fat, FatType, make},
         head_of_image, head_to_zero,
     },
-    disk::{Access, Area, Device, Disk, MemoryDisk},
+    disk::{Access, Area, BlockDevice, Disk, MemoryDisk},
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-pub fn device(image: &[u8]) -> Box<dyn Device> {
+pub fn device(image: &[u8]) -> Box<dyn BlockDevice> {
     let areas = BTreeMap::from([(Area::Config, image.to_vec())]);
     MemoryDisk::of(areas).open(Area::Config, Access::Shared).unwrap()
 }
@@ -60,11 +60,11 @@ pub fn fat32() -> Vec<u8> {
 fn what_was_made_is_read_in_each_kind() {
     let long = vec![7; 3000];
     for (size, kind) in [
-        (32 * KIB, Kind::Fat12),
-        (MIB, Kind::Fat12),
-        (4150 * 512, Kind::Fat12),
-        (3 * MIB, Kind::Fat16),
-        (64 * MIB, Kind::Fat16),
+        (32 * KIB, FatType::Fat12),
+        (MIB, FatType::Fat12),
+        (4150 * 512, FatType::Fat12),
+        (3 * MIB, FatType::Fat16),
+        (64 * MIB, FatType::Fat16),
     ] {
         let image = make(size, &[("autoboot.txt", b"[all]\n"), ("empty", b""), ("Image", &long)]).unwrap();
         assert_eq!(image.len(), size);
@@ -75,7 +75,7 @@ fn what_was_made_is_read_in_each_kind() {
         assert_eq!(text(&image, "other"), None);
     }
     let image = fat32();
-    assert_eq!(Fat::of(&*device(&image)).unwrap().kind, Kind::Fat32);
+    assert_eq!(Fat::of(&*device(&image)).unwrap().kind, FatType::Fat32);
     assert_eq!(text(&image, "autoboot.txt"), Some([[b'a'; 512].as_slice(), &[b'b'; 88]].concat()));
 }
 

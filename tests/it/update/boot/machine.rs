@@ -4,11 +4,11 @@ use super::layout;
 use crate::update::disk::real::Tree;
 use ::update::{
     Slot,
-    boot::{By, Machine, ResetCause, Seen, Witness, has_tryboot},
+    boot::{BootMachine, BootWitness, By, ResetCause, Seen, has_tryboot},
 };
 
 fn seen(tree: &Tree, by: By) -> Seen {
-    Machine::new(tree.root(), layout(), by).seen()
+    BootMachine::new(tree.root(), layout(), by).seen()
 }
 
 fn cell(tree: &Tree, name: &str, value: u32) {

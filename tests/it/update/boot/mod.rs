@@ -11,7 +11,7 @@ mod uboot;
 
 use ::update::{
     Slot,
-    boot::{Seen, Witness},
+    boot::{BootWitness, Seen},
     disk::{Access, Area, Disk, Layout, MemoryDisk},
     simulated::{areas, boot_image, factory},
 };
@@ -61,7 +61,7 @@ impl Told {
     }
 }
 
-impl Witness for Told {
+impl BootWitness for Told {
     fn seen(&self) -> Seen {
         self.0.lock().unwrap().clone()
     }

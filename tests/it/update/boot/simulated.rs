@@ -5,28 +5,28 @@ use ::update::{
     Slot,
     boot::{BootFlow, ResetCause},
     disk::{Area, FolderDisk},
-    simulated::{Board, Chain, Simulated, areas, boot_image, factory},
+    simulated::{RestartableBoard, SimulatedBootChain, SimulatedFlow, areas, boot_image, factory},
 };
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
 };
 
-fn machine(folder: &std::path::Path, chain: Chain) -> (FolderDisk, Simulated) {
+fn machine(folder: &std::path::Path, chain: SimulatedBootChain) -> (FolderDisk, SimulatedFlow) {
     let disk = FolderDisk::create(folder, areas(BOOT as u64, ROOT as u64)).unwrap();
     factory(&disk, &layout(), &boot_image(BOOT, "1.0.0").unwrap(), &[1; ROOT]).unwrap();
     (disk.clone(), switched_on(disk, chain))
 }
 
-fn switched_on(disk: FolderDisk, chain: Chain) -> Simulated {
+fn switched_on(disk: FolderDisk, chain: SimulatedBootChain) -> SimulatedFlow {
     let count = AtomicU32::new(0);
     let ids = Box::new(move || format!("boot-{}", count.fetch_add(1, Ordering::Relaxed)));
-    Simulated::new(Board::power_on(Arc::new(disk), layout(), chain, ids), layout())
+    SimulatedFlow::new(RestartableBoard::power_on(Arc::new(disk), layout(), chain, ids), layout())
 }
 
 #[test]
 fn it_tries_commits_and_falls_back_as_a_real_one_does() {
-    for chain in [Chain::Tryboot, Chain::Uboot] {
+    for chain in [SimulatedBootChain::Tryboot, SimulatedBootChain::Uboot] {
         let folder = tempfile::tempdir().unwrap();
         let (disk, flow) = machine(folder.path(), chain);
         assert_eq!((flow.name(), flow.trial_argument()), ("simulated", None));
@@ -76,7 +76,7 @@ fn it_tries_commits_and_falls_back_as_a_real_one_does() {
 #[test]
 fn what_is_in_the_folder_stays() {
     let folder = tempfile::tempdir().unwrap();
-    let (disk, _) = machine(folder.path(), Chain::Tryboot);
+    let (disk, _) = machine(folder.path(), SimulatedBootChain::Tryboot);
     write(&disk, Area::Root(Slot::B), 0, b"mine");
     let again = FolderDisk::create(folder.path(), areas(BOOT as u64, ROOT as u64)).unwrap();
     assert!(read(&again, Area::Root(Slot::B)).starts_with(b"mine"));

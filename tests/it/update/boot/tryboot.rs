@@ -6,7 +6,7 @@ use ::update::{
     boot::{
         BootFlow, Tryboot,
         fat::make,
-        tryboot::{Autoboot, Flag, canonical},
+        tryboot::{Autoboot, TrybootFlag, canonical},
     },
     disk::{Area, Disk, Event, MemoryDisk},
     firmware::{Generation, Outcome, TrybootFirmware},
@@ -18,7 +18,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-fn flow(disk: &MemoryDisk, told: &Told, flag: Option<Flag>) -> Tryboot {
+fn flow(disk: &MemoryDisk, told: &Told, flag: Option<TrybootFlag>) -> Tryboot {
     Tryboot::new(Arc::new(disk.clone()), layout(), Arc::new(told.clone()), flag)
 }
 
@@ -45,7 +45,7 @@ fn a_trial_is_one_boot_and_a_commit_makes_it_all_of_them() {
     let (disk, told) = (card(), Told::running(Slot::A));
     let raised = Arc::new(Mutex::new(None));
     let chip = raised.clone();
-    let flag: Flag = Arc::new(move |on| {
+    let flag: TrybootFlag = Arc::new(move |on| {
         *chip.lock().unwrap() = Some(on);
         Ok(())
     });
@@ -187,7 +187,7 @@ fn only_the_other_slot_is_armed_and_only_from_the_default() {
 #[test]
 fn a_flag_that_the_firmware_does_not_take_is_an_error() {
     let disk = card();
-    let flag: Flag = Arc::new(|_| Err(io::ErrorKind::Unsupported.into()));
+    let flag: TrybootFlag = Arc::new(|_| Err(io::ErrorKind::Unsupported.into()));
     let error = flow(&disk, &Told::running(Slot::A), Some(flag)).arm(Slot::B).unwrap_err();
     assert!(error.code == ErrorCode::Unavailable && error.message.contains("tryboot flag"), "{}", error.message);
 }

@@ -5,7 +5,7 @@ use ::update::{
     Slot,
     boot::{
         BootFlow, Tries, Uboot,
-        uboot::{COPY, State, crc32},
+        uboot::{COPY, UbootState, crc32},
     },
     disk::{Area, Disk, Event, MemoryDisk},
     firmware::{Outcome, UbootFirmware},
@@ -18,12 +18,12 @@ fn flow(disk: &MemoryDisk, told: &Told) -> Uboot {
     Uboot::new(Arc::new(disk.clone()), Arc::new(told.clone()))
 }
 
-fn state(disk: &dyn Disk, copy: u8) -> Result<State, String> {
-    State::decode(read(disk, Area::UbootCopy(copy)).as_slice().try_into().unwrap())
+fn state(disk: &dyn Disk, copy: u8) -> Result<UbootState, String> {
+    UbootState::decode(read(disk, Area::UbootCopy(copy)).as_slice().try_into().unwrap())
 }
 
 fn put(disk: &dyn Disk, copy: u8, seq: u64, first: Slot, a: u32, b: u32) {
-    write(disk, Area::UbootCopy(copy), 0, &State { seq, first, left: Tries { a, b } }.encode());
+    write(disk, Area::UbootCopy(copy), 0, &UbootState { seq, first, left: Tries { a, b } }.encode());
 }
 
 fn boots(disk: &dyn Disk) -> Option<Slot> {
@@ -175,7 +175,7 @@ fn copies_that_make_no_sense_but_have_a_right_checksum_are_overruled() {
     // Without a number, or with one that U-Boot takes for a negative one, it does not count at all.
     for text in ["ab_order=B A\0", "ab_seq=0\0ab_order=B A\0", "ab_seq=ffffffffffffffff\0ab_order=B A\0", "ab_seq=x\0"]
     {
-        assert!(State::decode(&raw(text)).is_err(), "{text:?}");
+        assert!(UbootState::decode(&raw(text)).is_err(), "{text:?}");
         let disk = card();
         write(&disk, Area::UbootCopy(0), 0, &raw(text));
         assert_eq!(boots(&disk), Some(Slot::A), "{text:?}");
@@ -195,9 +195,9 @@ fn the_largest_number_there_is_does_not_end_it() {
 fn what_u_boot_wrote_is_read_and_its_other_variables_do_not_matter() {
     let disk = card();
     write(&disk, Area::UbootCopy(0), 0, &raw("ab_left_A=3\0ab_left_B=1\0ab_order=B A\0ab_seq=1f\0foo=bar=baz\0"));
-    assert_eq!(state(&disk, 0).unwrap(), State { seq: 0x1f, first: Slot::B, left: Tries { a: 3, b: 1 } });
+    assert_eq!(state(&disk, 0).unwrap(), UbootState { seq: 0x1f, first: Slot::B, left: Tries { a: 3, b: 1 } });
     // Byte for byte what env export writes, sorted.
-    let ours = State { seq: 0x1f, first: Slot::B, left: Tries { a: 3, b: 1 } }.encode();
+    let ours = UbootState { seq: 0x1f, first: Slot::B, left: Tries { a: 3, b: 1 } }.encode();
     assert_eq!(ours, raw("ab_left_A=3\0ab_left_B=1\0ab_order=B A\0ab_seq=1f\0"));
 }
 

@@ -1,7 +1,7 @@
 //! Stored blocks: what the decompressor never sees, and what it must not be talked into.
 
 use super::crafted::{BLOCK, Crafted};
-use ::update::bundle::{Digest, Fault, unpack};
+use ::update::bundle::{BundleError, Digest, unpack};
 use zstd::zstd_safe::CParameter;
 
 const SIZE: usize = BLOCK as usize;
@@ -48,14 +48,14 @@ fn nothing_is_unpacked_whose_stored_hash_is_another() {
     for at in (0..stored.len()).step_by(97).chain([stored.len() - 1]) {
         let mut bent = stored.to_vec();
         bent[at] ^= 0x10;
-        assert!(matches!(unpack(&block, &bent, &mut raw), Err(Fault::Hash { .. })), "byte {at}");
+        assert!(matches!(unpack(&block, &bent, &mut raw), Err(BundleError::Hash { .. })), "byte {at}");
         assert!(raw.is_empty());
     }
     for length in [0, 1, stored.len() - 1] {
-        assert!(matches!(unpack(&block, &stored[..length], &mut raw), Err(Fault::Unpack { .. })), "{length}");
+        assert!(matches!(unpack(&block, &stored[..length], &mut raw), Err(BundleError::Unpack { .. })), "{length}");
     }
     let longer = [stored, &[0]].concat();
-    assert!(matches!(unpack(&block, &longer, &mut raw), Err(Fault::Unpack { .. })));
+    assert!(matches!(unpack(&block, &longer, &mut raw), Err(BundleError::Unpack { .. })));
 }
 
 #[test]

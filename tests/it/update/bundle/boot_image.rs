@@ -4,10 +4,10 @@ use crate::update::{
     a_boot,
     fat::{CLUSTER, Fat},
 };
-use ::update::bundle::{Fault, check_boot, is_forbidden};
+use ::update::bundle::{BundleError, check_boot, is_forbidden};
 use std::io;
 
-fn checked(image: &[u8]) -> Result<(), Fault> {
+fn checked(image: &[u8]) -> Result<(), BundleError> {
     check_boot(image.len() as u64, &mut |at, into| {
         assert!(at % 4096 == 0 && into.len() <= 4096, "whole pages: {at}, {}", into.len());
         into.copy_from_slice(&image[at as usize..][..into.len()]);
@@ -58,7 +58,7 @@ fn a_long_name_counts_as_well_as_its_short_one() {
     }
     fat.image()[at..at + 32].copy_from_slice(&long);
     fat.entry(at + 32, "harmless.txt", 0x20, 0, 0);
-    assert_eq!(checked(fat.image()).unwrap_err(), Fault::Forbidden { file: "recovery.bin".into() });
+    assert_eq!(checked(fat.image()).unwrap_err(), BundleError::Forbidden { file: "recovery.bin".into() });
     // A deleted one has no name any more.
     fat.image()[at] = 0xe5;
     checked(fat.image()).unwrap();
@@ -75,7 +75,7 @@ fn it_is_found_in_the_second_cluster_of_a_folder() {
     folder[31 * 32..31 * 32 + 11].copy_from_slice(b"PIEEPROMUPD");
     let cluster = fat.store(&folder);
     fat.entry(root, "deep", 0x10, cluster, 0);
-    assert_eq!(checked(fat.image()).unwrap_err(), Fault::Forbidden { file: "PIEEPROM.UPD".into() });
+    assert_eq!(checked(fat.image()).unwrap_err(), BundleError::Forbidden { file: "PIEEPROM.UPD".into() });
 }
 
 #[test]
@@ -100,10 +100,10 @@ fn folders_without_an_end_have_one() {
 fn what_is_no_fat_is_refused() {
     let sound = a_boot(4 << 20, &[]);
     for image in [vec![], vec![0; 511], vec![0; 512], vec![0xff; 8192], sound[..1 << 20].to_vec()] {
-        assert!(matches!(checked(&image), Err(Fault::Malformed { .. })), "{} bytes", image.len());
+        assert!(matches!(checked(&image), Err(BundleError::Malformed { .. })), "{} bytes", image.len());
     }
     let failed = check_boot(4 << 20, &mut |_, _| Err(io::Error::other("EIO"))).unwrap_err();
-    assert!(matches!(failed, Fault::Io { .. }), "{failed}");
+    assert!(matches!(failed, BundleError::Io { .. }), "{failed}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Built, signed, opened, unpacked.
 
 use crate::update::{a_boot, a_bundle, a_plan, an_image, opened};
-use ::update::bundle::{self, Digest, Fault, ImageKind, Unpacker};
+use ::update::bundle::{self, BundleError, Digest, ImageKind, Unpacker};
 use std::io::Cursor;
 
 #[test]
@@ -40,6 +40,6 @@ fn a_boot_image_that_would_rewrite_the_bootloader_is_not_built() {
         let built =
             bundle::build(&a_plan("1.0.0", 1), &mut root, &mut boot, &mut Cursor::new(Vec::new()), &mut Vec::new());
         let name = file.rsplit('/').next().unwrap().to_uppercase();
-        assert_eq!(built.unwrap_err(), Fault::Forbidden { file: name });
+        assert_eq!(built.unwrap_err(), BundleError::Forbidden { file: name });
     }
 }

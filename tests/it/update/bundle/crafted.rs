@@ -2,8 +2,8 @@
 
 use crate::update::{a_boot, a_bundle_of, a_key, a_plan, an_image, envelope, roots};
 use ::update::{
-    bundle::{Digest, ENTRY, Envelope, Fault, Index},
-    trust::{Purpose, Release},
+    bundle::{BlockIndex, BundleError, Digest, ENTRY, Envelope},
+    trust::{Purpose, VerifiedRelease},
 };
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub struct Crafted {
 impl Crafted {
     /// Of a sound bundle: a root image of two blocks and a half, and a boot image of 4 MiB.
     pub fn sound() -> Self {
-        let plan = update::bundle::Plan { block_size: BLOCK, ..a_plan("1.2.3", 7) };
+        let plan = update::bundle::BundleContent { block_size: BLOCK, ..a_plan("1.2.3", 7) };
         let bundle = a_bundle_of(&plan, &a_boot(4 << 20, &[]), &an_image(160 << 10, 5), &[]);
         let envelope = envelope(&bundle);
         let (index, blocks) = (envelope.index_at as usize, envelope.blocks_at as usize);
@@ -52,18 +52,18 @@ impl Crafted {
     }
 
     /// Signed as it is.
-    pub fn release(&self) -> Result<Release, Fault> {
+    pub fn release(&self) -> Result<VerifiedRelease, BundleError> {
         let mut envelope = Envelope::new(self.text(), self.index.len() as u64, self.blocks.len() as u64)?;
         envelope.signatures = [11, 12].map(|key| a_key(key).sign(Purpose::Release, &envelope.manifest)).to_vec();
         roots().verify_release(&envelope)
     }
 
-    pub fn index(&self) -> Result<Index, Fault> {
+    pub fn index(&self) -> Result<BlockIndex, BundleError> {
         self.release()?.index(self.index.clone())
     }
 
     /// What unpacking the first block says, and what it left.
-    pub fn unpack_first(&self) -> (Result<(), Fault>, Vec<u8>) {
+    pub fn unpack_first(&self) -> (Result<(), BundleError>, Vec<u8>) {
         let block = self.index().unwrap().block(0);
         let length = (block.stored.end - block.stored.start) as usize;
         let mut raw = vec![1; 9];

@@ -3,7 +3,7 @@
 use super::crafted::Crafted;
 use crate::update::{a_boot, a_bundle, a_key, an_image, envelope, roots};
 use ::update::{
-    bundle::{Digest, Envelope, Fault, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, Signature},
+    bundle::{BundleError, BundleHead, Digest, Envelope, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, Signature},
     trust::{self, Purpose},
 };
 
@@ -16,7 +16,7 @@ fn a_head_that_is_cut_says_how_much_is_missing() {
     let bundle = a_small_bundle();
     let whole = envelope(&bundle).index_at as usize;
     for length in 0..whole {
-        let Head::More(wanted) = Envelope::read(&bundle[..length]).unwrap() else {
+        let BundleHead::More(wanted) = Envelope::read(&bundle[..length]).unwrap() else {
             panic!("{length} bytes are no head")
         };
         assert!((length + 1..=MAX_HEAD).contains(&wanted), "{wanted} of {length}");
@@ -36,8 +36,8 @@ fn no_bent_bit_of_the_head_makes_another_release_of_it() {
         let mut bent = bundle[..head].to_vec();
         bent[at] ^= 1 << (at % 8);
         match Envelope::read(&bent) {
-            Err(_) | Ok(Head::More(_)) => refused += 1,
-            Ok(Head::Whole(envelope)) => match roots().verify_release(&envelope) {
+            Err(_) | Ok(BundleHead::More(_)) => refused += 1,
+            Ok(BundleHead::Whole(envelope)) => match roots().verify_release(&envelope) {
                 Err(_) => refused += 1,
                 // Where signatures could be and are not, or how long the blocks are: neither changes what is signed.
                 Ok(release) => {
@@ -66,25 +66,25 @@ fn lengths_are_bounded_before_anything_is_read() {
         Envelope::read(&bent)
     };
     let most = u32::MAX.to_le_bytes();
-    assert!(matches!(with(12, &most), Err(Fault::TooLong { limit: 65536, .. })));
-    assert!(matches!(with(12, &65537u32.to_le_bytes()), Err(Fault::TooLong { .. })));
-    assert!(matches!(with(16, &most), Err(Fault::TooLong { limit: 0x100_0000, .. })));
-    assert!(matches!(with(20, &[0xff; 8]), Err(Fault::Malformed { .. })), "the sum overflows");
-    assert!(matches!(with(12, &[0; 4]), Err(Fault::Malformed { .. })));
-    assert!(matches!(with(16, &[0; 4]), Err(Fault::Malformed { .. })));
-    assert!(matches!(with(28, &[1]), Err(Fault::Malformed { .. })));
-    assert!(matches!(with(8, &[2]), Err(Fault::Format { format: 2, reads: 1, .. })));
-    assert!(matches!(with(0, b"PK\x03\x04"), Err(Fault::Malformed { .. })));
-    assert!(matches!(with(4, b"\n\x1a\n\0"), Err(Fault::Malformed { .. })), "line ends were changed");
-    assert!(matches!(with(12, &65536u32.to_le_bytes()), Ok(Head::More(MAX_HEAD))));
+    assert!(matches!(with(12, &most), Err(BundleError::TooLong { limit: 65536, .. })));
+    assert!(matches!(with(12, &65537u32.to_le_bytes()), Err(BundleError::TooLong { .. })));
+    assert!(matches!(with(16, &most), Err(BundleError::TooLong { limit: 0x100_0000, .. })));
+    assert!(matches!(with(20, &[0xff; 8]), Err(BundleError::Malformed { .. })), "the sum overflows");
+    assert!(matches!(with(12, &[0; 4]), Err(BundleError::Malformed { .. })));
+    assert!(matches!(with(16, &[0; 4]), Err(BundleError::Malformed { .. })));
+    assert!(matches!(with(28, &[1]), Err(BundleError::Malformed { .. })));
+    assert!(matches!(with(8, &[2]), Err(BundleError::Format { format: 2, reads: 1, .. })));
+    assert!(matches!(with(0, b"PK\x03\x04"), Err(BundleError::Malformed { .. })));
+    assert!(matches!(with(4, b"\n\x1a\n\0"), Err(BundleError::Malformed { .. })), "line ends were changed");
+    assert!(matches!(with(12, &65536u32.to_le_bytes()), Ok(BundleHead::More(MAX_HEAD))));
 }
 
 #[test]
 fn bytes_of_something_else_are_refused_from_their_first() {
     for other in [b"<!DOCTYPE html>".as_slice(), b"\0", b"\x89PNG\r\n\x1a\n", b"{}", b"\x28\xb5\x2f\xfd"] {
-        assert!(matches!(Envelope::read(other), Err(Fault::Malformed { .. })), "{other:?}");
+        assert!(matches!(Envelope::read(other), Err(BundleError::Malformed { .. })), "{other:?}");
     }
-    assert_eq!(Envelope::read(b""), Ok(Head::More(PREAMBLE)));
+    assert_eq!(Envelope::read(b""), Ok(BundleHead::More(PREAMBLE)));
 }
 
 #[test]
@@ -99,11 +99,11 @@ fn signatures_have_no_gap_and_no_key_twice() {
         places.iter().for_each(|place| head[room + 96 * place..][..96].copy_from_slice(&bytes));
         Envelope::read(&head)
     };
-    assert!(matches!(put(&[0]), Ok(Head::Whole(_))));
-    assert!(matches!(put(&[1]), Err(Fault::Malformed { .. })));
-    assert!(matches!(put(&[0, 1]), Err(Fault::Malformed { .. })));
+    assert!(matches!(put(&[0]), Ok(BundleHead::Whole(_))));
+    assert!(matches!(put(&[1]), Err(BundleError::Malformed { .. })));
+    assert!(matches!(put(&[0, 1]), Err(BundleError::Malformed { .. })));
     envelope.signatures = vec![one; MAX_SIGNATURES + 1];
-    assert!(matches!(envelope.encode(), Err(Fault::TooLong { .. })));
+    assert!(matches!(envelope.encode(), Err(BundleError::TooLong { .. })));
 }
 
 #[test]
@@ -120,10 +120,10 @@ fn signing_touches_nothing_but_the_room_for_signatures() {
     let again = trust::sign(&mut envelope, &a_key(11)).unwrap_err();
     assert!(again.to_string().contains("has signed it already"), "{again}");
     envelope.signatures = (0..16).map(|n| Signature { key_id: Digest([n; 32]), signature: [1; 64] }).collect();
-    assert!(matches!(trust::sign(&mut envelope, &a_key(11)), Err(Fault::TooLong { .. })));
+    assert!(matches!(trust::sign(&mut envelope, &a_key(11)), Err(BundleError::TooLong { .. })));
     envelope.manifest = b"{}".to_vec();
     assert!(
-        matches!(trust::sign(&mut envelope, &a_key(12)), Err(Fault::Malformed { .. })),
+        matches!(trust::sign(&mut envelope, &a_key(12)), Err(BundleError::Malformed { .. })),
         "only manifests are signed"
     );
 }

@@ -2,7 +2,7 @@
 
 use super::crafted::{BLOCK, Crafted};
 use crate::update::opened;
-use ::update::bundle::{Digest, ENTRY, Fault, ImageKind};
+use ::update::bundle::{BundleError, Digest, ENTRY, ImageKind};
 
 #[test]
 fn no_bent_or_missing_byte_of_it_is_let_through() {
@@ -11,11 +11,11 @@ fn no_bent_or_missing_byte_of_it_is_let_through() {
     for at in 0..crafted.index.len() {
         let mut bent = crafted.index.clone();
         bent[at] ^= 1 << (at % 8);
-        assert!(matches!(release.index(bent), Err(Fault::Hash { .. })), "byte {at}");
-        assert!(matches!(release.index(crafted.index[..at].to_vec()), Err(Fault::Hash { .. })), "{at} bytes");
+        assert!(matches!(release.index(bent), Err(BundleError::Hash { .. })), "byte {at}");
+        assert!(matches!(release.index(crafted.index[..at].to_vec()), Err(BundleError::Hash { .. })), "{at} bytes");
     }
     let longer = [crafted.index.as_slice(), &[0]].concat();
-    assert!(matches!(release.index(longer), Err(Fault::Hash { .. })));
+    assert!(matches!(release.index(longer), Err(BundleError::Hash { .. })));
     assert!(release.index(crafted.index.clone()).is_ok());
 }
 
@@ -55,7 +55,7 @@ fn a_signed_index_that_claims_too_much_is_refused() {
         let mut crafted = Crafted::sound();
         change(&mut crafted);
         match crafted.index() {
-            Err(Fault::Malformed { problem, .. }) => problem,
+            Err(BundleError::Malformed { problem, .. }) => problem,
             other => panic!("{other:?}"),
         }
     };
@@ -90,6 +90,6 @@ fn a_signed_index_that_claims_too_much_is_refused() {
 fn another_bundles_index_is_refused() {
     let (one, mut other) = (Crafted::sound(), Crafted::sound());
     other.entry(0)[40] ^= 1;
-    assert!(matches!(one.release().unwrap().index(other.index.clone()), Err(Fault::Hash { .. })));
+    assert!(matches!(one.release().unwrap().index(other.index.clone()), Err(BundleError::Hash { .. })));
     assert_ne!(Digest::of(&one.index), Digest::of(&other.index));
 }

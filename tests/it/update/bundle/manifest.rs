@@ -3,12 +3,12 @@
 use super::crafted::Crafted;
 use crate::update::{a_key, roots};
 use ::update::{
-    bundle::{Envelope, Fault, Manifest},
+    bundle::{BundleError, Envelope, Manifest},
     trust::Purpose,
 };
 use serde_json::{Value, json};
 
-fn said_of(text: &str) -> Fault {
+fn said_of(text: &str) -> BundleError {
     let mut envelope = Envelope::new(text.as_bytes().to_vec(), 68, 0).unwrap();
     envelope.signatures = [11, 12].map(|key| a_key(key).sign(Purpose::Release, text.as_bytes())).to_vec();
     roots().verify_release(&envelope).unwrap_err()
@@ -109,7 +109,10 @@ fn every_field_has_its_bounds() {
                 None => manifest[&pointer[1..]] = value.clone(),
             }
             let said = said_of(&manifest.to_string());
-            assert!(matches!(said, Fault::Malformed { .. } | Fault::Format { .. }), "{pointer} = {value}: {said}");
+            assert!(
+                matches!(said, BundleError::Malformed { .. } | BundleError::Format { .. }),
+                "{pointer} = {value}: {said}"
+            );
         }
     }
 }
@@ -165,7 +168,7 @@ fn json_means_one_thing_only() {
     // White space is the signer's own business: the exact bytes are signed.
     Manifest::parse(text.replace(",\"", ",\n  \"").as_bytes()).unwrap();
     let long = text.replacen('{', &format!("{{{}", " ".repeat(65_536)), 1);
-    assert!(matches!(Manifest::parse(long.as_bytes()), Err(Fault::TooLong { limit: 65_536, .. })));
+    assert!(matches!(Manifest::parse(long.as_bytes()), Err(BundleError::TooLong { limit: 65_536, .. })));
 }
 
 #[test]
@@ -173,8 +176,8 @@ fn it_is_for_its_product_and_its_time() {
     let mut crafted = Crafted::sound();
     let manifest = crafted.release().unwrap().manifest;
     manifest.fresh(manifest.expires - 1).unwrap();
-    assert!(matches!(manifest.fresh(manifest.expires), Err(Fault::Expired { .. })));
-    assert!(matches!(manifest.fresh(u64::MAX), Err(Fault::Expired { .. })));
+    assert!(matches!(manifest.fresh(manifest.expires), Err(BundleError::Expired { .. })));
+    assert!(matches!(manifest.fresh(u64::MAX), Err(BundleError::Expired { .. })));
     crafted.manifest["product"] = json!("other");
     assert!(crafted.release().unwrap_err().to_string().contains("it is for other"));
 }

@@ -2,8 +2,8 @@
 
 use crate::update::{NOW, a_boot, a_bundle_of, a_key, a_plan, a_root, a_root_file, envelope, roots, signed};
 use ::update::{
-    bundle::{Envelope, Fault, Head, Plan, unpack},
-    trust::{Purpose, Roots},
+    bundle::{BundleContent, BundleError, BundleHead, Envelope, unpack},
+    trust::{Purpose, RootOfTrust},
 };
 use serde_json::{Value, json};
 use std::{env, fs, path::PathBuf, process::Command};
@@ -26,7 +26,7 @@ fn root_image() -> Vec<u8> {
 }
 
 fn sound() -> Vec<u8> {
-    let plan = Plan {
+    let plan = BundleContent {
         hardware: vec!["raspberrypi,4-model-b".into(), "raspberrypi,5-model-b".into()],
         min_eeprom: Some(1_669_852_800),
         revoke_below: Some(2),
@@ -37,7 +37,7 @@ fn sound() -> Vec<u8> {
     a_bundle_of(&plan, &a_boot(4 << 20, &[("config.txt", b"arm_64bit=1\n")]), &root_image(), &[11, 13])
 }
 
-/// A head that is bent, and what a reader says of it: a kind of [`Fault`].
+/// A head that is bent, and what a reader says of it: a kind of [`BundleError`].
 fn bent(change: impl FnOnce(&mut Envelope)) -> Vec<u8> {
     let mut envelope = envelope(&sound());
     change(&mut envelope);
@@ -104,10 +104,10 @@ fn vectors() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     ]
 }
 
-fn head(bytes: &[u8]) -> Result<Envelope, Fault> {
+fn head(bytes: &[u8]) -> Result<Envelope, BundleError> {
     match Envelope::read(bytes)? {
-        Head::Whole(envelope) => Ok(envelope),
-        Head::More(_) => panic!("a whole head"),
+        BundleHead::Whole(envelope) => Ok(envelope),
+        BundleHead::More(_) => panic!("a whole head"),
     }
 }
 
@@ -126,10 +126,10 @@ fn they_are_what_is_committed_and_what_is_said_of_them_is_said() {
                 let read = update::trust::Signed::parse(&bytes, Purpose::Channel).unwrap();
                 roots().verify_channel(&read.text, &read.signatures).map(drop)
             }
-            _ if name.contains('1') => Roots::parse(&bytes).map(drop),
+            _ if name.contains('1') => RootOfTrust::parse(&bytes).map(drop),
             _ => roots().accept(&bytes).map(drop),
         };
-        assert_eq!(said.as_ref().map_or_else(Fault::kind, |()| "good"), wanted, "{name}: {said:?}");
+        assert_eq!(said.as_ref().map_or_else(BundleError::kind, |()| "good"), wanted, "{name}: {said:?}");
         list.push(json!({"file": name, "says": wanted}));
     }
     let list = format!("{:#}\n", json!({"now": NOW, "vectors": list}));

@@ -2,7 +2,7 @@
 
 use ::update::{
     Slot,
-    disk::{Access, Area, Device, Disk, Layout, RealDisk, real::root_slot},
+    disk::{Access, Area, BlockDevice, Disk, Layout, RealDisk, real::root_slot},
 };
 use base::{
     error::{ErrorCode, ToolError},
@@ -84,7 +84,7 @@ impl Tree {
         RealDisk::new(self.root(), Layout::shipped().unwrap())
     }
 
-    fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
+    fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         self.card().open(area, access)
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use ::update::{
-    disk::{Access, Device, Event},
+    disk::{Access, BlockDevice, Event},
     status::{Phase, SlotState},
 };
 use base::error::ErrorCode;
@@ -25,7 +25,7 @@ fn is_alive(pi: &Pi) -> bool {
     if pi.running() == Some(Slot::A) {
         return false;
     }
-    assert!(matches!(standing, Standing::Trial(_)), "{standing:?}");
+    assert!(matches!(standing, BootState::Trial(_)), "{standing:?}");
     assert_eq!(pi.content(Area::Root(Slot::B))[..ROOT], root(2));
     assert_eq!(pi.content(Area::Boot(Slot::B)), boot("2.0.0"));
     true
@@ -34,7 +34,9 @@ fn is_alive(pi: &Pi) -> bool {
 #[test]
 fn every_write_that_fails_is_explained_and_never_bricks() {
     let bundle = bundle("2.0.0", 2, 2);
-    for (chain, kind) in [(Chain::Tryboot, io::ErrorKind::StorageFull), (Chain::Uboot, io::ErrorKind::Other)] {
+    for (chain, kind) in
+        [(SimulatedBootChain::Tryboot, io::ErrorKind::StorageFull), (SimulatedBootChain::Uboot, io::ErrorKind::Other)]
+    {
         let mut writes = 0;
         loop {
             let pi = Pi::new(chain);
@@ -61,7 +63,7 @@ fn every_write_that_fails_is_explained_and_never_bricks() {
 
 #[test]
 fn blocks_that_are_not_the_signed_ones_change_nothing() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let bundle = bundle("2.0.0", 2, 2);
     let before = pi.disk.content();
     let mut engine = pi.engine(&bundle).unwrap();
@@ -91,18 +93,18 @@ struct Lying {
 }
 
 struct LyingDevice {
-    device: Box<dyn Device>,
+    device: Box<dyn BlockDevice>,
     at: u64,
 }
 
 impl Disk for Lying {
-    fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
+    fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         let device = self.disk.open(area, access)?;
         Ok(if area == self.area { Box::new(LyingDevice { device, at: self.at }) } else { device })
     }
 }
 
-impl Device for LyingDevice {
+impl BlockDevice for LyingDevice {
     fn size(&self) -> u64 {
         self.device.size()
     }
@@ -129,11 +131,11 @@ fn a_card_that_gives_back_something_else_is_never_armed() {
     let bundle = bundle("2.0.0", 2, 2);
     let places = [(Area::Root(Slot::B), 5000), (Area::Boot(Slot::B), (BOOT - 9) as u64), (Area::Boot(Slot::B), 3)];
     for (area, at) in places {
-        let pi = Pi::new(Chain::Tryboot);
+        let pi = Pi::new(SimulatedBootChain::Tryboot);
         pi.start(ResetCause::PowerOn);
-        let site = Site { disk: Arc::new(Lying { disk: pi.disk.clone(), area, at }), ..pi.site() };
+        let site = InstallSite { disk: Arc::new(Lying { disk: pi.disk.clone(), area, at }), ..pi.site() };
         let (release, index) = opened(&bundle);
-        let mut engine = Engine::prepare(site, release, index, Slot::B).unwrap();
+        let mut engine = InstallEngine::prepare(site, release, index, Slot::B).unwrap();
         let wanted: Vec<u32> = engine.wanted().iter().collect();
         for n in wanted {
             let block = opened(&bundle).1.block(n);
@@ -154,7 +156,7 @@ fn a_card_that_gives_back_something_else_is_never_armed() {
 
 #[test]
 fn an_image_that_does_not_fit_is_refused_with_both_sizes() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let bundle = a_bundle("2.0.0", 2, &boot("2.0.0"), &an_image(2 * ROOT, 5), &[11, 12]);
     let error = pi.install(&bundle).0.unwrap_err();
     assert_eq!(error.code, ErrorCode::FailedPrecondition);
@@ -168,7 +170,7 @@ fn an_image_that_does_not_fit_is_refused_with_both_sizes() {
 #[test]
 fn whoever_watches_can_end_it_and_it_goes_on_later() {
     struct Impatient(AtomicU32, u32);
-    impl Watch for Impatient {
+    impl InstallObserver for Impatient {
         fn stopped(&self) -> bool {
             self.0.fetch_add(1, Ordering::SeqCst) >= self.1
         }
@@ -177,7 +179,7 @@ fn whoever_watches_can_end_it_and_it_goes_on_later() {
     let blocks = opened(&bundle).1.len();
     // While it compares, before it writes, while it reads back.
     for patience in [5, blocks, blocks + 1] {
-        let mut pi = Pi::new(Chain::Tryboot);
+        let mut pi = Pi::new(SimulatedBootChain::Tryboot);
         pi.watch = Arc::new(Impatient(AtomicU32::new(0), patience));
         let error = pi.install(&bundle).0.unwrap_err();
         assert_eq!(error.code, ErrorCode::Cancelled);

@@ -12,12 +12,12 @@ use ::update::{
     disk::{Area, Disk, Layout, MemoryDisk},
     firmware::Outcome,
     install::{
-        Armed, Engine, Finish, Machine, Record, Site,
-        hooks::{Unwatched, Watch},
+        Armed, Finish, InstallEngine, InstallRecord, InstallSite, MachineFacts,
+        hooks::{InstallObserver, Unwatched},
         judge,
     },
-    simulated::{self, Board, Chain, Simulated},
-    slots::{self, Here, Ledger, Limits, Settled, Standing, State, clock::floor},
+    simulated::{self, RestartableBoard, SimulatedBootChain, SimulatedFlow},
+    slots::{self, BootState, Here, Ledger, Settled, StateRecord, UpdateLimits, clock::floor},
 };
 use base::error::ToolError;
 use std::{
@@ -34,12 +34,12 @@ pub const ROOT: usize = 1 << 20;
 /// A machine with two slots, version 1 in both.
 pub struct Pi {
     pub disk: MemoryDisk,
-    pub flow: Arc<Simulated>,
+    pub flow: Arc<SimulatedFlow>,
     pub ledger: Arc<Mutex<Ledger>>,
     pub now_ms: Arc<AtomicI64>,
-    pub limits: Limits,
-    pub about: Machine,
-    pub watch: Arc<dyn Watch>,
+    pub limits: UpdateLimits,
+    pub about: MachineFacts,
+    pub watch: Arc<dyn InstallObserver>,
 }
 
 /// What one install was sent.
@@ -62,7 +62,7 @@ pub fn bundle(version: &str, counter: u64, seed: u64) -> Vec<u8> {
 }
 
 impl Pi {
-    pub fn new(chain: Chain) -> Self {
+    pub fn new(chain: SimulatedBootChain) -> Self {
         let areas = simulated::areas(BOOT as u64, ROOT as u64).map(|(area, size)| (area, size as usize));
         let (disk, layout) = (MemoryDisk::new(areas), Layout::shipped().unwrap());
         simulated::factory(&disk, &layout, &boot("1.0.0"), &root(1)).unwrap();
@@ -70,26 +70,26 @@ impl Pi {
     }
 
     /// The machine that is switched on with this card.
-    pub fn on(disk: MemoryDisk, chain: Chain) -> Self {
+    pub fn on(disk: MemoryDisk, chain: SimulatedBootChain) -> Self {
         let layout = Layout::shipped().unwrap();
         let number = AtomicU32::new(0);
         let ids = Box::new(move || format!("boot-{}", number.fetch_add(1, Ordering::SeqCst) + 1));
-        let board = Board::power_on(Arc::new(disk.clone()), layout.clone(), chain, ids);
-        let flow = Arc::new(Simulated::new(board, layout));
+        let board = RestartableBoard::power_on(Arc::new(disk.clone()), layout.clone(), chain, ids);
+        let flow = Arc::new(SimulatedFlow::new(board, layout));
         let ledger = Ledger::open(Arc::new(disk.clone()), flow.clone()).unwrap();
         let pi = Self {
             disk,
             flow,
             ledger: Arc::new(Mutex::new(ledger)),
             now_ms: Arc::new(AtomicI64::new(NOW as i64 * 1000)),
-            limits: Limits::default(),
-            about: Machine {
+            limits: UpdateLimits::default(),
+            about: MachineFacts {
                 product: PRODUCT.into(),
                 channel: "stable".into(),
                 layout: LAYOUT.into(),
                 hardware: vec![HARDWARE.into()],
                 built: NOW,
-                ..Machine::default()
+                ..MachineFacts::default()
             },
             watch: Arc::new(Unwatched),
         };
@@ -97,9 +97,9 @@ impl Pi {
         pi
     }
 
-    pub fn record(&self) -> Record {
+    pub fn record(&self) -> InstallRecord {
         let now_ms = Arc::clone(&self.now_ms);
-        Record {
+        InstallRecord {
             ledger: Arc::clone(&self.ledger),
             clock: Arc::new(move || now_ms.load(Ordering::SeqCst)),
             running_counter: None,
@@ -108,11 +108,11 @@ impl Pi {
         }
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> StateRecord {
         self.ledger.lock().unwrap().state().clone()
     }
 
-    pub fn judge(&self, bundle: &[u8]) -> Result<judge::Verdict, ToolError> {
+    pub fn judge(&self, bundle: &[u8]) -> Result<judge::AcceptedBundle, ToolError> {
         let now = self.reckoned(self.now_ms.load(Ordering::SeqCst) / 1000, true);
         judge::judge(&envelope(bundle).encode().unwrap(), &roots(), &self.about, &self.record(), now)
     }
@@ -122,8 +122,8 @@ impl Pi {
         Reckoning::of(clock, synchronised, floor(&self.state(), self.about.built))
     }
 
-    pub fn site(&self) -> Site {
-        Site {
+    pub fn site(&self) -> InstallSite {
+        InstallSite {
             disk: Arc::new(self.disk.clone()),
             record: self.record(),
             watch: Arc::clone(&self.watch),
@@ -131,11 +131,11 @@ impl Pi {
         }
     }
 
-    pub fn engine(&self, bundle: &[u8]) -> Result<Engine, ToolError> {
+    pub fn engine(&self, bundle: &[u8]) -> Result<InstallEngine, ToolError> {
         let verdict = self.judge(bundle)?;
         let (release, index) = opened(bundle);
         assert_eq!(release, verdict.release);
-        Engine::prepare(self.site(), release, index, verdict.target)
+        InstallEngine::prepare(self.site(), release, index, verdict.target)
     }
 
     /// The whole install, as a server does it: everything that is wanted is sent.
@@ -186,7 +186,7 @@ impl Pi {
         let (settled, done) = ledger.settle(&here);
         done.unwrap();
         // A boot that goes well is told so, which fills up the chain's count.
-        if matches!(settled.standing, Standing::Normal | Standing::Walked) {
+        if matches!(settled.standing, BootState::Normal | BootState::Walked) {
             let step = slots::healthy(ledger.state(), &ledger.evidence(), &settled.standing, false, 0).unwrap();
             ledger.perform(&step).unwrap();
         }
@@ -195,7 +195,7 @@ impl Pi {
 
     /// Commits the trial that `settled` found.
     pub fn commit(&self, settled: &Settled) {
-        let Standing::Trial(trial) = &settled.standing else { panic!("{settled:?}") };
+        let BootState::Trial(trial) = &settled.standing else { panic!("{settled:?}") };
         let mut ledger = self.ledger.lock().unwrap();
         let step = slots::commit(ledger.state(), trial, &ledger.evidence()).unwrap();
         ledger.perform(&step).unwrap();
@@ -212,6 +212,6 @@ impl Pi {
     }
 }
 
-pub fn open(disk: &MemoryDisk, area: Area) -> Box<dyn update::disk::Device> {
+pub fn open(disk: &MemoryDisk, area: Area) -> Box<dyn update::disk::BlockDevice> {
     disk.open(area, update::disk::Access::Shared).unwrap()
 }

@@ -2,7 +2,7 @@
 //! was cut short.
 
 use super::*;
-use ::update::{bundle::ImageKind, disk::Event, install::Wanted};
+use ::update::{bundle::ImageKind, disk::Event, install::NeededBlocks};
 
 /// Root images that differ in some blocks only.
 fn two_roots() -> (Vec<u8>, Vec<u8>) {
@@ -21,7 +21,7 @@ fn stored(bundle: &[u8], n: u32) -> Vec<u8> {
 
 #[test]
 fn only_what_changed_is_asked_for_and_written() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let (old, new) = two_roots();
     let boot = boot("1.0.0");
     let bundle = a_bundle("2.0.0", 2, &boot, &new, &[11, 12]);
@@ -45,7 +45,7 @@ fn only_what_changed_is_asked_for_and_written() {
 
 #[test]
 fn the_running_slot_gives_what_it_has() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let (_, new) = two_roots();
     // The target holds something else altogether.
     open(&pi.disk, Area::Root(Slot::B)).write(0, &an_image(ROOT, 77)).unwrap();
@@ -59,7 +59,7 @@ fn the_running_slot_gives_what_it_has() {
 
 #[test]
 fn zeros_are_neither_sent_nor_written_where_there_are_zeros() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let mut new = vec![0; ROOT];
     new[..BLOCK as usize].fill(7);
     let bundle = a_bundle("2.0.0", 2, &boot("1.0.0"), &new, &[11, 12]);
@@ -77,10 +77,10 @@ fn zeros_are_neither_sent_nor_written_where_there_are_zeros() {
 #[test]
 fn an_interrupted_install_asks_for_no_finished_block_again() {
     let bundle = bundle("2.0.0", 2, 2);
-    let first = Pi::new(Chain::Tryboot).engine(&bundle).unwrap().wanted();
+    let first = Pi::new(SimulatedBootChain::Tryboot).engine(&bundle).unwrap().wanted();
     let root_blocks = opened(&bundle).1.range(ImageKind::Root);
     for cut in [1, first.count() / 2, first.count() - 1] {
-        let pi = Pi::new(Chain::Tryboot);
+        let pi = Pi::new(SimulatedBootChain::Tryboot);
         let mut engine = pi.engine(&bundle).unwrap();
         let sent: Vec<u32> = first.iter().take(cut as usize).collect();
         for n in &sent {
@@ -88,7 +88,7 @@ fn an_interrupted_install_asks_for_no_finished_block_again() {
         }
         engine.pause().unwrap();
         // The machine restarts meanwhile: the old system runs, since nothing starts from the other slot.
-        assert_eq!(pi.start(ResetCause::PowerOn).standing, Standing::Interrupted);
+        assert_eq!(pi.start(ResetCause::PowerOn).standing, BootState::Interrupted);
         assert_eq!(pi.running(), Some(Slot::A));
         let again = pi.engine(&bundle).unwrap().wanted();
         // The head is kept in memory until the end: it is the one thing that has to come again.
@@ -103,7 +103,7 @@ fn an_interrupted_install_asks_for_no_finished_block_again() {
 
 #[test]
 fn a_copy_that_rots_between_comparison_and_copying_is_asked_of_the_server() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let (_, new) = two_roots();
     open(&pi.disk, Area::Root(Slot::B)).write(0, &an_image(ROOT, 77)).unwrap();
     let bundle = a_bundle("2.0.0", 2, &boot("1.0.0"), &new, &[11, 12]);
@@ -124,7 +124,7 @@ fn a_copy_that_rots_between_comparison_and_copying_is_asked_of_the_server() {
 
 #[test]
 fn bit_rot_before_the_comparison_only_makes_the_delta_larger() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let (_, new) = two_roots();
     open(&pi.disk, Area::Root(Slot::B)).write(0, &an_image(ROOT, 77)).unwrap();
     open(&pi.disk, Area::Root(Slot::A)).write(u64::from(20 * BLOCK) + 9, b"bit rot").unwrap();
@@ -137,7 +137,7 @@ fn bit_rot_before_the_comparison_only_makes_the_delta_larger() {
 
 #[test]
 fn a_server_that_never_sends_what_is_missing_is_given_up() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let bundle = bundle("2.0.0", 2, 2);
     let mut engine = pi.engine(&bundle).unwrap();
     let all = engine.wanted();
@@ -147,8 +147,8 @@ fn a_server_that_never_sends_what_is_missing_is_given_up() {
     }
     let error = engine.finish().unwrap_err();
     assert!(error.message.contains("missing"), "{error}");
-    assert_eq!(pi.start(ResetCause::PowerOn).standing, Standing::Interrupted);
+    assert_eq!(pi.start(ResetCause::PowerOn).standing, BootState::Interrupted);
     assert_eq!(pi.running(), Some(Slot::A));
-    let none: Wanted = Wanted::none(3);
+    let none: NeededBlocks = NeededBlocks::none(3);
     assert!(none.is_empty());
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 use ::update::{
-    bundle::Plan,
-    disk::{Access, Device},
+    bundle::BundleContent,
+    disk::{Access, BlockDevice},
 };
 use base::error::ErrorCode;
 
-fn made(change: impl FnOnce(&mut Plan)) -> Vec<u8> {
+fn made(change: impl FnOnce(&mut BundleContent)) -> Vec<u8> {
     let mut plan = a_plan("2.0.0", 2);
     change(&mut plan);
     a_bundle_of(&plan, &boot("2.0.0"), &root(2), &[11, 12])
@@ -24,8 +24,8 @@ fn refused(pi: &Pi, bundle: &[u8], words: &str) -> ToolError {
 
 #[test]
 fn row_2_what_is_for_another_machine() {
-    let pi = Pi::new(Chain::Tryboot);
-    let other_product = Machine { product: "another".into(), ..pi.about.clone() };
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
+    let other_product = MachineFacts { product: "another".into(), ..pi.about.clone() };
     let cases: [(&str, Vec<u8>); 3] = [
         ("hardware", made(|plan| plan.hardware = vec!["raspberrypi,5-model-b".into()])),
         ("layout", made(|plan| plan.layout = "gpt-ab-1".into())),
@@ -41,10 +41,10 @@ fn row_2_what_is_for_another_machine() {
 #[test]
 fn row_2_the_bootloader_has_to_be_new_enough() {
     let bundle = made(|plan| plan.min_eeprom = Some(NOW));
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let with = |built, has_eeprom| Pi {
-        about: Machine { bootloader_built: built, has_eeprom, ..pi.about.clone() },
-        ..Pi::new(Chain::Tryboot)
+        about: MachineFacts { bootloader_built: built, has_eeprom, ..pi.about.clone() },
+        ..Pi::new(SimulatedBootChain::Tryboot)
     };
     refused(&with(Some(NOW - 1), true), &bundle, "needs a bootloader");
     refused(&with(None, true), &bundle, "does not tell its own");
@@ -55,7 +55,7 @@ fn row_2_the_bootloader_has_to_be_new_enough() {
 
 #[test]
 fn row_2_counters_only_rise_and_name_one_image() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     pi.start(ResetCause::PowerOn);
     pi.install(&bundle("5.0.0", 5, 5)).0.unwrap();
     let settled = pi.restart(true);
@@ -76,7 +76,7 @@ fn row_2_time_is_what_was_verified_and_never_the_clock_alone() {
     let soon = made(|plan| plan.expires = NOW + 1000);
     let late = made(|plan| (plan.created, plan.expires) = (NOW - 5000, NOW - 1000));
     let judged = |clock: u64, synchronised: bool, bundle: &[u8]| {
-        let pi = Pi::new(Chain::Tryboot);
+        let pi = Pi::new(SimulatedBootChain::Tryboot);
         let now = pi.reckoned(clock as i64, synchronised);
         judge::judge(&envelope(bundle).encode().unwrap(), &roots(), &pi.about, &pi.record(), now)
     };
@@ -95,7 +95,7 @@ fn row_2_what_was_made_in_the_future_is_refused_and_a_clock_that_nobody_set_hold
     const DAY: u64 = 86_400;
     let made_at = |created: u64| made(|plan| (plan.created, plan.expires) = (created, created + 1000 * DAY));
     let judged = |clock: u64, synchronised: bool, created: u64| {
-        let pi = Pi::new(Chain::Tryboot);
+        let pi = Pi::new(SimulatedBootChain::Tryboot);
         let now = pi.reckoned(clock as i64, synchronised);
         let head = envelope(&made_at(created)).encode().unwrap();
         judge::judge(&head, &roots(), &pi.about, &pi.record(), now).map(drop)
@@ -117,7 +117,7 @@ fn row_2_what_was_made_in_the_future_is_refused_and_a_clock_that_nobody_set_hold
 fn an_image_that_is_not_the_one_that_was_signed_is_never_armed_though_every_block_is() {
     use ::update::bundle::{Digest, Envelope, Manifest};
     for image in [0, 1] {
-        let pi = Pi::new(Chain::Tryboot);
+        let pi = Pi::new(SimulatedBootChain::Tryboot);
         pi.start(ResetCause::PowerOn);
         let good = bundle("2.0.0", 2, 2);
         let head = envelope(&good);
@@ -141,7 +141,7 @@ fn an_image_that_is_not_the_one_that_was_signed_is_never_armed_though_every_bloc
 
 #[test]
 fn row_2_signatures_below_the_threshold() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     let (boot, root) = (boot("2.0.0"), root(2));
     for keys in [&[][..], &[11], &[21, 22], &[1, 2, 3], &[99, 98]] {
         let bundle = a_bundle("2.0.0", 2, &boot, &root, keys);
@@ -156,13 +156,13 @@ fn row_2_signatures_below_the_threshold() {
 #[test]
 fn row_1_the_target_is_the_slot_that_does_not_run_and_nobody_elses() {
     let bundle = bundle("2.0.0", 2, 2);
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     assert_eq!(pi.judge(&bundle).unwrap().target, Slot::B);
 
     /// A card whose target somebody else has.
     struct Held(MemoryDisk);
     impl Disk for Held {
-        fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
+        fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
             match (area, access) {
                 (Area::Root(Slot::B), Access::Exclusive) => {
                     Err(ToolError::new(ErrorCode::Conflict, "root B is mounted at /media/pi").hint("unmount it"))
@@ -171,16 +171,19 @@ fn row_1_the_target_is_the_slot_that_does_not_run_and_nobody_elses() {
             }
         }
     }
-    let site = Site { disk: Arc::new(Held(pi.disk.clone())), ..pi.site() };
+    let site = InstallSite { disk: Arc::new(Held(pi.disk.clone())), ..pi.site() };
     let (release, index) = opened(&bundle);
-    let error = Engine::prepare(site, release, index, Slot::B).err().unwrap();
+    let error = InstallEngine::prepare(site, release, index, Slot::B).err().unwrap();
     assert!(error.message.contains("/media/pi"), "{error}");
     assert_eq!(pi.disk.take_events(), []);
 }
 
 #[test]
 fn rule_16_only_so_many_installs_a_day() {
-    let pi = Pi { limits: Limits { installs_a_day: 2, ..Limits::default() }, ..Pi::new(Chain::Tryboot) };
+    let pi = Pi {
+        limits: UpdateLimits { installs_a_day: 2, ..UpdateLimits::default() },
+        ..Pi::new(SimulatedBootChain::Tryboot)
+    };
     for number in 2..4u64 {
         pi.install(&bundle(&format!("{number}.0.0"), number, number)).0.unwrap();
         pi.now_ms.fetch_add(1000, Ordering::SeqCst);
@@ -195,7 +198,7 @@ fn rule_16_only_so_many_installs_a_day() {
 
 #[test]
 fn no_install_while_a_trial_is_uncommitted() {
-    let pi = Pi::new(Chain::Tryboot);
+    let pi = Pi::new(SimulatedBootChain::Tryboot);
     pi.start(ResetCause::PowerOn);
     pi.install(&bundle("2.0.0", 2, 2)).0.unwrap();
     let settled = pi.restart(true);
@@ -206,7 +209,7 @@ fn no_install_while_a_trial_is_uncommitted() {
 
 #[test]
 fn another_release_replaces_one_that_is_armed_and_the_chain_forgets_it_first() {
-    for chain in [Chain::Tryboot, Chain::Uboot] {
+    for chain in [SimulatedBootChain::Tryboot, SimulatedBootChain::Uboot] {
         let pi = Pi::new(chain);
         pi.start(ResetCause::PowerOn);
         pi.install(&bundle("2.0.0", 2, 2)).0.unwrap();
@@ -236,7 +239,7 @@ fn rule_14_a_boot_image_that_would_flash_the_board_is_never_armed() {
     let areas = simulated::areas(image.len() as u64, ROOT as u64).map(|(area, size)| (area, size as usize));
     let (disk, layout) = (MemoryDisk::new(areas), Layout::shipped().unwrap());
     simulated::factory(&disk, &layout, &simulated::boot_image(image.len(), "1.0.0").unwrap(), &root(1)).unwrap();
-    let pi = Pi::on(disk, Chain::Tryboot);
+    let pi = Pi::on(disk, SimulatedBootChain::Tryboot);
     let good = a_bundle("2.0.0", 2, &image, &root(2), &[11, 12]);
     names.iter().for_each(|at| image[*at..at + 11].copy_from_slice(b"RECOVERYBIN"));
     let bad = forged(&good, &image);

@@ -2,10 +2,10 @@
 
 use super::card::Card;
 use ::update::{
-    boot::{BootFlow, ResetCause, Seen, Tryboot, Uboot, Witness, tryboot::Flag},
+    boot::{BootFlow, BootWitness, ResetCause, Seen, Tryboot, Uboot, tryboot::TrybootFlag},
     disk::Layout,
     firmware::{Generation, Outcome, TrybootFirmware, UbootFirmware},
-    simulated::Chain,
+    simulated::SimulatedBootChain,
 };
 use std::{
     path::PathBuf,
@@ -19,7 +19,7 @@ pub fn layout() -> Layout {
 
 pub struct Board {
     pub disk: Card,
-    chain: Chain,
+    chain: SimulatedBootChain,
     now: Mutex<Now>,
 }
 
@@ -33,7 +33,7 @@ struct Now {
 
 impl Board {
     /// Switched off. `name` begins its boot ids; `flag` is what its chip still remembers.
-    pub fn new(disk: Card, chain: Chain, name: &'static str, flag: bool) -> Arc<Self> {
+    pub fn new(disk: Card, chain: SimulatedBootChain, name: &'static str, flag: bool) -> Arc<Self> {
         let mut firmware = TrybootFirmware::new(layout(), Generation::Walks);
         firmware.flag = flag;
         let outcome = Outcome::Nothing("not switched on yet".into());
@@ -51,8 +51,8 @@ impl Board {
             now.firmware.power_cut();
         }
         now.outcome = match self.chain {
-            Chain::Tryboot => now.firmware.boot(&self.disk),
-            Chain::Uboot => UbootFirmware.boot(&self.disk),
+            SimulatedBootChain::Tryboot => now.firmware.boot(&self.disk),
+            SimulatedBootChain::Uboot => UbootFirmware.boot(&self.disk),
         };
         now.boots += 1;
         now.reset = why;
@@ -66,10 +66,10 @@ impl Board {
     pub fn flow(self: &Arc<Self>, template: Option<PathBuf>) -> Arc<dyn BootFlow> {
         let disk = Arc::new(self.disk.clone());
         match self.chain {
-            Chain::Uboot => Arc::new(Uboot::new(disk, self.clone())),
-            Chain::Tryboot => {
+            SimulatedBootChain::Uboot => Arc::new(Uboot::new(disk, self.clone())),
+            SimulatedBootChain::Tryboot => {
                 let chip = self.clone();
-                let flag: Flag = Arc::new(move |on| {
+                let flag: TrybootFlag = Arc::new(move |on| {
                     chip.lock().firmware.flag = on;
                     Ok(())
                 });
@@ -83,7 +83,7 @@ impl Board {
     }
 }
 
-impl Witness for Board {
+impl BootWitness for Board {
     fn seen(&self) -> Seen {
         let now = self.lock();
         let boot_id = Some(format!("{}-{}", now.name, now.boots));
@@ -91,7 +91,7 @@ impl Witness for Board {
         match &now.outcome {
             // The initramfs mounts the root that belongs to the boot files.
             Outcome::Booted { slot, trial, .. } => Seen {
-                trial: Some(*trial).filter(|_| self.chain == Chain::Tryboot),
+                trial: Some(*trial).filter(|_| self.chain == SimulatedBootChain::Tryboot),
                 booted: Some(*slot),
                 root: Some(*slot),
                 ..seen

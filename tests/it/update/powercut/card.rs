@@ -1,7 +1,7 @@
 //! A card in memory that tells flushes of one area from those of another. The kernel has a cache of its own for each partition: fdatasync(2) of
 //! one leaves what was written to the others where it is.
 
-use ::update::disk::{Access, Area, Device, Disk, MemoryDisk};
+use ::update::disk::{Access, Area, BlockDevice, Disk, MemoryDisk};
 use base::error::ToolError;
 use std::{
     collections::BTreeMap,
@@ -50,18 +50,18 @@ impl Card {
 }
 
 impl Disk for Card {
-    fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
+    fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         Ok(Box::new(Opened { device: self.disk.open(area, access)?, area, events: self.events.clone() }))
     }
 }
 
 struct Opened {
-    device: Box<dyn Device>,
+    device: Box<dyn BlockDevice>,
     area: Area,
     events: Arc<Mutex<Vec<Event>>>,
 }
 
-impl Device for Opened {
+impl BlockDevice for Opened {
     fn size(&self) -> u64 {
         self.device.size()
     }

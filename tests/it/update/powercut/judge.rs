@@ -11,8 +11,8 @@ use ::update::{
     boot::{BootFlow, ResetCause, uboot::crc32},
     disk::{Access, Area, Disk},
     firmware::Outcome,
-    simulated::Chain,
-    slots::{self, Here, Ledger, MOST_ARMINGS, Stage, Standing, State as Record},
+    simulated::SimulatedBootChain,
+    slots::{self, BootState, Here, Ledger, MOST_ARMINGS, Stage, StateRecord},
     status::{Attempt, Phase, SlotState},
 };
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -30,7 +30,7 @@ pub struct Bounds {
 
 /// What it is held against.
 pub struct Judge {
-    pub chain: Chain,
+    pub chain: SimulatedBootChain,
     pub template: Option<PathBuf>,
     /// Sums of each version's boot and root images, in either slot.
     known: Vec<[(u128, u128); 2]>,
@@ -66,7 +66,7 @@ pub fn about(attempt: &Option<Attempt>) -> Option<(String, Slot)> {
 }
 
 impl Judge {
-    pub fn new(chain: Chain, template: Option<PathBuf>) -> Self {
+    pub fn new(chain: SimulatedBootChain, template: Option<PathBuf>) -> Self {
         let images: Vec<_> = (1..=3).map(|counter| (boot_of(counter), root_of(counter))).collect();
         let sums = |(boot, root): &(Vec<u8>, Vec<u8>)| {
             Slot::BOTH.map(|slot| (area_sum(Area::Boot(slot), boot), area_sum(Area::Root(slot), root)))
@@ -136,15 +136,15 @@ impl Judge {
             explained(ledger.state(), slot, &settled.standing, bounds)
                 .map_err(|why| format!("{:?}: {why}", settled.case))?;
             let step = match &settled.standing {
-                Standing::Restart(_) => {
+                BootState::Restart(_) => {
                     why = ResetCause::Watchdog;
                     continue;
                 }
-                Standing::Normal | Standing::Interrupted | Standing::Walked | Standing::Armed => {
+                BootState::Normal | BootState::Interrupted | BootState::Walked | BootState::Armed => {
                     slots::healthy(ledger.state(), &flow.evidence(), &settled.standing, false, NOW_MS)
                 }
-                Standing::RolledBack => slots::judge_old(ledger.state(), &flow.evidence(), true, NOW_MS),
-                Standing::Trial(trial) => {
+                BootState::RolledBack => slots::judge_old(ledger.state(), &flow.evidence(), true, NOW_MS),
+                BootState::Trial(trial) => {
                     let seen = flow.evidence();
                     let step = slots::commit(ledger.state(), trial, &seen).map_err(|error| error.to_string())?;
                     ledger.perform(&step).map_err(|error| format!("commit: {error}"))?;
@@ -154,7 +154,7 @@ impl Judge {
             };
             let step = step.map_err(|error| format!("{:?}: {error}", settled.case))?;
             ledger.perform(&step).map_err(|error| format!("after {:?}: {error}", settled.case))?;
-            if settled.standing == Standing::Armed {
+            if settled.standing == BootState::Armed {
                 let step = slots::restarting(ledger.state(), &flow.evidence(), true, "", FREE, NOW_MS);
                 ledger.perform(&step.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
                 why = ResetCause::Watchdog;
@@ -176,7 +176,7 @@ impl Judge {
 }
 
 /// The record and what happened do not contradict each other.
-fn explained(state: &Record, running: Slot, standing: &Standing, bounds: &Bounds) -> Result<(), String> {
+fn explained(state: &StateRecord, running: Slot, standing: &BootState, bounds: &Bounds) -> Result<(), String> {
     let say = |why: &str| Err(format!("{why}: {state:?}"));
     if !(bounds.floors.0..=bounds.floors.1).contains(&state.counter_floor) {
         return say(&format!("the floor is not within {:?}", bounds.floors));
@@ -195,7 +195,7 @@ fn explained(state: &Record, running: Slot, standing: &Standing, bounds: &Bounds
             if update.armings > MOST_ARMINGS || update.trials.len() > usize::from(MOST_ARMINGS) + 1 {
                 return say("more armings than three");
             }
-            if matches!(standing, Standing::Trial(_)) != (update.stage == Stage::Trial && update.target == running)
+            if matches!(standing, BootState::Trial(_)) != (update.stage == Stage::Trial && update.target == running)
                 && update.verdict.is_none()
             {
                 return say("on trial or not");
@@ -214,8 +214,8 @@ fn explained(state: &Record, running: Slot, standing: &Standing, bounds: &Bounds
     }
     let record = state.slots.of(running).state;
     let fits = match standing {
-        Standing::Trial(_) => record == SlotState::Trial,
-        Standing::Walked | Standing::Restart(_) => true,
+        BootState::Trial(_) => record == SlotState::Trial,
+        BootState::Walked | BootState::Restart(_) => true,
         _ => record == SlotState::Good,
     };
     if fits { Ok(()) } else { say(&format!("slot {running} runs as {standing:?}")) }

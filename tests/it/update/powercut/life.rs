@@ -10,9 +10,9 @@ use ::update::{
     boot::{BootFlow, ResetCause},
     disk::{Access, Area, Disk},
     firmware::Outcome,
-    install::{Engine, Finish, Record, Site, hooks::Unwatched},
-    simulated::{Chain, areas, boot_image, factory},
-    slots::{self, Here, Ledger, Limits, Settled, Standing, State, Step},
+    install::{Finish, InstallEngine, InstallRecord, InstallSite, hooks::Unwatched},
+    simulated::{SimulatedBootChain, areas, boot_image, factory},
+    slots::{self, BootState, Here, Ledger, Settled, StateRecord, Step, UpdateLimits},
     status::Attempt,
 };
 use base::error::ToolError;
@@ -25,7 +25,7 @@ pub const BOOT: usize = 64 << 10;
 pub const ROOT: usize = 64 << 10;
 const BLOCK: u32 = 4 << 10;
 pub const NOW_MS: i64 = NOW as i64 * 1000;
-pub const FREE: Limits = Limits { installs_a_day: 1000, reboots_an_hour: 1000 };
+pub const FREE: UpdateLimits = UpdateLimits { installs_a_day: 1000, reboots_an_hour: 1000 };
 
 pub type Content = BTreeMap<Area, Vec<u8>>;
 
@@ -43,7 +43,7 @@ pub struct Mark {
 
 /// A life, as the power-cut model needs it.
 pub struct Recording {
-    pub chain: Chain,
+    pub chain: SimulatedBootChain,
     pub name: &'static str,
     pub start: Content,
     pub events: Vec<Event>,
@@ -51,7 +51,7 @@ pub struct Recording {
 }
 
 pub struct Life {
-    chain: Chain,
+    chain: SimulatedBootChain,
     start: Content,
     board: Arc<Board>,
     flow: Arc<dyn BootFlow>,
@@ -77,7 +77,7 @@ pub fn root_of(counter: u64) -> Vec<u8> {
 
 impl Life {
     /// From the factory, switched on.
-    pub fn new(chain: Chain) -> Self {
+    pub fn new(chain: SimulatedBootChain) -> Self {
         let mut sizes = areas(BOOT as u64, ROOT as u64);
         sizes[0].1 = 64 << 10;
         sizes[5].1 = 64 << 10;
@@ -109,7 +109,7 @@ impl Life {
         });
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> StateRecord {
         self.ledger.lock().unwrap().state().clone()
     }
 
@@ -117,7 +117,7 @@ impl Life {
         self.flow.evidence().running().expect("a slot runs")
     }
 
-    fn does(&mut self, what: &str, decide: impl FnOnce(&State, &Settled) -> Result<Step, ToolError>) {
+    fn does(&mut self, what: &str, decide: impl FnOnce(&StateRecord, &Settled) -> Result<Step, ToolError>) {
         let step = decide(&self.state(), &self.settled).unwrap();
         self.ledger.lock().unwrap().perform(&step).unwrap();
         self.mark(what);
@@ -129,7 +129,7 @@ impl Life {
         let plan = bundle_plan(&version, counter, revoke_below);
         let bundle = a_bundle_of(&plan, &boot_of(counter), &root_of(counter), &[11, 12]);
         let (release, index) = opened(&bundle);
-        let record = Record {
+        let record = InstallRecord {
             ledger: self.ledger.clone(),
             clock: Arc::new(|| NOW_MS),
             running_counter: None,
@@ -137,8 +137,8 @@ impl Life {
             restart: Default::default(),
         };
         let disk = Arc::new(self.board.disk.clone());
-        let site = Site { disk, record, watch: Arc::new(Unwatched), simulated: true };
-        let mut engine = Engine::prepare(site, release, opened(&bundle).1, self.running().other()).unwrap();
+        let site = InstallSite { disk, record, watch: Arc::new(Unwatched), simulated: true };
+        let mut engine = InstallEngine::prepare(site, release, opened(&bundle).1, self.running().other()).unwrap();
         for n in engine.wanted().iter().take(blocks) {
             let stored = index.block(n).stored;
             engine.block(n, &bundle[stored.start as usize..stored.end as usize]).unwrap();
@@ -173,7 +173,7 @@ impl Life {
     pub fn trial(&mut self) -> &mut Self {
         self.asks(true);
         self.starts(ResetCause::Watchdog);
-        assert!(matches!(self.settled.standing, Standing::Trial(_)), "{:?}", self.settled);
+        assert!(matches!(self.settled.standing, BootState::Trial(_)), "{:?}", self.settled);
         self
     }
 
@@ -204,18 +204,18 @@ impl Life {
     pub fn commit(&mut self) -> &mut Self {
         let seen = self.flow.evidence();
         self.does("commit", |state, settled| {
-            let Standing::Trial(trial) = &settled.standing else { panic!("{settled:?}") };
+            let BootState::Trial(trial) = &settled.standing else { panic!("{settled:?}") };
             slots::commit(state, trial, &seen)
         });
         let seen = self.flow.evidence();
         self.does("committed", |state, _| slots::committed(state, &seen, NOW_MS));
-        self.settled.standing = Standing::Normal;
+        self.settled.standing = BootState::Normal;
         self
     }
 
     pub fn condemn(&mut self) -> &mut Self {
         self.does("condemn", |state, settled| {
-            let Standing::Trial(trial) = &settled.standing else { panic!("{settled:?}") };
+            let BootState::Trial(trial) = &settled.standing else { panic!("{settled:?}") };
             slots::condemn(state, trial, "no server", false, Some("log"))
         });
         self.starts(ResetCause::Watchdog)
@@ -253,6 +253,6 @@ impl Life {
     }
 }
 
-fn bundle_plan(version: &str, counter: u64, revoke_below: Option<u64>) -> update::bundle::Plan {
-    update::bundle::Plan { block_size: BLOCK, revoke_below, ..a_plan(version, counter) }
+fn bundle_plan(version: &str, counter: u64, revoke_below: Option<u64>) -> update::bundle::BundleContent {
+    update::bundle::BundleContent { block_size: BLOCK, revoke_below, ..a_plan(version, counter) }
 }

@@ -7,7 +7,7 @@ pub mod cut;
 mod judge;
 pub mod life;
 
-use ::update::{Slot, boot::ResetCause, disk::Area, simulated::Chain};
+use ::update::{Slot, boot::ResetCause, disk::Area, simulated::SimulatedBootChain};
 use card::Event;
 use cut::{Cutter, Dice};
 use judge::{Bounds, Judge, about};
@@ -31,7 +31,7 @@ const THIRD: usize = 16;
 /// One state in so many is judged in full although one like it was.
 const AUDIT: usize = 1000;
 
-fn lives(chain: Chain) -> Vec<Recording> {
+fn lives(chain: SimulatedBootChain) -> Vec<Recording> {
     let life = || Life::new(chain);
     let mut all = Vec::new();
     let mut add = |name, live: &dyn Fn(&mut Life)| {
@@ -63,7 +63,7 @@ fn lives(chain: Chain) -> Vec<Recording> {
     });
     add("armed, not tried, and replaced by another version", &|life| {
         life.install(2);
-        if chain == Chain::Tryboot {
+        if chain == SimulatedBootChain::Tryboot {
             life.starts(ResetCause::PowerOn);
         }
         life.install(3).trial().commit();
@@ -71,7 +71,7 @@ fn lives(chain: Chain) -> Vec<Recording> {
     add("the committed slot rots, and is written anew", &|life| {
         life.install(2).trial().commit().rots(Area::Boot(Slot::B)).starts(ResetCause::PowerOn).healthy().install(3);
     });
-    if chain == Chain::Uboot {
+    if chain == SimulatedBootChain::Uboot {
         add("U-Boot forgets", &|life| {
             life.install(2).trial().commit().healthy().install_some(3, 2);
             life.rots(Area::UbootCopy(0))
@@ -186,12 +186,12 @@ impl Model {
 
 fn template() -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&Life::new(Chain::Tryboot).recorded("").start[&Area::Config]).unwrap();
+    file.write_all(&Life::new(SimulatedBootChain::Tryboot).recorded("").start[&Area::Config]).unwrap();
     file
 }
 
 /// Every life of that chain, cut everywhere.
-fn whatever_is_cut(chain: Chain) {
+fn whatever_is_cut(chain: SimulatedBootChain) {
     let (begun, template) = (Instant::now(), template());
     let mut model = Model::new(Judge::new(chain, Some(template.path().into())));
     lives(chain).iter().for_each(|life| model.life(life));
@@ -211,17 +211,17 @@ fn whatever_is_cut(chain: Chain) {
 
 #[test]
 fn whatever_is_cut_an_intact_slot_boots_and_the_state_explains_it_with_tryboot() {
-    whatever_is_cut(Chain::Tryboot);
+    whatever_is_cut(SimulatedBootChain::Tryboot);
 }
 
 #[test]
 fn whatever_is_cut_an_intact_slot_boots_and_the_state_explains_it_with_uboot() {
-    whatever_is_cut(Chain::Uboot);
+    whatever_is_cut(SimulatedBootChain::Uboot);
 }
 
 #[test]
 fn without_flushes_the_same_model_finds_bricks() {
-    for chain in [Chain::Tryboot, Chain::Uboot] {
+    for chain in [SimulatedBootChain::Tryboot, SimulatedBootChain::Uboot] {
         let judge = Judge::new(chain, None);
         let mut dice = Dice(0x5eed_0000_0002);
         let life = lives(chain).swap_remove(0);

@@ -9,13 +9,14 @@ mod overlay;
 
 use ::update::{
     Slot,
-    boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::State},
+    boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::UbootState},
     bundle::Digest,
     disk::{self, Access, Area, Disk, Layout, MemoryDisk},
     firmware::Generation,
-    simulated::{self, Board, Simulated, boot_image, factory},
+    simulated::{self, RestartableBoard, SimulatedFlow, boot_image, factory},
     slots::{
-        Asked, Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written,
+        AdmissionInput, BootState, Candidate, Here, Ledger, UpdateLimits, arm, begin_writing, commit, committed,
+        verified, written,
     },
 };
 use cuts::{Chain, Counts, Plan, cut};
@@ -130,11 +131,15 @@ impl Bench {
     fn update(&self, chain: Chain) -> Recording {
         let memory = self.memory();
         let disk: Arc<dyn Disk> = Arc::new(memory.clone());
-        let simulated = if chain == Chain::Uboot { simulated::Chain::Uboot } else { simulated::Chain::Tryboot };
+        let simulated = if chain == Chain::Uboot {
+            simulated::SimulatedBootChain::Uboot
+        } else {
+            simulated::SimulatedBootChain::Tryboot
+        };
         let ids = AtomicU32::new(0);
         let ids = Box::new(move || ids.fetch_add(1, Ordering::Relaxed).to_string());
-        let board = Board::power_on(disk.clone(), self.layout.clone(), simulated, ids);
-        let flow = Arc::new(Simulated::new(board.clone(), self.layout.clone()));
+        let board = RestartableBoard::power_on(disk.clone(), self.layout.clone(), simulated, ids);
+        let flow = Arc::new(SimulatedFlow::new(board.clone(), self.layout.clone()));
         // The first boot was before the recording, as far as the disk knows.
         let factory = self.memory().content();
         for (area, bytes) in factory {
@@ -151,8 +156,8 @@ impl Bench {
             created: 1,
             revoke_below: 0,
         };
-        let (seen, limits) = (flow.evidence(), Limits::default());
-        let asked = Asked { candidate: &candidate, seen: &seen, running: None, limits, now_ms: 1 };
+        let (seen, limits) = (flow.evidence(), UpdateLimits::default());
+        let asked = AdmissionInput { candidate: &candidate, seen: &seen, running: None, limits, now_ms: 1 };
         let step = begin_writing(ledger.state(), &asked).unwrap();
         ledger.perform(&step).unwrap();
         let put = |area: Area, at: usize, bytes: &[u8]| {
@@ -183,7 +188,7 @@ impl Bench {
         let mut ledger = Ledger::open(disk.clone(), flow.clone()).unwrap();
         let (settled, done) = ledger.settle(&Here::default());
         done.unwrap();
-        let Standing::Trial(trial) = settled.standing else { panic!("{:?}", settled.standing) };
+        let BootState::Trial(trial) = settled.standing else { panic!("{:?}", settled.standing) };
         ledger.perform(&commit(ledger.state(), &trial, &flow.evidence()).unwrap()).unwrap();
         ledger.perform(&committed(ledger.state(), &flow.evidence(), 2).unwrap()).unwrap();
 
@@ -325,7 +330,7 @@ fn one_that_arms_before_it_writes_is_found_out() {
     for quarter in 1..3 {
         early.write(place(Area::AgentState) + quarter * 16 * KIB, &[7; 512]).flush();
     }
-    let armed = State { seq: 3, first: Slot::B, left: Tries { a: 3, b: 1 } };
+    let armed = UbootState { seq: 3, first: Slot::B, left: Tries { a: 3, b: 1 } };
     early.write(place(Area::UbootCopy(0)), &armed.encode()).flush();
     early.write(place(Area::Root(Slot::B)), &[2; 4096]).flush();
     let counts = bench.cut(early.bytes(), Chain::Uboot, false);

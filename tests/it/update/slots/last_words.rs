@@ -4,8 +4,8 @@ use super::machine::{FREE, Machine, NOW, candidate};
 use ::update::{
     Slot,
     boot::{BootFlow, Evidence, ResetCause},
-    simulated::Chain,
-    slots::{self, Case, LONGEST_LOG, Standing},
+    simulated::SimulatedBootChain,
+    slots::{self, BootState, Case, LONGEST_LOG},
 };
 use base::{
     error::ToolError,
@@ -51,7 +51,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(chain: Chain) -> Self {
+    fn new(chain: SimulatedBootChain) -> Self {
         let files = TempDir::new().unwrap();
         let mut pi = Machine::new(chain);
         pi.flow = Arc::new(Telling { flow: pi.flow.clone(), root: Root::at(files.path()) });
@@ -82,7 +82,7 @@ impl Bench {
 }
 
 fn both(test: impl Fn(Bench)) {
-    for chain in [Chain::Tryboot, Chain::Uboot] {
+    for chain in [SimulatedBootChain::Tryboot, SimulatedBootChain::Uboot] {
         test(Bench::new(chain));
     }
 }
@@ -148,7 +148,7 @@ fn a_log_that_was_read_in_the_trial_says_more() {
         for (log, said) in [(Some("its log"), "its log"), (None, "its console")] {
             bench.pi.install(&candidate(if log.is_some() { 2 } else { 3 })).unwrap();
             assert_eq!(bench.pi.restart_into_trial(), Case::TrialBegins);
-            let Standing::Trial(trial) = &bench.pi.standing else { panic!() };
+            let BootState::Trial(trial) = &bench.pi.standing else { panic!() };
             let step = slots::condemn(bench.pi.state(), trial, "sick", false, log);
             bench.pi.does(step).unwrap();
             bench.put(CONSOLE, "its console");
@@ -163,13 +163,13 @@ fn a_log_that_was_read_in_the_trial_says_more() {
 
 #[test]
 fn a_person_who_ended_a_trial_is_not_overruled_when_its_time_is_up() {
-    let Bench { mut pi, files: _files } = Bench::new(Chain::Tryboot);
+    let Bench { mut pi, files: _files } = Bench::new(SimulatedBootChain::Tryboot);
     pi.install(&candidate(2)).unwrap();
     pi.restart_into_trial();
     for (reason, by_person, log) in
         [("time", false, None), ("rolled back by pi", true, Some("a log")), ("time", false, None)]
     {
-        let Standing::Trial(trial) = &pi.standing else { panic!() };
+        let BootState::Trial(trial) = &pi.standing else { panic!() };
         let step = slots::condemn(pi.state(), trial, reason, by_person, log);
         pi.does(step).unwrap();
     }
@@ -203,7 +203,7 @@ fn a_crash_of_a_megabyte_that_is_no_text_costs_four_kilobytes() {
 #[test]
 fn outside_of_an_update_nobody_listens_and_nothing_is_written() {
     // U-Boot writes at each start.
-    let mut bench = Bench::new(Chain::Tryboot);
+    let mut bench = Bench::new(SimulatedBootChain::Tryboot);
     bench.put(CRASH, "a panic of a Sunday");
     bench.pi.boot(ResetCause::Watchdog);
     bench.pi.healthy().unwrap();

@@ -6,8 +6,8 @@ use ::update::{
     boot::{BootFlow, Evidence, ResetCause},
     bundle::Digest,
     disk::{Access, Area, Disk, MemoryDisk},
-    simulated::{Board, Chain, Simulated, boot_image},
-    slots::{self, Asked, Candidate, Case, Here, Ledger, Limits, Settled, Standing, State, Step},
+    simulated::{RestartableBoard, SimulatedBootChain, SimulatedFlow, boot_image},
+    slots::{self, AdmissionInput, BootState, Candidate, Case, Here, Ledger, Settled, StateRecord, Step, UpdateLimits},
 };
 use base::error::ToolError;
 use std::sync::{
@@ -16,14 +16,14 @@ use std::sync::{
 };
 
 pub const NOW: i64 = 1_800_000_000_000;
-pub const FREE: Limits = Limits { installs_a_day: 1000, reboots_an_hour: 1000 };
+pub const FREE: UpdateLimits = UpdateLimits { installs_a_day: 1000, reboots_an_hour: 1000 };
 
 pub struct Machine {
     pub disk: MemoryDisk,
-    pub board: Arc<Board>,
+    pub board: Arc<RestartableBoard>,
     pub flow: Arc<dyn BootFlow>,
     pub ledger: Ledger,
-    pub standing: Standing,
+    pub standing: BootState,
     pub case: Case,
 }
 
@@ -38,38 +38,38 @@ pub fn candidate(counter: u64) -> Candidate {
 }
 
 /// That version, offered now to a machine whose image has no counter of its own.
-pub fn asked<'a>(candidate: &'a Candidate, seen: &'a Evidence, limits: Limits) -> Asked<'a> {
-    Asked { candidate, seen, running: None, limits, now_ms: NOW }
+pub fn asked<'a>(candidate: &'a Candidate, seen: &'a Evidence, limits: UpdateLimits) -> AdmissionInput<'a> {
+    AdmissionInput { candidate, seen, running: None, limits, now_ms: NOW }
 }
 
 impl Machine {
     /// From the factory, with version 1 in both slots, switched on and settled.
-    pub fn new(chain: Chain) -> Self {
+    pub fn new(chain: SimulatedBootChain) -> Self {
         let machine = Self::on(card(), chain, 0);
-        assert_eq!(machine.standing, Standing::Normal);
+        assert_eq!(machine.standing, BootState::Normal);
         machine
     }
 
     /// With that card, switched on for the `n`th time and settled.
-    pub fn on(disk: MemoryDisk, chain: Chain, n: usize) -> Self {
+    pub fn on(disk: MemoryDisk, chain: SimulatedBootChain, n: usize) -> Self {
         let ids = AtomicU64::new(0);
         let next = move || format!("boot-{n}-{}", ids.fetch_add(1, Ordering::Relaxed));
-        let board = Board::power_on(Arc::new(disk.clone()), layout(), chain, Box::new(next));
-        let flow: Arc<dyn BootFlow> = Arc::new(Simulated::new(board.clone(), layout()));
+        let board = RestartableBoard::power_on(Arc::new(disk.clone()), layout(), chain, Box::new(next));
+        let flow: Arc<dyn BootFlow> = Arc::new(SimulatedFlow::new(board.clone(), layout()));
         let ledger = Ledger::open(Arc::new(disk.clone()), flow.clone()).unwrap();
-        let mut machine = Self { disk, board, flow, ledger, standing: Standing::Elsewhere, case: Case::Elsewhere };
+        let mut machine = Self { disk, board, flow, ledger, standing: BootState::Elsewhere, case: Case::Elsewhere };
         machine.settle();
         machine
     }
 
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &StateRecord {
         self.ledger.state()
     }
     pub fn seen(&self) -> Evidence {
         self.flow.evidence()
     }
     /// Step 3 for that version, within those limits.
-    pub fn begin(&self, candidate: &Candidate, limits: Limits) -> Result<Step, ToolError> {
+    pub fn begin(&self, candidate: &Candidate, limits: UpdateLimits) -> Result<Step, ToolError> {
         slots::begin_writing(self.state(), &asked(candidate, &self.seen(), limits))
     }
     pub fn running(&self) -> Slot {
@@ -131,7 +131,7 @@ impl Machine {
         self.does(slots::written(self.state()))?;
         self.does(slots::verified(self.state()))?;
         self.does(slots::arm(self.state(), &self.seen()))?;
-        self.standing = Standing::Armed;
+        self.standing = BootState::Armed;
         Ok(())
     }
 
@@ -142,16 +142,16 @@ impl Machine {
     }
 
     pub fn commit(&mut self) -> Result<(), ToolError> {
-        let Standing::Trial(trial) = &self.standing else { panic!("{:?} is no trial", self.standing) };
+        let BootState::Trial(trial) = &self.standing else { panic!("{:?} is no trial", self.standing) };
         let step = slots::commit(self.state(), trial, &self.seen());
         self.does(step)?;
         self.does(slots::committed(self.state(), &self.seen(), NOW))?;
-        self.standing = Standing::Normal;
+        self.standing = BootState::Normal;
         Ok(())
     }
 
     pub fn condemn(&mut self, reason: &str) {
-        let Standing::Trial(trial) = &self.standing else { panic!("{:?} is no trial", self.standing) };
+        let BootState::Trial(trial) = &self.standing else { panic!("{:?} is no trial", self.standing) };
         let step = slots::condemn(self.state(), trial, reason, false, Some("a log"));
         self.does(step).unwrap();
     }

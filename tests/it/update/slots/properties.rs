@@ -7,8 +7,8 @@ use ::update::{
     Slot,
     boot::ResetCause,
     disk::{Access, Area, Disk, MemoryDisk},
-    simulated::{Chain, boot_image},
-    slots::{self, MOST_ARMINGS, Standing},
+    simulated::{SimulatedBootChain, boot_image},
+    slots::{self, BootState, MOST_ARMINGS},
 };
 use proptest::prelude::*;
 use std::{collections::BTreeSet, io};
@@ -99,19 +99,19 @@ fn turn(pi: &mut Machine, deed: &Deed, known: &mut Known) {
             }
         }
         Deed::Commit => {
-            let Standing::Trial(trial) = &pi.standing else { return };
+            let BootState::Trial(trial) = &pi.standing else { return };
             if let Ok(step) = slots::commit(pi.state(), trial, &pi.seen()) {
                 known.proved.extend(whole(pi, trial.slot()));
                 if pi.ledger.perform(&step).is_ok() {
                     let step = slots::committed(pi.state(), &pi.seen(), NOW);
                     if pi.does(step).is_ok() {
-                        pi.standing = Standing::Normal;
+                        pi.standing = BootState::Normal;
                     }
                 }
             }
         }
         Deed::Condemn(by_person) => {
-            let Standing::Trial(trial) = &pi.standing else { return };
+            let BootState::Trial(trial) = &pi.standing else { return };
             let step = slots::condemn(pi.state(), trial, "sick", *by_person, None);
             if pi.does(step).is_ok() {
                 pi.boot_if(ResetCause::Watchdog);
@@ -122,7 +122,7 @@ fn turn(pi: &mut Machine, deed: &Deed, known: &mut Known) {
             let _ = pi.does(step);
         }
         Deed::Healthy => {
-            if pi.standing == Standing::Walked {
+            if pi.standing == BootState::Walked {
                 known.proved.extend(whole(pi, pi.running()));
             }
             let _ = pi.healthy();
@@ -167,12 +167,12 @@ fn holds(pi: &Machine, known: &mut Known) {
     if let Some(update) = &state.update {
         assert!(update.armings <= MOST_ARMINGS && update.trials.len() <= usize::from(MOST_ARMINGS) + 1, "{update:?}");
     }
-    if let Standing::Trial(trial) = &pi.standing {
+    if let BootState::Trial(trial) = &pi.standing {
         assert_eq!(trial.slot(), slot);
     }
 }
 
-fn lives(chain: Chain, turns: &[Turn]) {
+fn lives(chain: SimulatedBootChain, turns: &[Turn]) {
     let mut pi = Machine::new(chain);
     let mut known = Known::default();
     for (deed, cut) in turns {
@@ -189,12 +189,12 @@ fn lives(chain: Chain, turns: &[Turn]) {
         }
         for _ in 0..12 {
             holds(&pi, &mut known);
-            if !matches!(pi.standing, Standing::Restart(_)) {
+            if !matches!(pi.standing, BootState::Restart(_)) {
                 break;
             }
             pi.boot(ResetCause::Watchdog);
         }
-        assert!(!matches!(pi.standing, Standing::Restart(_)), "it restarts for ever: {:?} {:?}", pi.case, pi.state());
+        assert!(!matches!(pi.standing, BootState::Restart(_)), "it restarts for ever: {:?} {:?}", pi.case, pi.state());
         known.lost = false;
     }
 }
@@ -204,12 +204,12 @@ proptest! {
 
     #[test]
     fn any_life_with_tryboot(turns in deeds()) {
-        lives(Chain::Tryboot, &turns);
+        lives(SimulatedBootChain::Tryboot, &turns);
     }
 
     #[test]
     fn any_life_with_uboot(turns in deeds()) {
-        lives(Chain::Uboot, &turns);
+        lives(SimulatedBootChain::Uboot, &turns);
     }
 }
 
@@ -227,5 +227,5 @@ fn a_chain_that_keeps_forgetting_does_not_make_the_record_grow() {
         (RestartIntoTrial, None),
         (Install(2), Some(0)),
     ];
-    lives(Chain::Uboot, &turns);
+    lives(SimulatedBootChain::Uboot, &turns);
 }

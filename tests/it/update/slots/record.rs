@@ -4,7 +4,7 @@ use super::machine::NOW;
 use ::update::{
     Slot,
     disk::{Access, Area, Disk, Event, MemoryDisk},
-    slots::{State, Store},
+    slots::{StateRecord, StateStore},
     status::{Attempt, Phase, SlotState},
 };
 use base::error::ErrorCode;
@@ -18,12 +18,12 @@ fn card() -> MemoryDisk {
     MemoryDisk::new([(Area::AgentState, SIZE)])
 }
 
-fn with_floor(floor: u64) -> State {
-    State { counter_floor: floor, ..State::default() }
+fn with_floor(floor: u64) -> StateRecord {
+    StateRecord { counter_floor: floor, ..StateRecord::default() }
 }
 
-fn saved(disk: &MemoryDisk, floors: &[u64]) -> Store {
-    let mut store = Store::open(disk).unwrap().store;
+fn saved(disk: &MemoryDisk, floors: &[u64]) -> StateStore {
+    let mut store = StateStore::open(disk).unwrap().store;
     for floor in floors {
         store.save(disk, &with_floor(*floor)).unwrap();
     }
@@ -31,7 +31,7 @@ fn saved(disk: &MemoryDisk, floors: &[u64]) -> Store {
 }
 
 fn floor(disk: &MemoryDisk) -> (u64, usize) {
-    let opened = Store::open(disk).unwrap();
+    let opened = StateStore::open(disk).unwrap();
     (opened.state.counter_floor, opened.faults.len())
 }
 
@@ -92,7 +92,7 @@ fn saving_again_writes_the_older_copy_unless_it_would_do() {
     let disk = card();
     let mut store = saved(&disk, &[1, 2]);
     let state = with_floor(2);
-    let again = |store: &mut Store, least: u64| {
+    let again = |store: &mut StateStore, least: u64| {
         disk.take_events();
         let written = store.save_again(&disk, &state, |other| other.counter_floor >= least).unwrap();
         let events = disk.take_events();
@@ -179,7 +179,7 @@ fn what_is_too_long_is_refused_before_it_is_written() {
 #[test]
 fn a_card_without_the_area_is_told() {
     let disk = MemoryDisk::new([]);
-    assert_eq!(Store::open(&disk).unwrap_err().code, ErrorCode::CapabilityMissing);
+    assert_eq!(StateStore::open(&disk).unwrap_err().code, ErrorCode::CapabilityMissing);
 }
 
 /// Writes JSON as a record, as a newer version might.
@@ -213,7 +213,7 @@ fn rule_9_what_a_newer_version_wrote_is_read_and_kept() {
         "kept": {"identity": "AAEC", "odd": 5},
     });
     record(&disk, &newer);
-    let opened = Store::open(&disk).unwrap();
+    let opened = StateStore::open(&disk).unwrap();
     let (mut store, mut state) = (opened.store, opened.state);
     assert_eq!(opened.faults.len(), 3, "a newer format, an unknown stage, an odd thing kept: {:?}", opened.faults);
     assert_eq!((state.counter_floor, state.slots.a.state), (3, SlotState::Good));
@@ -229,7 +229,7 @@ fn rule_9_what_a_newer_version_wrote_is_read_and_kept() {
     assert_eq!(back["last_attempt"], newer["last_attempt"]);
     assert_eq!((&back["unread_update"], &back["blocked"][0]["since"]), (&newer["update"], &json!(5)));
     assert_eq!((&back["kept"], &back["unread_kept"]), (&json!({"identity": "AAEC"}), &json!({"odd": 5})));
-    let again = Store::open(&disk).unwrap();
+    let again = StateStore::open(&disk).unwrap();
     assert_eq!((again.state == state, again.faults.len()), (true, 0));
 }
 
@@ -255,7 +255,7 @@ fn every_field_comes_back_as_it_was() {
     (state.revoke_below, state.time_floor, state.installs_ms) = (u64::MAX, 5, vec![i64::MIN, NOW]);
     state.roots = vec!["{}".into()];
     saved(&disk, &[]).save(&disk, &state).unwrap();
-    let opened = Store::open(&disk).unwrap();
+    let opened = StateStore::open(&disk).unwrap();
     assert_eq!(opened.faults, Vec::<String>::new());
     assert!(opened.state == state, "{:?}", opened.state);
 }
@@ -274,7 +274,7 @@ fn records_that_are_no_object_begin_anew() {
         let mut whole = json!({"time_floor": 5});
         whole[field] = value;
         record(&disk, &whole);
-        let opened = Store::open(&disk).unwrap();
+        let opened = StateStore::open(&disk).unwrap();
         assert_eq!((opened.state.time_floor, opened.faults.len()), (5, 1), "{field}: the rest is not lost");
     }
 }

@@ -5,14 +5,14 @@ use ::update::{
     Slot,
     boot::{Evidence, ResetCause},
     disk::{Access, Area, Disk},
-    simulated::Chain,
-    slots::{self, Asked, Candidate, Case, Limits, Standing, Step, counter},
+    simulated::SimulatedBootChain,
+    slots::{self, AdmissionInput, BootState, Candidate, Case, Step, UpdateLimits, counter},
     status::{Phase, SlotState},
 };
 use base::error::ErrorCode;
 
-fn both(test: impl Fn(Machine, Chain)) {
-    for chain in [Chain::Tryboot, Chain::Uboot] {
+fn both(test: impl Fn(Machine, SimulatedBootChain)) {
+    for chain in [SimulatedBootChain::Tryboot, SimulatedBootChain::Uboot] {
         test(Machine::new(chain), chain);
     }
 }
@@ -46,9 +46,9 @@ fn a_trial_that_is_condemned_is_blocked_once_the_old_slot_is_healthy() {
         pi.restart_into_trial();
         pi.condemn("the server does not answer");
         assert_eq!(pi.settle(), Case::TrialGoesOn);
-        assert_eq!(pi.standing, Standing::Restart("the server does not answer".into()));
+        assert_eq!(pi.standing, BootState::Restart("the server does not answer".into()));
         assert_eq!(pi.boot(ResetCause::Watchdog), Case::RolledBack);
-        assert_eq!((pi.running(), &pi.standing), (Slot::A, &Standing::RolledBack));
+        assert_eq!((pi.running(), &pi.standing), (Slot::A, &BootState::RolledBack));
         assert!(pi.startable(Slot::B), "not before it is judged");
         let step = slots::judge_old(pi.state(), &pi.seen(), true, NOW);
         pi.does(step).unwrap();
@@ -104,7 +104,7 @@ fn rule_3_a_trial_that_ends_without_a_verdict_counts_and_so_does_a_plain_restart
         // The power fails in it.
         assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
         assert_eq!(pi.boot(ResetCause::PowerOn), Case::RolledBack);
-        assert_eq!(pi.standing, Standing::Normal);
+        assert_eq!(pi.standing, BootState::Normal);
         assert!(pi.state().update.is_none() && !pi.startable(Slot::B));
         assert!(pi.phase().1.contains("reset: power_on"), "{}", pi.phase().1);
         assert_eq!(pi.state().blocked.len(), 1);
@@ -118,11 +118,11 @@ fn slots_marker(pi: &mut Machine) {
 
 #[test]
 fn armed_not_tried_is_armed_again_without_a_download_and_without_an_arming() {
-    let mut pi = Machine::new(Chain::Tryboot);
+    let mut pi = Machine::new(SimulatedBootChain::Tryboot);
     pi.install(&candidate(2)).unwrap();
     for _ in 0..5 {
         assert_eq!(pi.boot(ResetCause::PowerOn), Case::ArmedNotTried);
-        assert_eq!((&pi.standing, pi.running()), (&Standing::Armed, Slot::A));
+        assert_eq!((&pi.standing, pi.running()), (&BootState::Armed, Slot::A));
         assert_eq!(pi.settle(), Case::ArmedWaits);
     }
     assert!(pi.phase().1.contains("armed, not tried"), "{}", pi.phase().1);
@@ -134,7 +134,7 @@ fn armed_not_tried_is_armed_again_without_a_download_and_without_an_arming() {
 
 #[test]
 fn with_uboot_what_is_armed_is_tried_by_any_restart() {
-    let mut pi = Machine::new(Chain::Uboot);
+    let mut pi = Machine::new(SimulatedBootChain::Uboot);
     pi.install(&candidate(2)).unwrap();
     assert_eq!((pi.boot(ResetCause::PowerOn), pi.running()), (Case::TrialBegins, Slot::B));
     pi.commit().unwrap();
@@ -175,7 +175,7 @@ fn step_10_a_commit_that_was_cut_is_recorded_at_the_next_boot() {
     both(|mut pi, _| {
         pi.install(&candidate(2)).unwrap();
         pi.restart_into_trial();
-        let Standing::Trial(trial) = &pi.standing else { panic!() };
+        let BootState::Trial(trial) = &pi.standing else { panic!() };
         let step = slots::commit(pi.state(), trial, &pi.seen()).unwrap();
         pi.ledger.perform(&step).unwrap();
         assert_eq!(pi.state().counter_floor, 0);
@@ -192,7 +192,7 @@ fn a_commit_of_which_only_the_record_was_written_goes_on_in_this_boot_and_is_pro
             let counter = if again { 3 } else { 2 };
             pi.install(&candidate(counter)).unwrap();
             pi.restart_into_trial();
-            let Standing::Trial(trial) = &pi.standing else { panic!() };
+            let BootState::Trial(trial) = &pi.standing else { panic!() };
             let step = slots::commit(pi.state(), trial, &pi.seen()).unwrap();
             pi.ledger.perform(&Step { after: vec![], ..step }).unwrap();
             if again {
@@ -213,7 +213,7 @@ fn only_the_running_trial_is_committed() {
     both(|mut pi, chain| {
         pi.install(&candidate(2)).unwrap();
         pi.restart_into_trial();
-        let Standing::Trial(trial) = &pi.standing else { panic!() };
+        let BootState::Trial(trial) = &pi.standing else { panic!() };
         let seen = pi.seen();
         let changes: [fn(&mut Evidence); 10] = [
             |seen| seen.trial = Some(false),
@@ -250,8 +250,8 @@ fn a_committed_slot_that_rots_is_walked_around_and_the_default_follows_once_the_
         let boot = pi.disk.open(Area::Boot(Slot::B), Access::Shared).unwrap();
         boot.write(0, &[0; 4096]).unwrap();
         assert_eq!((pi.boot(ResetCause::PowerOn), pi.running()), (Case::Walked, Slot::A), "{chain:?}");
-        assert_eq!(pi.standing, Standing::Walked);
-        if chain == Chain::Tryboot {
+        assert_eq!(pi.standing, BootState::Walked);
+        if chain == SimulatedBootChain::Tryboot {
             // U-Boot has struck the dead slot off by itself.
             let refused = pi.install(&candidate(3)).unwrap_err();
             assert!(refused.message.contains("the boot chain would start another one"), "{refused}");
@@ -265,7 +265,7 @@ fn a_committed_slot_that_rots_is_walked_around_and_the_default_follows_once_the_
 
 #[test]
 fn rule_10_uboots_state_lost_in_both_copies_is_rebuilt_from_the_slot_that_runs() {
-    let mut pi = Machine::new(Chain::Uboot);
+    let mut pi = Machine::new(SimulatedBootChain::Uboot);
     pi.install(&candidate(2)).unwrap();
     pi.restart_into_trial();
     pi.commit().unwrap();
@@ -278,7 +278,7 @@ fn rule_10_uboots_state_lost_in_both_copies_is_rebuilt_from_the_slot_that_runs()
     zero(&pi, Area::UbootCopy(1));
     // U-Boot's own writes name A until the agent has put that right.
     assert_eq!(pi.boot(ResetCause::PowerOn), Case::Interrupted);
-    assert_eq!((pi.running(), &pi.standing), (Slot::B, &Standing::Interrupted));
+    assert_eq!((pi.running(), &pi.standing), (Slot::B, &BootState::Interrupted));
     pi.healthy().unwrap();
     assert_eq!(pi.seen().default, Some(Slot::B));
     for area in [Area::UbootCopy(0), Area::UbootCopy(1)] {
@@ -290,7 +290,7 @@ fn rule_10_uboots_state_lost_in_both_copies_is_rebuilt_from_the_slot_that_runs()
 
 #[test]
 fn the_boot_chain_forgot_and_started_what_was_only_armed() {
-    let mut pi = Machine::new(Chain::Uboot);
+    let mut pi = Machine::new(SimulatedBootChain::Uboot);
     pi.install(&candidate(2)).unwrap();
     pi.restart_into_trial();
     pi.commit().unwrap();
@@ -301,17 +301,17 @@ fn the_boot_chain_forgot_and_started_what_was_only_armed() {
         pi.disk.open(area, Access::Shared).unwrap().write(0, &[0; 512]).unwrap();
     }
     assert_eq!((pi.boot(ResetCause::PowerOn), pi.running()), (Case::TargetByDefault, Slot::A));
-    assert!(matches!(pi.standing, Standing::Restart(_)));
+    assert!(matches!(pi.standing, BootState::Restart(_)));
     assert_eq!(pi.state().counter_floor, 2, "nothing was committed");
     pi.boot(ResetCause::Watchdog);
-    assert_eq!((pi.running(), &pi.standing), (Slot::B, &Standing::Armed));
+    assert_eq!((pi.running(), &pi.standing), (Slot::B, &BootState::Armed));
     assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
     pi.commit().unwrap();
 }
 
 #[test]
 fn both_copies_of_the_record_lost_in_a_trial_commit_nothing() {
-    let mut pi = Machine::new(Chain::Tryboot);
+    let mut pi = Machine::new(SimulatedBootChain::Tryboot);
     pi.install(&candidate(2)).unwrap();
     pi.restart_into_trial();
     let size = pi.disk.open(Area::AgentState, Access::Read).unwrap().size();
@@ -322,7 +322,7 @@ fn both_copies_of_the_record_lost_in_a_trial_commit_nothing() {
     assert_eq!(pi.seen().default, Some(Slot::A));
     assert_eq!((pi.boot(ResetCause::Watchdog), pi.running()), (Case::FirstStart, Slot::A));
     // A person may say otherwise.
-    let step = slots::healthy(pi.state(), &pi.seen(), &Standing::Unrecorded, true, NOW);
+    let step = slots::healthy(pi.state(), &pi.seen(), &BootState::Unrecorded, true, NOW);
     pi.does(step).unwrap();
 }
 
@@ -365,7 +365,7 @@ fn a_rollback_that_nobody_asked_for_blocks_the_version_it_leaves_and_so_does_one
         for by_person in [true, false] {
             pi.install(&candidate(3)).unwrap();
             pi.restart_into_trial();
-            let Standing::Trial(trial) = &pi.standing else { panic!() };
+            let BootState::Trial(trial) = &pi.standing else { panic!() };
             let step = slots::condemn(pi.state(), trial, "no good", by_person, None);
             pi.does(step).unwrap();
             pi.boot(ResetCause::Watchdog);
@@ -437,7 +437,7 @@ fn rule_12_floors_and_counters() {
         // The running image's own counter holds when the record is lost.
         let seen = pi.seen();
         let (older, same) = (candidate(4), candidate(5));
-        let ask = |candidate| Asked { running: Some(5), ..asked(candidate, &seen, FREE) };
+        let ask = |candidate| AdmissionInput { running: Some(5), ..asked(candidate, &seen, FREE) };
         let admitted = slots::admit(&Default::default(), &ask(&older));
         assert_eq!(admitted.unwrap_err().details["counter_floor"], 5);
         slots::admit(pi.state(), &ask(&same)).expect("the same one again");
@@ -463,7 +463,7 @@ fn rule_12_what_is_revoked_cannot_be_started_after_the_commit() {
 #[test]
 fn rule_16_limits_refuse_and_going_on_is_free() {
     both(|mut pi, _| {
-        let one = Limits { installs_a_day: 1, reboots_an_hour: 1 };
+        let one = UpdateLimits { installs_a_day: 1, reboots_an_hour: 1 };
         let begin = |pi: &Machine, counter| pi.begin(&candidate(counter), one);
         let step = begin(&pi, 2);
         pi.does(step).unwrap();
@@ -507,7 +507,7 @@ fn rule_2_the_initramfs_count_is_cleared_when_a_boot_is_healthy() {
 
 #[test]
 fn a_healthy_boot_in_order_writes_nothing() {
-    let mut pi = Machine::new(Chain::Tryboot);
+    let mut pi = Machine::new(SimulatedBootChain::Tryboot);
     pi.boot(ResetCause::PowerOn);
     pi.healthy().unwrap();
     pi.disk.take_events();

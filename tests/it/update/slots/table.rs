@@ -5,8 +5,8 @@ use ::update::{
     boot::{Evidence, ResetCause, Tries},
     bundle::Digest,
     slots::{
-        Kind, Orderly, Pending, Stage, State,
-        table::{ANY, Case, Row, Set, TABLE, View, flag, place, recorded, row, since},
+        Orderly, PendingUpdate, Stage, StateRecord, TrialKind,
+        table::{ANY, Case, TABLE, TableRow, ValueSet, View, flag, place, recorded, row, since},
     },
     status::SlotState,
 };
@@ -15,10 +15,10 @@ use std::{collections::BTreeSet, fs};
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/update.md");
 
 /// No update is recorded.
-const NOTHING: Set = recorded::GOOD | recorded::UNKNOWN | recorded::BAD | recorded::LOST;
+const NOTHING: ValueSet = recorded::GOOD | recorded::UNKNOWN | recorded::BAD | recorded::LOST;
 
 fn every_view() -> impl Iterator<Item = View> {
-    let bits = |names: &[(Set, &str)]| names.iter().map(|(bit, _)| *bit).collect::<Vec<_>>();
+    let bits = |names: &[(ValueSet, &str)]| names.iter().map(|(bit, _)| *bit).collect::<Vec<_>>();
     let places = bits(&place::NAMES);
     let mut views = Vec::new();
     for flag in bits(&flag::NAMES) {
@@ -60,7 +60,7 @@ fn every_boot_has_a_row_and_every_row_has_a_boot() {
 #[test]
 fn a_trial_begins_only_with_the_flag_and_both_halves_of_the_target_and_the_other_slot_as_default() {
     for view in every_view() {
-        let Some(Row { case: Case::TrialBegins | Case::TrialGoesOn | Case::CommitCut, .. }) = row(view) else {
+        let Some(TableRow { case: Case::TrialBegins | Case::TrialGoesOn | Case::CommitCut, .. }) = row(view) else {
             continue;
         };
         let View { flag, booted, root, default, .. } = view;
@@ -89,14 +89,14 @@ fn evidence_and_record_are_seen_in_the_words_of_the_table() {
 }
 
 /// A record and evidence that show this view, with that slot as `T`.
-pub fn staged(view: View, target: Slot) -> (State, Evidence) {
-    let slot = |place: Set| match place {
+pub fn staged(view: View, target: Slot) -> (StateRecord, Evidence) {
+    let slot = |place: ValueSet| match place {
         place::T => Some(target),
         place::O => Some(target.other()),
         _ => None,
     };
     let boot = "this".to_owned();
-    let mut state = State::default();
+    let mut state = StateRecord::default();
     let stage = match view.recorded {
         recorded::WRITING => Some(Stage::Writing),
         recorded::ARMED => Some(Stage::Armed),
@@ -133,10 +133,10 @@ pub fn staged(view: View, target: Slot) -> (State, Evidence) {
     (state, seen)
 }
 
-pub fn pending(stage: Stage, target: Slot, boot: &str) -> Pending {
+pub fn pending(stage: Stage, target: Slot, boot: &str) -> PendingUpdate {
     let trials = if matches!(stage, Stage::Writing | Stage::Armed) { vec![] } else { vec![boot.to_owned()] };
     let json = serde_json::json!({
-        "kind": Kind::Install, "manifest": Digest([7; 32]), "version": "2.0.0", "counter": 2, "target": target,
+        "kind": TrialKind::Install, "manifest": Digest([7; 32]), "version": "2.0.0", "counter": 2, "target": target,
         "stage": stage, "armings": 1, "armed_in": boot, "trials": trials,
     });
     serde_json::from_value(json).unwrap()
@@ -154,12 +154,12 @@ fn since_is_read_from_the_marker_the_reset_and_the_chains_own_count() {
         since: since::UNTRIED,
     };
     let (state, seen) = staged(view, Slot::B);
-    let asked = State {
+    let asked = StateRecord {
         orderly: Some(Orderly { boot_id: Some("earlier".into()), trial: true, reason: String::new() }),
         ..state.clone()
     };
     let elsewise =
-        State { orderly: asked.orderly.clone().map(|asked| Orderly { trial: false, ..asked }), ..state.clone() };
+        StateRecord { orderly: asked.orderly.clone().map(|asked| Orderly { trial: false, ..asked }), ..state.clone() };
     let reset = |reset| Evidence { reset, ..seen.clone() };
     let counts = |armed, b| Evidence { armed, tries: Some(Tries { a: 3, b }), reset: None, ..seen.clone() };
     let watchdog = Some(ResetCause::Watchdog);
@@ -189,7 +189,7 @@ fn name(case: Case) -> String {
     format!("{case:?}")
 }
 
-fn cell(set: Set, names: &[(Set, &str)]) -> String {
+fn cell(set: ValueSet, names: &[(ValueSet, &str)]) -> String {
     if set == ANY {
         return String::new();
     }

@@ -2,8 +2,8 @@
 
 use crate::update::{LATER, NOW, a_root, a_root_file, ids, roots, signed};
 use ::update::{
-    bundle::Fault,
-    trust::{Purpose, RootFile, Roots},
+    bundle::BundleError,
+    trust::{Purpose, RootFile, RootOfTrust},
 };
 use serde_json::{Value, json};
 
@@ -30,11 +30,11 @@ fn the_first_is_signed_by_its_own_root_keys() {
     assert_eq!(roots().version(), 1);
     let file = a_root_file(1);
     for keys in [&[1, 2][..], &[2, 3], &[1, 2, 3], &[11, 1, 2]] {
-        Roots::parse(&encoded(&file, keys)).unwrap();
+        RootOfTrust::parse(&encoded(&file, keys)).unwrap();
     }
     for keys in [&[][..], &[1], &[11, 12], &[21, 22], &[1, 99]] {
-        let said = Roots::parse(&encoded(&file, keys)).unwrap_err();
-        assert!(matches!(said, Fault::Threshold { need: 2, .. }), "{keys:?}: {said}");
+        let said = RootOfTrust::parse(&encoded(&file, keys)).unwrap_err();
+        assert!(matches!(said, BundleError::Threshold { need: 2, .. }), "{keys:?}: {said}");
     }
 }
 
@@ -49,7 +49,7 @@ fn the_next_is_signed_by_enough_keys_of_both() {
         [(&[1, 3][..], "its own keys"), (&[1, 4], "the keys of the one held"), (&[4], "one held"), (&[], "one held")]
     {
         let said = held.accept(&encoded(&second(), keys)).unwrap_err();
-        assert!(matches!(said, Fault::Threshold { .. }) && said.to_string().contains(whose), "{keys:?}: {said}");
+        assert!(matches!(said, BundleError::Threshold { .. }) && said.to_string().contains(whose), "{keys:?}: {said}");
     }
 }
 
@@ -58,14 +58,14 @@ fn versions_go_up_by_one() {
     let held = roots();
     for version in [1, 3, 99] {
         let said = held.accept(&encoded(&a_root_file(version), &[1, 2])).unwrap_err();
-        assert!(matches!(said, Fault::Version { want: 2, .. }), "{said}");
+        assert!(matches!(said, BundleError::Version { want: 2, .. }), "{said}");
     }
     let mut held = held;
     for version in 2..6 {
         held = held.accept(&encoded(&a_root_file(version), &[2, 3])).unwrap();
     }
     assert_eq!(held.version(), 5);
-    assert!(matches!(held.accept(&a_root()), Err(Fault::Version { version: 1, want: 6, .. })), "no way back");
+    assert!(matches!(held.accept(&a_root()), Err(BundleError::Version { version: 1, want: 6, .. })), "no way back");
 }
 
 #[test]
@@ -81,17 +81,17 @@ fn a_rotated_out_key_signs_no_release_any_more() {
     let held = roots();
     held.verify_release(&envelope(&bundle)).unwrap();
     let next = held.accept(&encoded(&second(), &[1, 2])).unwrap();
-    assert!(matches!(next.verify_release(&envelope(&bundle)), Err(Fault::Threshold { have: 1, .. })));
+    assert!(matches!(next.verify_release(&envelope(&bundle)), Err(BundleError::Threshold { have: 1, .. })));
 }
 
 #[test]
 fn an_old_root_can_be_walked_through_but_not_relied_on() {
     let old = RootFile { created: 1, expires: 2, ..a_root_file(1) };
-    let held = Roots::parse(&encoded(&old, &[1, 2])).unwrap();
-    assert!(matches!(held.fresh(NOW), Err(Fault::Expired { expired: 2, .. })));
+    let held = RootOfTrust::parse(&encoded(&old, &[1, 2])).unwrap();
+    assert!(matches!(held.fresh(NOW), Err(BundleError::Expired { expired: 2, .. })));
     let next = held.accept(&encoded(&a_root_file(2), &[1, 2])).unwrap();
     next.fresh(LATER - 1).unwrap();
-    assert!(matches!(next.fresh(LATER), Err(Fault::Expired { .. })));
+    assert!(matches!(next.fresh(LATER), Err(BundleError::Expired { .. })));
 }
 
 #[test]
@@ -120,10 +120,13 @@ fn every_field_has_its_bounds() {
                 Some(field) => *field = value.clone(),
                 None => file[&pointer[1..]] = value.clone(),
             }
-            let said = Roots::parse(&signed(Purpose::Root, file.to_string().as_bytes(), &[1, 2])).unwrap_err();
-            assert!(matches!(said, Fault::Malformed { .. } | Fault::Format { .. }), "{pointer} = {value}: {said}");
+            let said = RootOfTrust::parse(&signed(Purpose::Root, file.to_string().as_bytes(), &[1, 2])).unwrap_err();
+            assert!(
+                matches!(said, BundleError::Malformed { .. } | BundleError::Format { .. }),
+                "{pointer} = {value}: {said}"
+            );
         }
     }
     let twice = sound.to_string().replacen("\"version\":1", "\"version\":1,\"version\":1", 1);
-    assert!(Roots::parse(&signed(Purpose::Root, twice.as_bytes(), &[1, 2])).is_err());
+    assert!(RootOfTrust::parse(&signed(Purpose::Root, twice.as_bytes(), &[1, 2])).is_err());
 }

@@ -2,7 +2,7 @@
 
 use crate::update::{a_boot, a_bundle, a_key, an_image, envelope, ids, roots};
 use ::update::{
-    bundle::{Envelope, Fault, Signature},
+    bundle::{BundleError, Envelope, Signature},
     trust::Purpose,
 };
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ fn unsigned() -> Envelope {
     UNSIGNED.clone()
 }
 
-fn signed_by(signatures: Vec<Signature>) -> Result<(), Fault> {
+fn signed_by(signatures: Vec<Signature>) -> Result<(), BundleError> {
     roots().verify_release(&Envelope { signatures, ..unsigned() }).map(drop)
 }
 
@@ -24,9 +24,9 @@ fn good(key: u8) -> Signature {
 }
 
 #[track_caller]
-fn too_few(said: Result<(), Fault>, have: usize) {
+fn too_few(said: Result<(), BundleError>, have: usize) {
     match said {
-        Err(Fault::Threshold { have: said, need: 2, .. }) => assert_eq!(said, have),
+        Err(BundleError::Threshold { have: said, need: 2, .. }) => assert_eq!(said, have),
         other => panic!("{other:?}"),
     }
 }
@@ -70,11 +70,11 @@ fn a_bad_signature_of_a_trusted_key_is_refused() {
     }
     for bad in [empty, bent, high] {
         let said = signed_by(vec![good(11), bad]).unwrap_err();
-        assert!(matches!(&said, Fault::BadSignature { key, .. } if *key == ids(&[12])[0]), "{said}");
+        assert!(matches!(&said, BundleError::BadSignature { key, .. } if *key == ids(&[12])[0]), "{said}");
     }
     // Somebody else's signature under a trusted name.
     let stolen = Signature { key_id: ids(&[12])[0], ..good(99) };
-    assert!(matches!(signed_by(vec![good(11), stolen]), Err(Fault::BadSignature { .. })));
+    assert!(matches!(signed_by(vec![good(11), stolen]), Err(BundleError::BadSignature { .. })));
 }
 
 #[test]
@@ -82,11 +82,15 @@ fn a_signature_covers_every_byte_and_what_it_is_for() {
     let text = unsigned().manifest;
     let whole = |bytes: &[u8]| [11, 12].map(|key| a_key(key).sign(Purpose::Release, bytes)).to_vec();
     for bytes in [&text[..text.len() - 1], &text[..64], &text[..1], b"".as_slice()] {
-        assert!(matches!(signed_by(whole(bytes)), Err(Fault::BadSignature { .. })), "the first {} bytes", bytes.len());
+        assert!(
+            matches!(signed_by(whole(bytes)), Err(BundleError::BadSignature { .. })),
+            "the first {} bytes",
+            bytes.len()
+        );
     }
     for purpose in [Purpose::Channel, Purpose::Root] {
         let signatures = [11, 12].map(|key| a_key(key).sign(purpose, &text)).to_vec();
-        assert!(matches!(signed_by(signatures), Err(Fault::BadSignature { .. })), "{purpose:?}");
+        assert!(matches!(signed_by(signatures), Err(BundleError::BadSignature { .. })), "{purpose:?}");
     }
     // Without any prefix: what a tool that signs files would make.
     let der = |key: u8| {
@@ -96,7 +100,7 @@ fn a_signature_covers_every_byte_and_what_it_is_for() {
     };
     let plain = [11, 12]
         .map(|key| Signature { key_id: ids(&[key])[0], signature: der(key).sign(&text).as_ref().try_into().unwrap() });
-    assert!(matches!(signed_by(plain.to_vec()), Err(Fault::BadSignature { .. })));
+    assert!(matches!(signed_by(plain.to_vec()), Err(BundleError::BadSignature { .. })));
 }
 
 #[test]
@@ -106,12 +110,12 @@ fn a_channels_index_is_signed_by_channel_keys_only() {
     assert_eq!(roots().verify_channel(text, &by(21, Purpose::Channel)).unwrap(), ids(&[21]));
     for key in [1, 11, 99] {
         let said = roots().verify_channel(text, &by(key, Purpose::Channel));
-        assert!(matches!(said, Err(Fault::Threshold { have: 0, need: 1, .. })), "{key}");
+        assert!(matches!(said, Err(BundleError::Threshold { have: 0, need: 1, .. })), "{key}");
     }
-    assert!(matches!(roots().verify_channel(text, &by(21, Purpose::Release)), Err(Fault::BadSignature { .. })));
+    assert!(matches!(roots().verify_channel(text, &by(21, Purpose::Release)), Err(BundleError::BadSignature { .. })));
     assert!(matches!(
         roots().verify_channel(b"{\"any\":2}", &by(21, Purpose::Channel)),
-        Err(Fault::BadSignature { .. })
+        Err(BundleError::BadSignature { .. })
     ));
 }
 

@@ -2,8 +2,8 @@
 
 use crate::update::{a_key, a_root, ids, signed};
 use ::update::{
-    bundle::Fault,
-    trust::{MAX_SIGNED, Purpose, Roots, Signed},
+    bundle::BundleError,
+    trust::{MAX_SIGNED, Purpose, RootOfTrust, Signed},
 };
 
 #[test]
@@ -20,12 +20,12 @@ fn it_is_read_as_it_was_written() {
 fn no_cut_and_no_bent_bit_is_taken_for_it() {
     let root = a_root();
     for length in 0..root.len() {
-        assert!(Roots::parse(&root[..length]).is_err(), "{length} bytes");
+        assert!(RootOfTrust::parse(&root[..length]).is_err(), "{length} bytes");
     }
     for at in 0..root.len() {
         let mut bent = root.clone();
         bent[at] ^= 1 << (at % 8);
-        assert!(Roots::parse(&bent).is_err(), "byte {at}");
+        assert!(RootOfTrust::parse(&bent).is_err(), "byte {at}");
     }
 }
 
@@ -48,7 +48,7 @@ fn lines_have_one_spelling() {
         String::new(),
     ] {
         let said = Signed::parse(bad.as_bytes(), Purpose::Channel).unwrap_err();
-        assert!(matches!(said, Fault::Malformed { .. }), "{bad:?}: {said}");
+        assert!(matches!(said, BundleError::Malformed { .. }), "{bad:?}: {said}");
     }
 }
 
@@ -59,7 +59,7 @@ fn it_is_bounded() {
     let full = Signed::parse(&signed(Purpose::Channel, b"", &many[..16]), Purpose::Channel).unwrap();
     assert_eq!(full.signatures.len(), 16);
     let long = vec![b'x'; MAX_SIGNED + 1];
-    assert!(matches!(Signed::parse(&long, Purpose::Root), Err(Fault::TooLong { .. })));
+    assert!(matches!(Signed::parse(&long, Purpose::Root), Err(BundleError::TooLong { .. })));
 }
 
 #[test]

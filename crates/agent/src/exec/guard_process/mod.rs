@@ -30,8 +30,8 @@ use tokio::{
 
 /// What the guard is to run: one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Order {
+#[serde(deny_unknown_fields, expecting = "struct Order")]
+pub struct GuardOrder {
     pub id: String,
     pub program: PathBuf,
     pub args: Vec<String>,
@@ -82,7 +82,7 @@ async fn guard(socket: UnixStream) -> io::Result<()> {
     let mut reader = BufReader::new(reader);
     let mut line = String::new();
     reader.read_line(&mut line).await?;
-    let order: Order = serde_json::from_str(&line)?;
+    let order: GuardOrder = serde_json::from_str(&line)?;
     let group = group::Group::make(&order.id);
     let main = match start(&order, group.as_ref()) {
         Ok(pid) => pid,
@@ -122,7 +122,7 @@ async fn say(writer: &mut tokio::net::unix::OwnedWriteHalf, word: &Word) -> io::
     Ok(())
 }
 
-fn start(order: &Order, group: Option<&group::Group>) -> io::Result<Pid> {
+fn start(order: &GuardOrder, group: Option<&group::Group>) -> io::Result<Pid> {
     let input = base64url::decode(&order.stdin).ok_or_else(|| io::Error::other("stdin is no base64url"))?;
     let mut command = Command::new(&order.program);
     command.args(&order.args).env_clear().envs(order.env.iter().map(|(name, value)| (name, value)));

@@ -1,6 +1,6 @@
 //! The properties of a command's unit.
 
-use super::{super::Plan, END};
+use super::{super::CommandPlan, END};
 use crate::exec::GRACE;
 use base::error::ToolError;
 use std::{os::fd::OwnedFd, path::Path, time::Duration};
@@ -13,7 +13,7 @@ type Property = (&'static str, Variant<'static>);
 /// # Errors
 /// `internal` when a path is no text.
 pub(super) fn of(
-    plan: &Plan,
+    plan: &CommandPlan,
     agent: Option<&str>,
     stdin: Option<OwnedFd>,
     stdout: OwnedFd,

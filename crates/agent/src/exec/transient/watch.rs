@@ -1,13 +1,13 @@
 //! Awaits a unit's end by systemd's signals. Subscribed before the unit is started.
 
 use super::{super::Ending, MANAGER};
-use base::{error::ToolError, os::bus::Bus};
+use base::{error::ToolError, os::bus::DBus};
 use futures::StreamExt;
 use std::{collections::HashMap, num::NonZero};
 use zbus::{MatchRule, MessageStream, Variant};
 
 /// What systemd has reported of one unit.
-pub(super) struct Watch {
+pub(super) struct UnitWatch {
     signals: MessageStream,
     /// Its program was executed.
     active: bool,
@@ -16,8 +16,8 @@ pub(super) struct Watch {
     status: i32,
 }
 
-impl Watch {
-    pub(super) async fn start(bus: &Bus, unit: &str) -> Result<Self, ToolError> {
+impl UnitWatch {
+    pub(super) async fn start(bus: &DBus, unit: &str) -> Result<Self, ToolError> {
         let failed = |error: zbus::Error| {
             ToolError::unavailable(format!("systemd's signals cannot be followed: {error}"))
                 .hint("systemctl status dbus")

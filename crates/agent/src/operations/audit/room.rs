@@ -2,7 +2,7 @@
 
 use crate::{context::Context, log::ATTEMPTS, operations::Operation};
 use base::error::ToolError;
-use contract::audit::{Checkpoint, RoomRequest};
+use contract::audit::{AuditCheckpoint, RoomRequest};
 use serde_json::json;
 
 /// Signs which of the oldest records may be trimmed.
@@ -12,9 +12,9 @@ impl Operation for MakeRoom {
     const TAG: &'static str = "audit_room";
     const ANSWER: &'static str = "checkpoint";
     type Request = RoomRequest;
-    type Answer = Checkpoint;
+    type Answer = AuditCheckpoint;
 
-    async fn run(cx: &Context<'_>, request: RoomRequest) -> Result<Checkpoint, ToolError> {
+    async fn run(cx: &Context<'_>, request: RoomRequest) -> Result<AuditCheckpoint, ToolError> {
         let checkpoint = cx.heads.make_room(&request)?;
         cx.log.attempt("audit trimmed", cx.peer, ATTEMPTS, || json!(checkpoint));
         Ok(checkpoint)

@@ -1,9 +1,9 @@
 //! Checks a claim code.
 
 use super::{claim_log, explained};
-use crate::{claims::Claims, context::Context, operations::Operation};
+use crate::{claims::ClaimService, context::Context, operations::Operation};
 use appliance::{
-    Code, Identity, Refusal,
+    ClaimRefusal, Code, Identity,
     claim::{PARTING, claimed_already},
 };
 use base::{error::ToolError, os::blocking};
@@ -52,7 +52,7 @@ impl Operation for Claim {
     }
 
     async fn run(cx: &Context<'_>, request: ClaimRequest) -> Result<Offered, ToolError> {
-        let (system, Claims { folder, boot, turn }) = (cx.installer.system()?, &cx.claims);
+        let (system, ClaimService { folder, boot, turn }) = (cx.installer.system()?, &cx.claims);
         let (folder, boot, turn) = (folder.clone(), Arc::clone(boot), Arc::clone(turn));
         let log = claim_log(cx, &request.from);
         blocking::run("claim", move |_| {
@@ -66,7 +66,7 @@ impl Operation for Claim {
                 Ok(until) => until,
                 Err(refusal) => {
                     // Only real attempts are logged; the number of others has no bound.
-                    if let Refusal::Wrong { .. } = refusal {
+                    if let ClaimRefusal::Wrong { .. } = refusal {
                         log("claim", "wrong", Some(refusal))?;
                     }
                     return Err(explained(refusal));

@@ -1,7 +1,7 @@
 //! Confirms a claim: the client that received the token presents it.
 
 use super::{OWNER, claim_log, explained};
-use crate::{claims::Claims, context::Context, operations::Operation};
+use crate::{claims::ClaimService, context::Context, operations::Operation};
 use appliance::{Identity, claim::claimed_already};
 use base::{error::ToolError, os::blocking};
 use contract::{access::token, config::TokenSetting, meta::Role};
@@ -49,7 +49,7 @@ impl Operation for ConfirmClaim {
     }
 
     async fn run(cx: &Context<'_>, shown: ShownToken) -> Result<Claimed, ToolError> {
-        let (system, Claims { folder, boot, turn }) = (cx.installer.system()?, &cx.claims);
+        let (system, ClaimService { folder, boot, turn }) = (cx.installer.system()?, &cx.claims);
         let (folder, boot, turn) = (folder.clone(), Arc::clone(boot), Arc::clone(turn));
         let log = claim_log(cx, &shown.from);
         blocking::run("claim", move |_| {

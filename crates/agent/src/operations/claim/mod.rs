@@ -12,7 +12,7 @@ pub use bring::{Claim, ClaimRequest, Offered};
 pub use confirm::{Claimed, ConfirmClaim, ShownToken};
 
 use crate::{context::Context, log::OpLog, peer::Peer};
-use appliance::Refusal;
+use appliance::ClaimRefusal;
 use base::error::ToolError;
 use serde_json::json;
 use std::{fmt, sync::Arc};
@@ -38,30 +38,30 @@ secret!(ClaimRequest, Offered, ShownToken);
 fn claim_log(
     cx: &Context<'_>,
     from: &str,
-) -> impl Fn(&str, &str, Option<Refusal>) -> Result<(), ToolError> + Send + 'static {
+) -> impl Fn(&str, &str, Option<ClaimRefusal>) -> Result<(), ToolError> + Send + 'static {
     let (log, peer): (Arc<OpLog>, Peer) = (Arc::clone(&cx.log), cx.peer.clone());
     let from: String = from.chars().filter(|letter| !letter.is_control()).take(LONGEST_FROM).collect();
     move |what, outcome, refusal| {
         let tries_left = match refusal {
-            Some(Refusal::Wrong { tries_left }) => Some(tries_left),
+            Some(ClaimRefusal::Wrong { tries_left }) => Some(tries_left),
             _ => None,
         };
         log.write(what, &peer, json!({ "from": from, "outcome": outcome, "tries_left": tries_left }))
     }
 }
 
-fn explained(refusal: Refusal) -> ToolError {
+fn explained(refusal: ClaimRefusal) -> ToolError {
     const RESTART: &str = "take the power from the machine and give it back: it then shows a new code";
     match refusal {
-        Refusal::Closed => ToolError::precondition("no claim is open on this machine").hint(RESTART),
-        Refusal::Late => ToolError::precondition("the time for a claim is over").hint(RESTART),
-        Refusal::Spent => ToolError::exhausted("too many wrong codes: no more are looked at").hint(RESTART),
-        Refusal::Wrong { tries_left } => {
+        ClaimRefusal::Closed => ToolError::precondition("no claim is open on this machine").hint(RESTART),
+        ClaimRefusal::Late => ToolError::precondition("the time for a claim is over").hint(RESTART),
+        ClaimRefusal::Spent => ToolError::exhausted("too many wrong codes: no more are looked at").hint(RESTART),
+        ClaimRefusal::Wrong { tries_left } => {
             ToolError::denied(format!("that is not the code; {tries_left} tries are left"))
                 .with("tries_left", tries_left)
                 .hint("is it the code of this machine, and of this start? Each start shows another one")
         }
-        Refusal::Unknown => ToolError::denied("that is not the token that was given out last")
+        ClaimRefusal::Unknown => ToolError::denied("that is not the token that was given out last")
             .hint("bring the code again: it gives another token, as long as none was confirmed"),
     }
 }

@@ -1,16 +1,16 @@
 //! Resolves and checks an allowed command on this machine: its program, its folder, its account.
 
-use super::way::{self, Fault};
+use super::way::{self, PathError};
 use crate::{
     context::Context,
-    exec::{Account, Plan},
+    exec::{Account, CommandPlan},
 };
 use base::{
     error::{ErrorCode, ToolError},
     os::groups,
 };
 use contract::{
-    access::commands::{Allowed, outside},
+    access::commands::{AllowedCommand, outside},
     config::{CommandSetting, Exec, sections::exec::is_ours},
 };
 use std::{
@@ -21,11 +21,16 @@ use std::{
 };
 
 /// Resolves and checks an allowed command on this machine: its program, its folder, its account.
-pub(super) fn plan(cx: &Context<'_>, id: &str, allowed: Allowed, stdin: Vec<u8>) -> Result<Plan, ToolError> {
+pub(super) fn plan(
+    cx: &Context<'_>,
+    id: &str,
+    allowed: AllowedCommand,
+    stdin: Vec<u8>,
+) -> Result<CommandPlan, ToolError> {
     let simulated = cx.runner.is_simulated();
-    let Allowed { program, args, user, roots, cwd, mut env, network, limit } = allowed;
+    let AllowedCommand { program, args, user, roots, cwd, mut env, network, limit } = allowed;
     let account = if simulated { Account { name: user, uid: 0, gid: 0 } } else { account(cx, user)? };
-    let mut plan = Plan {
+    let mut plan = CommandPlan {
         id: id.to_owned(),
         program,
         args,
@@ -122,11 +127,13 @@ fn trusted_file(program: &Path) -> Result<PathBuf, ToolError> {
     let refuse = |error: ToolError| Err(error.with("resource", shown.clone()));
     let path = match way::followed(program) {
         Ok(path) => path,
-        Err(Fault::Open(at)) => {
+        Err(PathError::Open(at)) => {
             let why = format!("{shown} could be replaced by others than root, who may write {}", at.display());
             return refuse(ToolError::denied(why).hint("chown root and chmod go-w that, or name another program"));
         }
-        Err(Fault::Io(error)) => return refuse(ToolError::not_found(format!("there is no program {shown}: {error}"))),
+        Err(PathError::Io(error)) => {
+            return refuse(ToolError::not_found(format!("there is no program {shown}: {error}")));
+        }
     };
     let (own, file) = (fs::metadata("/proc/self/exe"), fs::metadata(&path));
     let Ok(file) = file else {

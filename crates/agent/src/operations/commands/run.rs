@@ -5,15 +5,15 @@ use crate::{
     authorization::Authorization,
     context::Context,
     exec::{
-        Ending, Plan, Running, Started,
-        output::{Kept, Output, Stream},
+        CommandPlan, Ending, RunningCommand, Started,
+        output::{CapturedOutput, HeadAndTail, OutputStream},
     },
     log::OpLog,
     operations::Operation,
     peer::Peer,
 };
 use base::{base64url, error::ToolError, redact};
-use contract::access::commands::{Wanted, judge};
+use contract::access::commands::{RequestedCommand, judge};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, io, time::Duration};
@@ -67,8 +67,8 @@ pub struct CommandEnd {
     /// Its time limit, in milliseconds.
     pub limit_ms: u64,
     pub duration_ms: u64,
-    pub stdout: Output,
-    pub stderr: Output,
+    pub stdout: CapturedOutput,
+    pub stderr: CapturedOutput,
     pub simulated: bool,
 }
 
@@ -128,7 +128,7 @@ impl Operation for RunCommand {
     }
 }
 
-fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(Running<'a>, Plan), ToolError> {
+fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(RunningCommand<'a>, CommandPlan), ToolError> {
     cx.policy().check(TOOL)?;
     let stdin = request.stdin.as_deref().map(|text| {
         base64url::decode(text).ok_or_else(|| ToolError::invalid("stdin is no base64url").with("parameter", "stdin"))
@@ -136,7 +136,7 @@ fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(Runnin
     let stdin = stdin.transpose()?;
     let allowed = judge(
         &cx.settings.exec,
-        &Wanted {
+        &RequestedCommand {
             command: &request.command,
             args: &request.args,
             cwd: request.cwd.as_deref(),
@@ -152,15 +152,15 @@ fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(Runnin
     Ok((seat, plan))
 }
 
-async fn attend(cx: &Context<'_>, plan: &Plan, seat: &Running<'_>) -> Result<CommandEnd, ToolError> {
+async fn attend(cx: &Context<'_>, plan: &CommandPlan, seat: &RunningCommand<'_>) -> Result<CommandEnd, ToolError> {
     let (limit, began) = (cx.settings.exec.max_output_bytes, Instant::now());
     let Started { mut stdout, mut stderr, mut process } = cx.runner.start(plan).await?;
-    let (mut out, mut err) = (Kept::new(limit), Kept::new(limit));
+    let (mut out, mut err) = (HeadAndTail::new(limit), HeadAndTail::new(limit));
     let (mut out_open, mut err_open) = (true, true);
     let mut buffers = ([0; 4096], [0; 4096]);
     let (mut deadline, mut timed_out, mut stopped) = (began + plan.limit, false, false);
     let live = &seat.handle.live;
-    let take = |kept: &mut Kept, stream, read: io::Result<usize>, buffer: &[u8]| match read {
+    let take = |kept: &mut HeadAndTail, stream, read: io::Result<usize>, buffer: &[u8]| match read {
         Ok(0) | Err(_) => false,
         Ok(length) => {
             kept.push(&buffer[..length]);
@@ -170,8 +170,8 @@ async fn attend(cx: &Context<'_>, plan: &Plan, seat: &Running<'_>) -> Result<Com
     };
     let ending = loop {
         tokio::select! {
-            read = stdout.read(&mut buffers.0), if out_open => out_open = take(&mut out, Stream::Stdout, read, &buffers.0),
-            read = stderr.read(&mut buffers.1), if err_open => err_open = take(&mut err, Stream::Stderr, read, &buffers.1),
+            read = stdout.read(&mut buffers.0), if out_open => out_open = take(&mut out, OutputStream::Stdout, read, &buffers.0),
+            read = stderr.read(&mut buffers.1), if err_open => err_open = take(&mut err, OutputStream::Stderr, read, &buffers.1),
             ending = process.ended() => break ending.map_err(ToolError::maybe_changed)?,
             () = seat.handle.stop.cancelled(), if !stopped && !timed_out => {
                 stopped = true;
@@ -196,8 +196,8 @@ async fn attend(cx: &Context<'_>, plan: &Plan, seat: &Running<'_>) -> Result<Com
     let rest = async {
         while out_open || err_open {
             tokio::select! {
-                read = stdout.read(&mut buffers.0), if out_open => out_open = take(&mut out, Stream::Stdout, read, &buffers.0),
-                read = stderr.read(&mut buffers.1), if err_open => err_open = take(&mut err, Stream::Stderr, read, &buffers.1),
+                read = stdout.read(&mut buffers.0), if out_open => out_open = take(&mut out, OutputStream::Stdout, read, &buffers.0),
+                read = stderr.read(&mut buffers.1), if err_open => err_open = take(&mut err, OutputStream::Stderr, read, &buffers.1),
             }
         }
     };

@@ -16,14 +16,14 @@ const STICKY: u32 = 0o1000;
 
 /// Why a path is rejected.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum PathError {
     /// Users other than root and the agent may change this.
     Open(PathBuf),
     Io(io::Error),
 }
 
 /// Resolves the links in a path. Only root, or the user that the agent runs as, may be able to redirect it.
-pub(super) fn followed(path: &Path) -> Result<PathBuf, Fault> {
+pub(super) fn followed(path: &Path) -> Result<PathBuf, PathError> {
     let mut left = names(path);
     let (mut here, mut links) = (PathBuf::from("/"), 0);
     safe(&here, &look(&here)?)?;
@@ -43,13 +43,13 @@ pub(super) fn followed(path: &Path) -> Result<PathBuf, Fault> {
         }
         // In a sticky folder the owner of a link can replace it.
         if !is_owned(&about) {
-            return Err(Fault::Open(next));
+            return Err(PathError::Open(next));
         }
         links += 1;
         if links > MOST_LINKS {
-            return Err(Fault::Io(io::Error::other("too many links")));
+            return Err(PathError::Io(io::Error::other("too many links")));
         }
-        let target = fs::read_link(&next).map_err(Fault::Io)?;
+        let target = fs::read_link(&next).map_err(PathError::Io)?;
         if target.is_absolute() {
             here = PathBuf::from("/");
         }
@@ -69,15 +69,15 @@ fn names(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(named).collect()
 }
 
-fn look(path: &Path) -> Result<Metadata, Fault> {
-    fs::symlink_metadata(path).map_err(Fault::Io)
+fn look(path: &Path) -> Result<Metadata, PathError> {
+    fs::symlink_metadata(path).map_err(PathError::Io)
 }
 
-fn safe(folder: &Path, about: &Metadata) -> Result<(), Fault> {
+fn safe(folder: &Path, about: &Metadata) -> Result<(), PathError> {
     // In a folder that all may write, the sticky bit protects the entries of others; the next component is checked for
     // its owner.
     let sticky = about.mode() & STICKY != 0;
-    if is_owned(about) && (sticky || is_closed(about)) { Ok(()) } else { Err(Fault::Open(folder.to_owned())) }
+    if is_owned(about) && (sticky || is_closed(about)) { Ok(()) } else { Err(PathError::Open(folder.to_owned())) }
 }
 
 fn is_owned(about: &Metadata) -> bool {

@@ -2,7 +2,8 @@
 
 use super::{ACTIVATION, CONFIRM_SECONDS, DEFAULT_CONFIRM_SECONDS, LONGEST_NAME, is_device, is_name};
 use crate::{
-    authorization::Authorization, connections::Pending, context::Context, network::Profile, operations::Operation,
+    authorization::Authorization, connections::PendingChange, context::Context, network::ConnectionProfile,
+    operations::Operation,
 };
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
@@ -30,9 +31,9 @@ pub struct ConnectionRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connected {
-    pub profile: Profile,
+    pub profile: ConnectionProfile,
     /// What was active before.
-    pub before: Vec<Profile>,
+    pub before: Vec<ConnectionProfile>,
     /// When it is reverted, in milliseconds since 1970; `None` after a dry run.
     pub confirm_by_ms: Option<i64>,
     pub simulated: bool,
@@ -88,7 +89,7 @@ async fn activate(cx: &Context<'_>, request: &ConnectionRequest) -> Result<Conne
     let confirm = Duration::from_secs(request.confirm_seconds.into());
     let longest = ACTIVATION + confirm;
     let checkpoint = network.checkpoint(longest).await?;
-    let mut pending = Pending {
+    let mut pending = PendingChange {
         checkpoint,
         profile: plan.profile.clone(),
         before: before.clone(),

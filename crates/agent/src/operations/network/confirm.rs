@@ -3,7 +3,7 @@
 use super::ACTIVATION;
 use crate::{
     authorization::Authorization,
-    connections::{Change, Pending},
+    connections::{NetworkChange, PendingChange},
     context::Context,
     operations::Operation,
 };
@@ -29,7 +29,7 @@ pub struct ConfirmRequest {
 #[serde(deny_unknown_fields)]
 pub struct Confirmed {
     /// The change in question; `None` when none was pending and `keep` was false.
-    pub change: Option<Change>,
+    pub change: Option<NetworkChange>,
     pub simulated: bool,
 }
 
@@ -86,7 +86,7 @@ async fn confirm(cx: &Context<'_>, request: &ConfirmRequest) -> Result<Confirmed
     Ok(Confirmed { change: Some(pending.into()), simulated: cx.simulated })
 }
 
-fn too_late(pending: &Pending) -> ToolError {
+fn too_late(pending: &PendingChange) -> ToolError {
     ToolError::precondition(format!("{} was not confirmed in time, and was taken back", pending.profile.name))
         .with("connection", pending.profile.uuid.clone())
         .with("confirm_by_ms", pending.confirm_by_ms)

@@ -4,7 +4,7 @@ use crate::{
     authorization::Authorization,
     context::Context,
     operations::Operation,
-    processes::{SignalName, Target},
+    processes::{SignalName, SignalTarget},
 };
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ fn send(cx: &Context<'_>, request: &SignalRequest) -> Result<Signalled, ToolErro
 }
 
 /// Refuses processes that keep the machine running and reachable.
-fn unprotected(cx: &Context<'_>, target: &Target) -> Result<(), ToolError> {
+fn unprotected(cx: &Context<'_>, target: &SignalTarget) -> Result<(), ToolError> {
     let settings = &cx.settings;
     let ours = ["/raspi-mcp.service", "/raspi-mcp-agent.service"];
     let why = if target.pid == 1 {

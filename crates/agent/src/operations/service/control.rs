@@ -9,7 +9,7 @@ use crate::{
 };
 use base::{
     error::{ErrorCode, ToolError},
-    os::systemd::list::Status,
+    os::systemd::list::ActiveState,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,10 +54,10 @@ impl ControlRequest {
 
 /// How a service is, in short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "struct State")]
 #[schemars(inline)]
-pub struct State {
-    pub status: Status,
+pub struct ServiceState {
+    pub status: ActiveState,
     /// More exactly: running, exited, dead, failed, auto-restart, ...
     pub sub_status: String,
     /// Its main process, if it has one.
@@ -66,7 +66,7 @@ pub struct State {
     pub pid: Option<u64>,
 }
 
-impl State {
+impl ServiceState {
     fn of(unit: &Unit) -> Self {
         Self { status: unit.status, sub_status: unit.sub_status.clone(), pid: unit.pid }
     }
@@ -78,8 +78,8 @@ impl State {
 pub struct Controlled {
     /// Full name; of an alias, the name behind it.
     pub name: String,
-    pub previous: State,
-    pub now: State,
+    pub previous: ServiceState,
+    pub now: ServiceState,
     /// systemd's result of the job; "queued" without waiting; `None` on a dry run.
     pub job: Option<String>,
     /// Other active units that stop (or restart) with it.
@@ -130,8 +130,8 @@ async fn control(cx: &Context<'_>, request: &ControlRequest) -> Result<Controlle
     if action == Action::Stop && !request.break_dependents {
         refuse_to_break(&unit, verb, &reach)?;
     }
-    let (previous, affected) = (State::of(&unit), reach.stops);
-    let done = |now: State, job| Controlled {
+    let (previous, affected) = (ServiceState::of(&unit), reach.stops);
+    let done = |now: ServiceState, job| Controlled {
         name: unit.id.clone(),
         previous: previous.clone(),
         now,
@@ -148,10 +148,10 @@ async fn control(cx: &Context<'_>, request: &ControlRequest) -> Result<Controlle
     let end = cx.units.act(&unit.id, action, request.mode, request.wait.then_some(WAIT)).await;
     let end = end.map_err(ToolError::maybe_changed)?;
     let after = cx.units.look(&unit.id).await.map_err(ToolError::maybe_changed)?;
-    let now = State::of(&after);
+    let now = ServiceState::of(&after);
     match end {
         JobEnd::Queued => Ok(done(now, Some("queued".into()))),
-        JobEnd::Ended(word) if word == "done" && after.status != Status::Failed => Ok(done(now, Some(word))),
+        JobEnd::Ended(word) if word == "done" && after.status != ActiveState::Failed => Ok(done(now, Some(word))),
         // systemd found nothing to do: a condition of the unit is not met.
         JobEnd::Ended(word) if word == "skipped" => Ok(done(now, Some(word))),
         JobEnd::Ended(word) => Err(failed(&unit, action, &after, &word, &previous)),
@@ -184,7 +184,7 @@ fn fit(unit: &Unit, action: Action) -> Result<(), ToolError> {
     }
 }
 
-fn failed(unit: &Unit, action: Action, after: &Unit, job: &str, previous: &State) -> ToolError {
+fn failed(unit: &Unit, action: Action, after: &Unit, job: &str, previous: &ServiceState) -> ToolError {
     let how = match (after.exit_code, after.exit_signal, after.result.as_deref()) {
         _ if job == "dependency" => ": a unit that it needs did not start".to_owned(),
         (_, _, Some("timeout")) => ": it took longer than its unit allows".to_owned(),
@@ -193,7 +193,7 @@ fn failed(unit: &Unit, action: Action, after: &Unit, job: &str, previous: &State
         (_, _, Some(result)) if result != "success" => format!(": {result}"),
         _ => format!(": the job ended as \"{job}\""),
     };
-    let now = State::of(after);
+    let now = ServiceState::of(after);
     let mut error = ToolError::precondition(format!("{} of {} failed{how}", action.word(), unit.id))
         .with("service_name", unit.id.clone())
         .with("job_result", job)
@@ -210,7 +210,7 @@ fn failed(unit: &Unit, action: Action, after: &Unit, job: &str, previous: &State
     error
 }
 
-fn unfinished(unit: &Unit, action: Action, previous: &State, now: &State) -> ToolError {
+fn unfinished(unit: &Unit, action: Action, previous: &ServiceState, now: &ServiceState) -> ToolError {
     let seconds = WAIT.as_secs();
     ToolError::new(
         ErrorCode::Timeout,

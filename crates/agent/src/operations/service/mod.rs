@@ -3,7 +3,7 @@
 mod control;
 mod enable;
 
-pub use control::{ControlRequest, ControlUnit, Controlled, State, WAIT};
+pub use control::{ControlRequest, ControlUnit, Controlled, ServiceState, WAIT};
 pub use enable::{EnableRequest, EnableUnit, Enabled};
 
 use crate::{
@@ -46,7 +46,7 @@ async fn service(cx: &Context<'_>, tool: &str, given: &str, verb: &str) -> Resul
 }
 
 /// See docs/contract/service.md.
-fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::Reach) -> Result<(), ToolError> {
+fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::JobEffects) -> Result<(), ToolError> {
     let dependents: Vec<&String> = reach.stops.iter().chain(&reach.wanted_by).collect();
     if dependents.is_empty() {
         return Ok(());

@@ -4,13 +4,13 @@ use crate::{
     authorization::Authorization,
     context::Context,
     operations::{CARD, Operation},
-    peer::{Callers, Standing as Who},
+    peer::{Callers, PeerKind},
 };
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
-use update::{Slot, slots::Standing, status::SlotState};
+use update::{Slot, slots::BootState, status::SlotState};
 
 const TOOL: &str = "manage.mark_good";
 
@@ -73,7 +73,7 @@ async fn mark_good(cx: &Context<'_>, request: &MarkGoodRequest) -> Result<Marked
         let record = ledger.state().slots.of(running);
         (running, record.version.clone(), record.state)
     };
-    let trial = matches!(&*system.standing(), Standing::Trial(_));
+    let trial = matches!(&*system.standing(), BootState::Trial(_));
     let mut problems = cx.installer.problems().await;
     if trial {
         match &cx.installer.boot.now().report {
@@ -87,7 +87,7 @@ async fn mark_good(cx: &Context<'_>, request: &MarkGoodRequest) -> Result<Marked
             .with("problems", problems)
             .hint("mend that first; manage.rollback goes back to the other slot"));
     }
-    if cx.peer.standing != Who::Approver {
+    if cx.peer.standing != PeerKind::Approver {
         cx.admit(TOOL, &request.authorization, |args| MarkGood::was_shown(request, args))?;
     }
     if trial {

@@ -6,7 +6,7 @@ use crate::{
     installer::{System, UpdateTool, into},
     machine::PowerAction,
     operations::{CARD, Operation},
-    peer::{Callers, Standing},
+    peer::{Callers, PeerKind},
     power::Scheduled,
 };
 use base::{error::ToolError, os::blocking};
@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 use update::{
-    job::{AUTOMATIC, plan::Plan},
-    slots::{self, Pending},
+    job::{AUTOMATIC, plan::UpdatePlan},
+    slots::{self, PendingUpdate},
     status::RestartPlan,
 };
 
@@ -65,7 +65,7 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
     };
     let (version, principal) = (armed.version.clone(), &request.authorization.principal);
     let let_in = armed.manifest.is_some_and(|manifest| cx.installer.admissions.holds(manifest, tool, principal));
-    if !let_in && cx.peer.standing != Standing::Approver {
+    if !let_in && cx.peer.standing != PeerKind::Approver {
         cx.admit(tool.name(), &request.authorization, |args| shows_armed(args, &system, &armed))?;
     }
     // From here on it is a plan, which survives the end of this agent and a refused restart. An explicit order applies
@@ -93,13 +93,14 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
 }
 
 /// Whether the person approved the armed version, or its plan.
-fn shows_armed(args: &Value, system: &System, armed: &Pending) -> bool {
+fn shows_armed(args: &Value, system: &System, armed: &PendingUpdate) -> bool {
     let named = |name: &str| args.get(name).filter(|value| !value.is_null());
     let ledger = system.record.ledger();
     let running = armed.target.other();
     let from = ledger.state().slots.of(running).version.clone().unwrap_or_default();
     let hash = armed.manifest.map(|manifest| {
-        let plan = Plan { manifest: &manifest, to_version: &armed.version, from_version: &from, target: armed.target };
+        let plan =
+            UpdatePlan { manifest: &manifest, to_version: &armed.version, from_version: &from, target: armed.target };
         plan.hash().to_string()
     });
     named("target_version").is_none_or(|named| *named == armed.version)

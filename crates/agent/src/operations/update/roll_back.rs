@@ -6,7 +6,7 @@ use crate::{
     installer::{System, into},
     machine::PowerAction,
     operations::{CARD, Operation},
-    peer::{Callers, Standing as Who},
+    peer::{Callers, PeerKind},
 };
 use base::{error::ToolError, os::blocking};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use update::{
     Slot,
-    slots::{self, Act, Stage, Standing, State, Step},
+    slots::{self, Act, BootState, Stage, StateRecord, Step},
     status::{Phase, SlotState},
 };
 
@@ -102,7 +102,7 @@ async fn roll_back(cx: &Context<'_>, request: &RollBackRequest) -> Result<Rolled
     }
     // Read before the approval is consumed.
     let log = if way == Way::OutOfTrial { cx.installer.log_tail().await } else { None };
-    if cx.peer.standing != Who::Approver && !due {
+    if cx.peer.standing != PeerKind::Approver && !due {
         cx.admit(TOOL, &request.authorization, |args| RollBack::was_shown(request, args))?;
     }
     let now = (cx.clock)();
@@ -124,7 +124,7 @@ async fn roll_back(cx: &Context<'_>, request: &RollBackRequest) -> Result<Rolled
 
 fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
     // Locked before the ledger: the lock order.
-    let in_trial = matches!(&*system.standing(), Standing::Trial(_));
+    let in_trial = matches!(&*system.standing(), BootState::Trial(_));
     let ledger = system.record.ledger();
     let (state, seen) = (ledger.state(), ledger.evidence());
     let running = seen.running().ok_or_else(|| {
@@ -166,7 +166,7 @@ fn perform(
     match way {
         Way::OutOfTrial => {
             let standing = system.standing();
-            let Standing::Trial(trial) = &*standing else {
+            let BootState::Trial(trial) = &*standing else {
                 return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
             };
             system.record.step(|state| slots::condemn(state, trial, reason, true, log))
@@ -184,10 +184,10 @@ fn perform(
 }
 
 /// Forgets what is armed or half written. The running slot remains the default.
-fn forget(state: &State, reason: &str, now_ms: i64, by_itself: bool) -> Result<Step, ToolError> {
+fn forget(state: &StateRecord, reason: &str, now_ms: i64, by_itself: bool) -> Result<Step, ToolError> {
     let Some(update) = &state.update else { return Ok(Step::default()) };
     let mut next = state.clone();
-    if !by_itself && update.kind == slots::Kind::Install {
+    if !by_itself && update.kind == slots::TrialKind::Install {
         next.taken_back(update, reason);
     }
     if update.stage != Stage::Armed {
@@ -196,7 +196,7 @@ fn forget(state: &State, reason: &str, now_ms: i64, by_itself: bool) -> Result<S
     let (target, kind) = (update.target, update.kind);
     next.update = None;
     let record = next.slots.of_mut(target);
-    let back = kind == slots::Kind::Rollback;
+    let back = kind == slots::TrialKind::Rollback;
     // A slot armed for a rollback is as good as it was before.
     record.state = if back { SlotState::Good } else { SlotState::Bad };
     record.barred = !back;

@@ -8,7 +8,7 @@ use crate::{
 use base::{error::ToolError, os::blocking};
 use serde_json::json;
 use std::time::Duration;
-use update::{slots::Step, trust::Roots};
+use update::{slots::Step, trust::RootOfTrust};
 
 /// Roots kept beyond the image's; an image that is further behind brings newer ones itself.
 const MOST: usize = 64;
@@ -44,7 +44,7 @@ async fn take(cx: &Context<'_>, next: String) -> Result<u64, ToolError> {
     let system = cx.installer.system()?;
     blocking::run("update", move |_| {
         let now = system.roots()?;
-        let known = Roots::unverified(next.as_bytes()).map_err(ToolError::from)?.0.version();
+        let known = RootOfTrust::unverified(next.as_bytes()).map_err(ToolError::from)?.0.version();
         if known == now.version() && system.record.ledger().state().roots.last() == Some(&next) {
             return Ok(known);
         }

@@ -9,22 +9,22 @@ pub const MOST: usize = 128;
 
 /// One interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interface {
+pub struct NetInterface {
     pub name: String,
     pub index: u32,
     /// Six octets with colons; zeros for an interface without one (tunnels), like the kernel's loopback.
     pub mac: String,
     /// Largest packet, in bytes.
     pub mtu: Option<u32>,
-    pub state: State,
-    pub kind: Kind,
+    pub state: OperState,
+    pub kind: InterfaceKind,
     /// Megabits per second, if the driver reports it.
     pub megabits: Option<u32>,
 }
 
 /// RFC 2863's operational state, reduced to three values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum OperState {
     Up,
     /// No cable, no radio, no peer, or switched off.
     Down,
@@ -34,7 +34,7 @@ pub enum State {
 
 /// The kind of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum InterfaceKind {
     Ethernet,
     Wifi,
     Loopback,
@@ -50,10 +50,10 @@ pub enum Kind {
 ///
 /// # Errors
 /// `NotFound` without sysfs. An interface that disappears meanwhile is skipped.
-pub fn read(root: &Root) -> io::Result<(Vec<Interface>, usize)> {
+pub fn read(root: &Root) -> io::Result<(Vec<NetInterface>, usize)> {
     let names = root.list(FOLDER)?;
     let is_interface = |name: &&String| root.has(&format!("{FOLDER}/{name}/ifindex"));
-    let mut found: Vec<Interface> = Vec::new();
+    let mut found: Vec<NetInterface> = Vec::new();
     let mut all = 0;
     for name in names.iter().filter(is_interface) {
         all += 1;
@@ -64,17 +64,17 @@ pub fn read(root: &Root) -> io::Result<(Vec<Interface>, usize)> {
     Ok((found, all))
 }
 
-fn one(root: &Root, name: &str) -> io::Result<Interface> {
+fn one(root: &Root, name: &str) -> io::Result<NetInterface> {
     let file = |file: &str| format!("{FOLDER}/{name}/{file}");
     let number = |name: &str| root.number(&file(name)).ok().and_then(|value| u32::try_from(value).ok());
     let state = match root.line(&file("operstate"))?.as_str() {
-        "up" => State::Up,
-        "unknown" => State::Unknown,
-        _ => State::Down,
+        "up" => OperState::Up,
+        "unknown" => OperState::Unknown,
+        _ => OperState::Down,
     };
     let index = number("ifindex").ok_or_else(|| crate::os::malformed(&file("ifindex"), "it holds no index"))?;
     let mac = root.line(&file("address")).ok().filter(|address| is_mac(address));
-    Ok(Interface {
+    Ok(NetInterface {
         name: name.to_owned(),
         index,
         mac: mac.unwrap_or_else(|| "00:00:00:00:00:00".into()),
@@ -86,23 +86,23 @@ fn one(root: &Root, name: &str) -> io::Result<Interface> {
 }
 
 /// From the driver's `DEVTYPE`, then from the hardware type (linux/if_arp.h).
-fn kind(root: &Root, name: &str) -> Kind {
+fn kind(root: &Root, name: &str) -> InterfaceKind {
     let uevent = root.read(&format!("{FOLDER}/{name}/uevent")).unwrap_or_default();
     match uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE=")) {
-        Some("wlan") => return Kind::Wifi,
-        Some("bridge") => return Kind::Bridge,
-        Some("vlan") => return Kind::Vlan,
-        Some("wireguard") => return Kind::Tunnel,
-        Some("bond" | "veth" | "macvlan" | "vxlan") => return Kind::Virtual,
+        Some("wlan") => return InterfaceKind::Wifi,
+        Some("bridge") => return InterfaceKind::Bridge,
+        Some("vlan") => return InterfaceKind::Vlan,
+        Some("wireguard") => return InterfaceKind::Tunnel,
+        Some("bond" | "veth" | "macvlan" | "vxlan") => return InterfaceKind::Virtual,
         _ => {}
     }
     match root.number(&format!("{FOLDER}/{name}/type")).unwrap_or(0) {
-        772 => Kind::Loopback,
+        772 => InterfaceKind::Loopback,
         // A hardware device has this link.
-        1 if root.has(&format!("{FOLDER}/{name}/device")) => Kind::Ethernet,
-        1 => Kind::Virtual,
-        512 | 768 | 769 | 776 | 778 | 823 | 65534 => Kind::Tunnel,
-        _ => Kind::Other,
+        1 if root.has(&format!("{FOLDER}/{name}/device")) => InterfaceKind::Ethernet,
+        1 => InterfaceKind::Virtual,
+        512 | 768 | 769 | 776 | 778 | 823 | 65534 => InterfaceKind::Tunnel,
+        _ => InterfaceKind::Other,
     }
 }
 
@@ -151,10 +151,10 @@ mod tests {
         let [eth0, lo, tun0] = &found[..] else { panic!("{found:?}") };
         assert_eq!(
             (eth0.kind, eth0.state, eth0.mtu, eth0.megabits),
-            (Kind::Ethernet, State::Up, Some(1500), Some(1000))
+            (InterfaceKind::Ethernet, OperState::Up, Some(1500), Some(1000))
         );
-        assert_eq!((lo.kind, lo.state, lo.mtu), (Kind::Loopback, State::Unknown, None));
-        assert_eq!((tun0.kind, tun0.mac.as_str(), tun0.megabits), (Kind::Tunnel, "00:00:00:00:00:00", None));
+        assert_eq!((lo.kind, lo.state, lo.mtu), (InterfaceKind::Loopback, OperState::Unknown, None));
+        assert_eq!((tun0.kind, tun0.mac.as_str(), tun0.megabits), (InterfaceKind::Tunnel, "00:00:00:00:00:00", None));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::{ACTIVE, CHECKPOINT, DEVICE, Objects, SERVICE, is_gone, manage, property, said, unknown};
 use crate::{
     error::{ErrorCode, ToolError},
-    os::bus::Bus,
+    os::bus::DBus,
 };
 use futures::StreamExt;
 use std::time::Duration;
@@ -18,8 +18,8 @@ const DEACTIVATED: u32 = 4;
 
 /// A state that NetworkManager can restore.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Checkpoint {
+#[serde(deny_unknown_fields, expecting = "struct Checkpoint")]
+pub struct NetworkCheckpoint {
     /// Its D-Bus object path. A restarted NetworkManager reuses paths:
     pub path: String,
     /// so the creation time, in milliseconds of CLOCK_BOOTTIME, tells whether it is the same checkpoint.
@@ -30,7 +30,7 @@ pub struct Checkpoint {
 ///
 /// # Errors
 /// `conflict` when another checkpoint exists, `capability_missing` before NetworkManager 1.4.
-pub async fn checkpoint(bus: &Bus, timeout: Duration) -> Result<Checkpoint, ToolError> {
+pub async fn checkpoint(bus: &DBus, timeout: Duration) -> Result<NetworkCheckpoint, ToolError> {
     let all_devices: &[ObjectPath<'_>] = &[];
     let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
     let made = manage(bus, "CheckpointCreate", &(all_devices, seconds, DISCONNECT_NEW_DEVICES)).await;
@@ -45,18 +45,18 @@ pub async fn checkpoint(bus: &Bus, timeout: Duration) -> Result<Checkpoint, Tool
     let path: OwnedObjectPath = answer.body().deserialize().map_err(|fault| unknown("CheckpointCreate", &fault))?;
     let created = created(bus, path.as_str()).await?;
     let created = created.ok_or_else(|| ToolError::unavailable("NetworkManager's checkpoint is gone again"))?;
-    Ok(Checkpoint { path: path.as_str().to_owned(), created })
+    Ok(NetworkCheckpoint { path: path.as_str().to_owned(), created })
 }
 
 /// Whether it still exists: neither confirmed nor reverted, and not lost in a restart of NetworkManager.
 ///
 /// # Errors
 /// `unavailable` when NetworkManager does not answer.
-pub async fn stands(bus: &Bus, checkpoint: &Checkpoint) -> Result<bool, ToolError> {
+pub async fn stands(bus: &DBus, checkpoint: &NetworkCheckpoint) -> Result<bool, ToolError> {
     Ok(created(bus, &checkpoint.path).await? == Some(checkpoint.created))
 }
 
-async fn created(bus: &Bus, path: &str) -> Result<Option<i64>, ToolError> {
+async fn created(bus: &DBus, path: &str) -> Result<Option<i64>, ToolError> {
     match property(bus, path, CHECKPOINT, "Created").await {
         Ok(value) => Ok(i64::try_from(&value).ok()),
         Err(error) if is_gone(&error) => Ok(None),
@@ -68,7 +68,7 @@ async fn created(bus: &Bus, path: &str) -> Result<Option<i64>, ToolError> {
 ///
 /// # Errors
 /// `capability_missing` before NetworkManager 1.12, `unavailable` when it does not answer.
-pub async fn revert_in(bus: &Bus, checkpoint: &Checkpoint, timeout: Duration) -> Result<(), ToolError> {
+pub async fn revert_in(bus: &DBus, checkpoint: &NetworkCheckpoint, timeout: Duration) -> Result<(), ToolError> {
     let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
     manage(bus, "CheckpointAdjustRollbackTimeout", &(object(&checkpoint.path)?, seconds)).await.map(drop)
 }
@@ -77,7 +77,7 @@ pub async fn revert_in(bus: &Bus, checkpoint: &Checkpoint, timeout: Duration) ->
 ///
 /// # Errors
 /// `not_found` when it no longer exists.
-pub async fn keep(bus: &Bus, checkpoint: &Checkpoint) -> Result<(), ToolError> {
+pub async fn keep(bus: &DBus, checkpoint: &NetworkCheckpoint) -> Result<(), ToolError> {
     end(bus, checkpoint, "CheckpointDestroy").await
 }
 
@@ -85,11 +85,11 @@ pub async fn keep(bus: &Bus, checkpoint: &Checkpoint) -> Result<(), ToolError> {
 ///
 /// # Errors
 /// As [`keep`]; `unavailable` when a device could not be restored.
-pub async fn revert(bus: &Bus, checkpoint: &Checkpoint) -> Result<(), ToolError> {
+pub async fn revert(bus: &DBus, checkpoint: &NetworkCheckpoint) -> Result<(), ToolError> {
     end(bus, checkpoint, "CheckpointRollback").await
 }
 
-async fn end(bus: &Bus, checkpoint: &Checkpoint, method: &str) -> Result<(), ToolError> {
+async fn end(bus: &DBus, checkpoint: &NetworkCheckpoint, method: &str) -> Result<(), ToolError> {
     // Its path may belong to another one by now.
     let gone = || ToolError::not_found("the change has been taken back or confirmed already");
     if !stands(bus, checkpoint).await? {
@@ -107,7 +107,7 @@ async fn end(bus: &Bus, checkpoint: &Checkpoint, method: &str) -> Result<(), Too
 /// fit or cannot be activated (no cable, no such Wi-Fi, no address), and NetworkManager's own. The caller bounds the
 /// time.
 pub async fn activate(
-    bus: &Bus,
+    bus: &DBus,
     objects: &Objects,
     profile: &str,
     interface: Option<&str>,
@@ -162,7 +162,7 @@ pub fn device<'a>(objects: &'a Objects, interface: &str) -> Result<&'a str, Tool
 }
 
 /// `None` when the object is gone, which is how a failed activation ends.
-async fn state(bus: &Bus, path: &str) -> Result<Option<u32>, ToolError> {
+async fn state(bus: &DBus, path: &str) -> Result<Option<u32>, ToolError> {
     match property(bus, path, ACTIVE, "State").await {
         Ok(value) => Ok(u32::try_from(&value).ok()),
         Err(error) if is_gone(&error) => Ok(None),

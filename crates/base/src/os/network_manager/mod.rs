@@ -8,7 +8,7 @@ pub mod profile;
 pub mod radio;
 pub mod state;
 
-use super::bus::{Bus, Object};
+use super::bus::{DBus, DBusObject};
 use crate::error::{ErrorCode, ToolError};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -28,9 +28,9 @@ const CHECKPOINT: &str = "org.freedesktop.NetworkManager.Checkpoint";
 const OBJECTS: usize = 8192;
 
 /// The properties of one interface of an object.
-pub struct Properties(HashMap<String, OwnedVariant>);
+pub struct InterfaceProperties(HashMap<String, OwnedVariant>);
 
-impl Properties {
+impl InterfaceProperties {
     fn get<'a, T: TryFrom<&'a OwnedVariant>>(&'a self, name: &str) -> Option<T> {
         T::try_from(self.0.get(name)?).ok()
     }
@@ -62,36 +62,36 @@ impl Properties {
 }
 
 /// All of NetworkManager's objects at one moment.
-pub struct Objects(HashMap<String, HashMap<String, Properties>>);
+pub struct Objects(HashMap<String, HashMap<String, InterfaceProperties>>);
 
 type Managed = HashMap<OwnedObjectPath, HashMap<String, HashMap<String, OwnedVariant>>>;
 
 impl Objects {
     /// # Errors
     /// `capability_missing` without a bus or NetworkManager, `unavailable` when it does not answer.
-    pub async fn read(bus: &Bus) -> Result<Self, ToolError> {
+    pub async fn read(bus: &DBus) -> Result<Self, ToolError> {
         let everything =
-            Object { service: SERVICE, path: "/org/freedesktop", interface: "org.freedesktop.DBus.ObjectManager" };
+            DBusObject { service: SERVICE, path: "/org/freedesktop", interface: "org.freedesktop.DBus.ObjectManager" };
         let answer = bus.call(everything, "GetManagedObjects", &()).await.map_err(absent)?;
         let managed: Managed = answer.body().deserialize().map_err(|fault| unknown("GetManagedObjects", &fault))?;
         let objects = managed.into_iter().take(OBJECTS).map(|(path, interfaces)| {
-            let interfaces = interfaces.into_iter().map(|(name, properties)| (name, Properties(properties)));
+            let interfaces = interfaces.into_iter().map(|(name, properties)| (name, InterfaceProperties(properties)));
             (path.as_str().to_owned(), interfaces.collect())
         });
         Ok(Self(objects.collect()))
     }
 
     /// One interface of one object.
-    fn of(&self, path: &str, interface: &str) -> Option<&Properties> {
+    fn of(&self, path: &str, interface: &str) -> Option<&InterfaceProperties> {
         self.0.get(path)?.get(interface)
     }
 
     /// All objects with this interface.
-    fn all<'a>(&'a self, interface: &'a str) -> impl Iterator<Item = (&'a str, &'a Properties)> {
+    fn all<'a>(&'a self, interface: &'a str) -> impl Iterator<Item = (&'a str, &'a InterfaceProperties)> {
         self.0.iter().filter_map(move |(path, interfaces)| Some((path.as_str(), interfaces.get(interface)?)))
     }
 
-    fn manager(&self) -> Option<&Properties> {
+    fn manager(&self) -> Option<&InterfaceProperties> {
         self.of(MANAGER_PATH, MANAGER)
     }
 
@@ -104,14 +104,14 @@ impl Objects {
 }
 
 /// Calls a method of the manager itself.
-async fn manage<B: Serialize + DynamicType>(bus: &Bus, method: &str, body: &B) -> Result<Message, ToolError> {
-    let manager = Object { service: SERVICE, path: MANAGER_PATH, interface: MANAGER };
+async fn manage<B: Serialize + DynamicType>(bus: &DBus, method: &str, body: &B) -> Result<Message, ToolError> {
+    let manager = DBusObject { service: SERVICE, path: MANAGER_PATH, interface: MANAGER };
     bus.call(manager, method, body).await.map_err(absent)
 }
 
 /// Reads one property.
-async fn property(bus: &Bus, path: &str, interface: &str, name: &str) -> Result<OwnedVariant, ToolError> {
-    let object = Object { service: SERVICE, path, interface: "org.freedesktop.DBus.Properties" };
+async fn property(bus: &DBus, path: &str, interface: &str, name: &str) -> Result<OwnedVariant, ToolError> {
+    let object = DBusObject { service: SERVICE, path, interface: "org.freedesktop.DBus.Properties" };
     let answer = bus.call(object, "Get", &(interface, name)).await.map_err(absent)?;
     answer.body().deserialize().map_err(|fault| unknown(name, &fault))
 }

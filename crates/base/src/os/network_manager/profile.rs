@@ -1,10 +1,10 @@
 //! NetworkManager's profiles (its "connections"), and which are active. Never their secrets: `GetSettings` omits them,
 //! and only the fields below are read.
 
-use super::{ACTIVE, Objects, PROFILE, Properties, SERVICE, absent, is_gone, unknown};
+use super::{ACTIVE, InterfaceProperties, Objects, PROFILE, SERVICE, absent, is_gone, unknown};
 use crate::{
     error::{ErrorCode, ToolError},
-    os::bus::{Bus, Object},
+    os::bus::{DBus, DBusObject},
 };
 use futures::future::try_join_all;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub const MOST: usize = 256;
 
 /// One profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profile {
+pub struct NetworkManagerProfile {
     /// Its D-Bus object path, until NetworkManager restarts.
     pub path: String,
     pub uuid: String,
@@ -81,20 +81,20 @@ pub fn active(objects: &Objects) -> Vec<Active> {
 ///
 /// # Errors
 /// `unavailable` when NetworkManager does not answer.
-pub async fn all(bus: &Bus, objects: &Objects) -> Result<Vec<Profile>, ToolError> {
+pub async fn all(bus: &DBus, objects: &Objects) -> Result<Vec<NetworkManagerProfile>, ToolError> {
     let in_use = active(objects);
     let mut paths: Vec<&str> = objects.all(PROFILE).map(|(path, _)| path).collect();
     paths.sort_by_key(|path| (path.len(), path.to_owned()));
     paths.truncate(MOST);
     let found = try_join_all(paths.into_iter().map(|path| one(bus, path, &in_use))).await?;
-    let mut profiles: Vec<Profile> = found.into_iter().flatten().collect();
+    let mut profiles: Vec<NetworkManagerProfile> = found.into_iter().flatten().collect();
     profiles.sort_by(|a, b| (a.active.is_none(), &a.name, &a.uuid).cmp(&(b.active.is_none(), &b.name, &b.uuid)));
     Ok(profiles)
 }
 
 /// `None` for one that has just been deleted, or that is another user's alone.
-async fn one(bus: &Bus, path: &str, in_use: &[Active]) -> Result<Option<Profile>, ToolError> {
-    let object = Object { service: SERVICE, path, interface: PROFILE };
+async fn one(bus: &DBus, path: &str, in_use: &[Active]) -> Result<Option<NetworkManagerProfile>, ToolError> {
+    let object = DBusObject { service: SERVICE, path, interface: PROFILE };
     let answer = match bus.call(object, "GetSettings", &()).await.map_err(absent) {
         Ok(answer) => answer,
         Err(error) if is_gone(&error) || error.code == ErrorCode::PermissionDenied => return Ok(None),
@@ -102,11 +102,11 @@ async fn one(bus: &Bus, path: &str, in_use: &[Active]) -> Result<Option<Profile>
     };
     let settings: HashMap<String, HashMap<String, OwnedVariant>> =
         answer.body().deserialize().map_err(|fault| unknown("GetSettings", &fault))?;
-    let settings: HashMap<String, Properties> =
-        settings.into_iter().map(|(name, values)| (name, Properties(values))).collect();
+    let settings: HashMap<String, InterfaceProperties> =
+        settings.into_iter().map(|(name, values)| (name, InterfaceProperties(values))).collect();
     let text = |section: &str, key: &str| settings.get(section)?.text(key).map(str::to_owned);
     let uuid = text("connection", "uuid").unwrap_or_default();
-    Ok(Some(Profile {
+    Ok(Some(NetworkManagerProfile {
         path: path.to_owned(),
         name: text("connection", "id").unwrap_or_default(),
         kind: text("connection", "type").unwrap_or_default(),

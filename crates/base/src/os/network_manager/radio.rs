@@ -1,7 +1,7 @@
 //! The Wi-Fi network of each radio.
 
 use super::{ACCESS_POINT, Objects, WIRELESS};
-use crate::{error::ToolError, os::bus::Bus};
+use crate::{error::ToolError, os::bus::DBus};
 
 /// A radio that is connected to a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Radio {
 ///
 /// # Errors
 /// Those of [`Objects::read`].
-pub async fn all(bus: &Bus) -> Result<Vec<Radio>, ToolError> {
+pub async fn all(bus: &DBus) -> Result<Vec<Radio>, ToolError> {
     let objects = Objects::read(bus).await?;
     let radios = objects.all(WIRELESS).filter_map(|(path, radio)| {
         let point = objects.of(radio.object("ActiveAccessPoint")?, ACCESS_POINT)?;

@@ -4,7 +4,7 @@ use super::{ACTIVE, CHECKPOINT, Objects};
 
 /// NetworkManager's overall state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Manager {
+pub struct NetworkManagerState {
     pub version: String,
     /// NMState by its name: "connected_global".
     pub state: &'static str,
@@ -44,13 +44,13 @@ pub enum Connectivity {
 }
 
 /// `None` when the manager itself is not among the objects.
-pub fn of(objects: &Objects) -> Option<Manager> {
+pub fn of(objects: &Objects) -> Option<NetworkManagerState> {
     let manager = objects.manager()?;
     let primary = manager.object("PrimaryConnection").and_then(|path| objects.of(path, ACTIVE));
     let device = primary.and_then(|active| active.objects("Devices").into_iter().next());
     let text = |name: &str| primary.and_then(|active| active.text(name)).map(str::to_owned);
     let enabled = |name: &str| manager.flag(name).unwrap_or(true);
-    Some(Manager {
+    Some(NetworkManagerState {
         version: manager.text("Version").unwrap_or("unknown").to_owned(),
         state: state(manager.number("State").unwrap_or(0)),
         connectivity: connectivity(manager.number("Connectivity").unwrap_or(0)),

@@ -2,8 +2,8 @@
 
 use super::{
     environment, is_gone,
-    memory::{self, Map, Memory},
-    sockets::{self, Connection},
+    memory::{self, Map, ProcessMemory},
+    sockets::{self, ProcessSocket},
 };
 use crate::os::Root;
 use schemars::JsonSchema;
@@ -37,11 +37,11 @@ pub struct Detail {
     #[schemars(with = "Vec<OpenFile>")]
     pub open_files: Option<Vec<OpenFile>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Connection>")]
-    pub connections: Option<Vec<Connection>>,
+    #[schemars(with = "Vec<ProcessSocket>")]
+    pub connections: Option<Vec<ProcessSocket>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Memory")]
-    pub memory: Option<Memory>,
+    #[schemars(with = "ProcessMemory")]
+    pub memory: Option<ProcessMemory>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Map>")]
     pub memory_maps: Option<Vec<Map>>,

@@ -39,20 +39,20 @@ struct Count {
 
 /// The readings kept between calls.
 #[derive(Debug, Default)]
-pub struct Load {
+pub struct CpuReadings {
     kept: Mutex<VecDeque<Arc<Reading>>>,
 }
 
 /// The earlier reading of a comparison.
 #[derive(Debug)]
-pub struct Since {
+pub struct EarlierReading {
     now: Duration,
     earlier: Option<Arc<Reading>>,
 }
 
-impl Load {
+impl CpuReadings {
     /// Compares `stats`, all processes at `now` since boot, with an earlier reading, and keeps them for the next call.
-    pub fn compare(&self, now: Duration, stats: &[Stat]) -> Since {
+    pub fn compare(&self, now: Duration, stats: &[Stat]) -> EarlierReading {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let older = |youngest: Duration| {
             kept.iter().rfind(|reading| (youngest..=OLDEST).contains(&now.saturating_sub(reading.at)))
@@ -65,7 +65,7 @@ impl Load {
                 kept.pop_front();
             }
         }
-        Since { now, earlier }
+        EarlierReading { now, earlier }
     }
 }
 
@@ -84,7 +84,7 @@ impl Count {
     }
 }
 
-impl Since {
+impl EarlierReading {
     /// Compares a moment `now` with `stats`, all processes at `before`, for a caller that reads twice.
     pub fn between(before: Duration, stats: &[Stat], now: Duration) -> Self {
         Self { now, earlier: Some(Arc::new(Reading::of(before, stats))) }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn against_a_reading_half_a_second_to_a_minute_old() {
-        let load = Load::default();
+        let load = CpuReadings::default();
         let at = Duration::from_secs;
         // 100 s of processor time in the 1000 s since it started.
         let first = load.compare(at(1000), &[stat(7, 0, 10_000)]);
@@ -166,16 +166,16 @@ mod tests {
     #[test]
     fn two_readings_of_one_caller() {
         let at = Duration::from_secs(1000);
-        let since = Since::between(at, &[stat(7, 0, 10_000)], at + SHORTEST);
+        let since = EarlierReading::between(at, &[stat(7, 0, 10_000)], at + SHORTEST);
         assert_eq!((since.seconds(), since.percent(&stat(7, 0, 10_025)).round()), (Some(0.25), 100.0));
         // A clock that has not moved divides by nothing.
-        let still = Since::between(at, &[stat(7, 0, 10_000)], at);
+        let still = EarlierReading::between(at, &[stat(7, 0, 10_000)], at);
         assert_eq!((still.seconds(), still.percent(&stat(7, 0, 10_000))), (Some(0.01), 0.0));
     }
 
     #[test]
     fn counters_may_wrap() {
-        let load = Load::default();
+        let load = CpuReadings::default();
         let (before, after) = (stat(7, 0, u64::from(u32::MAX)), stat(7, 0, u64::from(u32::MAX) + 100));
         load.compare(Duration::from_secs(1), &[before]);
         let since = load.compare(Duration::from_secs(2), std::slice::from_ref(&after));

@@ -7,7 +7,8 @@ use std::{collections::HashMap, io};
 
 /// What a process holds, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Memory {
+#[serde(expecting = "struct Memory")]
+pub struct ProcessMemory {
     /// Resident.
     pub rss: u64,
     /// Its share: what it has with others counts in parts.
@@ -34,14 +35,14 @@ const MOST: usize = 64;
 
 /// # Errors
 /// `PermissionDenied` for processes of others; `NotFound` before Linux 4.14.
-pub fn rollup(root: &Root, pid: u32) -> io::Result<Memory> {
+pub fn rollup(root: &Root, pid: u32) -> io::Result<ProcessMemory> {
     let path = format!("proc/{pid}/smaps_rollup");
     parse_rollup(&root.read(&path)?).ok_or_else(|| malformed(&path, "it has no Rss"))
 }
 
-fn parse_rollup(text: &str) -> Option<Memory> {
+fn parse_rollup(text: &str) -> Option<ProcessMemory> {
     let of = |name: &str| text.lines().find_map(|line| kilobytes(line, name));
-    Some(Memory {
+    Some(ProcessMemory {
         rss: of("Rss:")?,
         pss: of("Pss:")?,
         uss: of("Private_Clean:")? + of("Private_Dirty:")?,
@@ -100,7 +101,10 @@ mod tests {
     #[test]
     fn a_rollup_is_read_good_and_malformed() {
         let text = "55-7f ---p 00000000 00:00 0    [rollup]\nRss:   892 kB\nPss:   100 kB\nPrivate_Clean: 4 kB\nPrivate_Dirty: 96 kB\nSwap: 8 kB\n";
-        assert_eq!(parse_rollup(text), Some(Memory { rss: 892 << 10, pss: 100 << 10, uss: 100 << 10, swap: 8 << 10 }));
+        assert_eq!(
+            parse_rollup(text),
+            Some(ProcessMemory { rss: 892 << 10, pss: 100 << 10, uss: 100 << 10, swap: 8 << 10 })
+        );
         assert_eq!(parse_rollup("Rss: many kB\n"), None);
     }
 

@@ -8,7 +8,8 @@ use std::{collections::HashMap, io};
 
 /// One end of a connection, or something that listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Connection {
+#[serde(expecting = "struct Connection")]
+pub struct ProcessSocket {
     pub fd: u32,
     #[schemars(extend("enum" = ["AF_INET", "AF_INET6", "AF_UNIX"]))]
     pub family: String,
@@ -34,7 +35,7 @@ pub struct Connection {
 ///
 /// # Errors
 /// Those of reading the tables; a table that this kernel lacks is empty.
-pub fn join(root: &Root, pid: u32, fds: &HashMap<u64, u32>) -> io::Result<Vec<Connection>> {
+pub fn join(root: &Root, pid: u32, fds: &HashMap<u64, u32>) -> io::Result<Vec<ProcessSocket>> {
     let mut found = Vec::new();
     if fds.is_empty() {
         return Ok(found);
@@ -58,14 +59,14 @@ fn table_of(root: &Root, pid: u32, table: &str) -> io::Result<String> {
 }
 
 /// `sl local rem st tx:rx tr:when retrnsmt uid timeout inode ...`
-fn internet(line: &str, family: &str, kind: &str, fds: &HashMap<u64, u32>) -> Option<Connection> {
+fn internet(line: &str, family: &str, kind: &str, fds: &HashMap<u64, u32>) -> Option<ProcessSocket> {
     let mut fields = line.split_ascii_whitespace().skip(1);
     let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
     let inode: u64 = fields.nth(5)?.parse().ok()?;
     let fd = *fds.get(&inode)?;
     let (near, far) = (endpoint(local)?, endpoint(remote)?);
     let connected = far.port() != 0 || !far.ip().is_unspecified();
-    Some(Connection {
+    Some(ProcessSocket {
         fd,
         family: family.into(),
         kind: Some(kind.into()),
@@ -97,7 +98,7 @@ fn status(kind: &str, state: &str) -> &'static str {
 }
 
 /// `Num RefCount Protocol Flags Type St Inode Path`
-fn unix(line: &str, fds: &HashMap<u64, u32>) -> Option<Connection> {
+fn unix(line: &str, fds: &HashMap<u64, u32>) -> Option<ProcessSocket> {
     let mut fields = line.split_ascii_whitespace().skip(3);
     let (flags, kind, state) = (fields.next()?, fields.next()?, fields.next()?);
     let fd = *fds.get(&fields.next()?.parse().ok()?)?;
@@ -114,7 +115,7 @@ fn unix(line: &str, fds: &HashMap<u64, u32>) -> Option<Connection> {
         (_, "04") => "DISCONNECTING",
         _ => "NONE",
     };
-    Some(Connection {
+    Some(ProcessSocket {
         fd,
         family: "AF_UNIX".into(),
         kind: kind.map(Into::into),

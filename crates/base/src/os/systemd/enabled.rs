@@ -7,7 +7,7 @@
 use super::{MANAGER, SERVICE, name, watch};
 use crate::{
     error::ToolError,
-    os::bus::{Bus, refusal},
+    os::bus::{DBus, refusal},
 };
 use futures::{StreamExt, stream::select};
 use std::{
@@ -21,7 +21,7 @@ use tokio::{sync::Mutex, task::JoinHandle};
 
 /// Unit files and their states.
 #[derive(Default)]
-pub struct Enabled(Mutex<Option<Kept>>);
+pub struct UnitFileStates(Mutex<Option<Kept>>);
 
 struct Kept {
     files: Arc<Files>,
@@ -44,12 +44,12 @@ impl Drop for Listener {
     }
 }
 
-impl Enabled {
+impl UnitFileStates {
     /// The current states.
     ///
     /// # Errors
-    /// As [`Bus::call`].
-    pub async fn files(&self, bus: &Bus) -> Result<Arc<Files>, ToolError> {
+    /// As [`DBus::call`].
+    pub async fn files(&self, bus: &DBus) -> Result<Arc<Files>, ToolError> {
         let mut slot = self.0.lock().await;
         let listener = match slot.take() {
             // The listener ends with the connection.
@@ -90,7 +90,7 @@ pub fn is_enabled(state: &str) -> bool {
     matches!(state, "enabled" | "enabled-runtime")
 }
 
-async fn listen(bus: &Bus) -> Result<Listener, ToolError> {
+async fn listen(bus: &DBus) -> Result<Listener, ToolError> {
     let mut news = select(watch::manager(bus, "UnitFilesChanged").await?, watch::manager(bus, "Reloading").await?);
     watch::subscribe(bus).await?;
     let stale = Arc::new(AtomicBool::new(true));
@@ -103,7 +103,7 @@ async fn listen(bus: &Bus) -> Result<Listener, ToolError> {
     Ok(Listener { stale, task })
 }
 
-async fn read(bus: &Bus) -> Result<Files, ToolError> {
+async fn read(bus: &DBus) -> Result<Files, ToolError> {
     let method = "ListUnitFilesByPatterns";
     let (states, patterns): (&[&str], &[&str]) = (&[], &["*.service"]);
     let answer = bus.call(MANAGER, method, &(states, patterns)).await?;

@@ -3,7 +3,7 @@
 use super::MANAGER;
 use crate::{
     error::ToolError,
-    os::bus::{Bus, refusal},
+    os::bus::{DBus, refusal},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use zbus::ObjectPath;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Status {
+pub enum ActiveState {
     Active,
     Reloading,
     Inactive,
@@ -24,7 +24,7 @@ pub enum Status {
     Refreshing,
 }
 
-impl Status {
+impl ActiveState {
     /// Maps systemd's word. One that this version does not know counts as `maintenance`: neither active nor inactive.
     pub fn of(word: &str) -> Self {
         match word {
@@ -60,10 +60,10 @@ impl Status {
 
 /// One service of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedService {
     pub name: String,
     pub description: String,
-    pub status: Status,
+    pub status: ActiveState,
     /// The state specific to the kind of unit: running, exited, dead, auto-restart, ...
     pub sub_status: String,
 }
@@ -73,11 +73,11 @@ type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath
 /// The loaded services, unsorted. Names that are only referenced and have no file are skipped.
 ///
 /// # Errors
-/// As [`Bus::call`].
-pub async fn loaded(bus: &Bus) -> Result<Vec<Listed>, ToolError> {
+/// As [`DBus::call`].
+pub async fn loaded(bus: &DBus) -> Result<Vec<ListedService>, ToolError> {
     units(bus, &[], &["*.service"], |(name, description, load, active, sub, ..)| {
-        let status = Status::of(active);
-        (load != "not-found" || status.is_up()).then(|| Listed {
+        let status = ActiveState::of(active);
+        (load != "not-found" || status.is_up()).then(|| ListedService {
             name: name.into(),
             description: description.into(),
             status,
@@ -90,9 +90,9 @@ pub async fn loaded(bus: &Bus) -> Result<Vec<Listed>, ToolError> {
 /// Collects `of` for each unit in one of `states` with a name that matches one of `patterns`; empty lists match all.
 ///
 /// # Errors
-/// As [`Bus::call`].
+/// As [`DBus::call`].
 pub(super) async fn units<T, All: FromIterator<T>>(
-    bus: &Bus,
+    bus: &DBus,
     states: &[&str],
     patterns: &[&str],
     of: impl FnMut(Row<'_>) -> Option<T>,

@@ -12,9 +12,9 @@ pub mod wanted;
 pub mod watch;
 
 pub use name::ServiceName;
-pub use properties::Properties;
+pub use properties::UnitProperties;
 
-use super::bus::Object;
+use super::bus::DBusObject;
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
@@ -24,8 +24,8 @@ use std::{
 pub const SERVICE: &str = "org.freedesktop.systemd1";
 const PATH: &str = "/org/freedesktop/systemd1";
 /// The manager object.
-pub const MANAGER: Object<'static> =
-    Object { service: SERVICE, path: PATH, interface: "org.freedesktop.systemd1.Manager" };
+pub const MANAGER: DBusObject<'static> =
+    DBusObject { service: SERVICE, path: PATH, interface: "org.freedesktop.systemd1.Manager" };
 
 /// Minimum interval between two readings of processor time.
 const SHORTEST: Duration = Duration::from_millis(500);
@@ -38,7 +38,7 @@ const READINGS: usize = 1024;
 #[derive(Default)]
 pub struct Systemd {
     /// The unit files, and which of them are enabled.
-    pub enabled: enabled::Enabled,
+    pub enabled: enabled::UnitFileStates,
     readings: Mutex<HashMap<String, Reading>>,
 }
 

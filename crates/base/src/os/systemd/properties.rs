@@ -3,16 +3,16 @@
 use super::{SERVICE, name};
 use crate::{
     error::ToolError,
-    os::bus::{Bus, Object, refusal},
+    os::bus::{DBus, DBusObject, refusal},
 };
 use std::collections::HashMap;
 use zbus::{Array, Message, Variant};
 
 /// The bytes of a GetAll answer, not parsed yet.
-pub struct Answer(zbus::message::Body);
+pub struct GetAllReply(zbus::message::Body);
 
 /// The properties of a unit. Empty texts, and numbers that mean "none", are `None`.
-pub struct Properties<'a>(HashMap<&'a str, Variant<'a>>);
+pub struct UnitProperties<'a>(HashMap<&'a str, Variant<'a>>);
 
 /// Requests all properties of the unit `unit`. systemd loads it if necessary.
 ///
@@ -20,23 +20,23 @@ pub struct Properties<'a>(HashMap<&'a str, Variant<'a>>);
 /// unit and those of a service.
 ///
 /// # Errors
-/// As [`Bus::call`].
-pub async fn of_unit(bus: &Bus, unit: &str) -> Result<Answer, ToolError> {
+/// As [`DBus::call`].
+pub async fn of_unit(bus: &DBus, unit: &str) -> Result<GetAllReply, ToolError> {
     let path = name::object_path(unit);
-    let object = Object { service: SERVICE, path: &path, interface: "org.freedesktop.DBus.Properties" };
+    let object = DBusObject { service: SERVICE, path: &path, interface: "org.freedesktop.DBus.Properties" };
     let answer: Message = bus.call(object, "GetAll", &"").await?;
-    Ok(Answer(answer.body()))
+    Ok(GetAllReply(answer.body()))
 }
 
-impl Answer {
+impl GetAllReply {
     /// # Errors
     /// `unavailable` when it is not a valid GetAll answer.
-    pub fn read(&self) -> Result<Properties<'_>, ToolError> {
-        self.0.deserialize().map(Properties).map_err(|error| refusal(SERVICE, "GetAll", &error))
+    pub fn read(&self) -> Result<UnitProperties<'_>, ToolError> {
+        self.0.deserialize().map(UnitProperties).map_err(|error| refusal(SERVICE, "GetAll", &error))
     }
 }
 
-impl<'a> Properties<'a> {
+impl<'a> UnitProperties<'a> {
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.0.get(name)? {
             Variant::Str(text) if !text.is_empty() => Some(text.as_str()),

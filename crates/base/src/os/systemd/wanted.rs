@@ -1,7 +1,7 @@
 //! Which services belong to the running system, as opposed to temporarily running ones.
 
 use super::{list, properties};
-use crate::{error::ToolError, os::bus::Bus};
+use crate::{error::ToolError, os::bus::DBus};
 use futures::future::try_join_all;
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,8 +13,8 @@ const PULLS: [&str; 3] = ["WantedBy", "RequiredBy", "UpheldBy"];
 /// message, a timer or a person; their `[Install]` section may contain no more than a D-Bus alias.
 ///
 /// # Errors
-/// As [`Bus::call`].
-pub async fn by_what_is_up(bus: &Bus, names: impl Iterator<Item = &str>) -> Result<BTreeSet<String>, ToolError> {
+/// As [`DBus::call`].
+pub async fn by_what_is_up(bus: &DBus, names: impl Iterator<Item = &str>) -> Result<BTreeSet<String>, ToolError> {
     // Units of any kind.
     let up: HashSet<String> = list::units(bus, &["active", "reloading"], &[], |row| Some(row.0.to_owned())).await?;
     let asked = names.map(async |name| {

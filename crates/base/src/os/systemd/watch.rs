@@ -3,23 +3,23 @@
 use super::{MANAGER, SERVICE, name};
 use crate::{
     error::ToolError,
-    os::bus::{Bus, refusal},
+    os::bus::{DBus, refusal},
 };
 use zbus::{Connection, MatchRule, MessageStream, message};
 
 /// Signals `member` of the manager, from now on. Keep polling the stream: a full queue blocks the whole connection.
 ///
 /// # Errors
-/// As [`Bus::call`].
-pub async fn manager(bus: &Bus, member: &'static str) -> Result<MessageStream, ToolError> {
+/// As [`DBus::call`].
+pub async fn manager(bus: &DBus, member: &'static str) -> Result<MessageStream, ToolError> {
     stream(&bus.connection().await?, MANAGER.path, MANAGER.interface, member).await
 }
 
 /// One signal per change of the unit `unit`, from now on; otherwise as [`manager`].
 ///
 /// # Errors
-/// As [`Bus::call`].
-pub async fn unit(bus: &Bus, unit: &str) -> Result<MessageStream, ToolError> {
+/// As [`DBus::call`].
+pub async fn unit(bus: &DBus, unit: &str) -> Result<MessageStream, ToolError> {
     let connection = bus.connection().await?;
     let interface = "org.freedesktop.DBus.Properties";
     let stream = stream(&connection, &name::object_path(unit), interface, "PropertiesChanged").await?;
@@ -48,8 +48,8 @@ fn rule<'a>(path: &'a str, interface: &'a str, member: &'a str) -> zbus::Result<
 /// systemd sends signals only while there is a subscriber. Idempotent.
 ///
 /// # Errors
-/// As [`Bus::call`].
-pub async fn subscribe(bus: &Bus) -> Result<(), ToolError> {
+/// As [`DBus::call`].
+pub async fn subscribe(bus: &DBus) -> Result<(), ToolError> {
     match bus.call(MANAGER, "Subscribe", &()).await {
         Err(error) if error.details.get("dbus_error").is_none_or(|name| name != ALREADY) => Err(error),
         _ => Ok(()),

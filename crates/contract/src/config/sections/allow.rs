@@ -7,12 +7,12 @@
 use super::files::is_grantable;
 use crate::{
     config::{
-        found::{Found, Written},
-        kind::{Complaint, Kind, KnownTools, meant},
+        found::{LocatedValue, UncheckedValue},
+        kind::{Complaint, KnownTools, SettingKind, meant},
         table_setting::TableSetting,
         words::full_path,
     },
-    values::{Address, Addresses},
+    values::{Addresses, I2cAddress},
 };
 use base::os::glob::Glob;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Grant {
     }
 
     /// Whether it includes that device.
-    pub fn has_device(&self, bus: u32, address: Address) -> bool {
+    pub fn has_device(&self, bus: u32, address: I2cAddress) -> bool {
         self.addresses(bus).holds(address)
     }
 }
@@ -112,11 +112,11 @@ pub const GRANTS: TableSetting = TableSetting {
 ",
 };
 
-fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     Some(match (field, &found.value) {
-        ("tool", Written::Text(text)) if tools.iter().any(|(tool, _)| tool == text) => Ok(text.as_str().into()),
+        ("tool", UncheckedValue::Text(text)) if tools.iter().any(|(tool, _)| tool == text) => Ok(text.as_str().into()),
         ("tool", _) => {
-            let text = if let Written::Text(text) = &found.value { text.as_str() } else { "" };
+            let text = if let UncheckedValue::Text(text) = &found.value { text.as_str() } else { "" };
             let near = meant(text, tools.iter().map(|(tool, _)| *tool));
             Err((found.at, format!("tools.allow.tool must be a tool of this version, not {}{near}", found.shown())))
         }
@@ -125,9 +125,9 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
                 "callers as the audit names them: \"token:NAME\", \"loopback\", \"stdio\", \"uid:1000\", \"jwt:NAME\"";
             texts(found, "tools.allow.for", hint, is_caller)
         }
-        ("pins", _) => Kind::Pins.check_field("tools.allow.pins", found, tools),
-        ("units", _) => Kind::Services.check_field("tools.allow.units", found, tools),
-        ("cameras", _) => Kind::Cameras.check_field("tools.allow.cameras", found, tools),
+        ("pins", _) => SettingKind::Pins.check_field("tools.allow.pins", found, tools),
+        ("units", _) => SettingKind::Services.check_field("tools.allow.units", found, tools),
+        ("cameras", _) => SettingKind::Cameras.check_field("tools.allow.cameras", found, tools),
         ("devices", _) => {
             let hint = "I2C devices as \"1:0x48\" or \"1:0x50-0x57\"";
             texts(found, "tools.allow.devices", hint, |text| device(text).is_some())
@@ -136,7 +136,7 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
             let hint = "full paths of folders like \"/srv/notes\", without \"..\" and apart from /etc, /run, /dev, /proc and /sys";
             texts(found, "tools.allow.paths", hint, |text| full_path(text) && is_grantable(Path::new(text)))
         }
-        ("by" | "at", Written::Text(text)) if text.len() <= LINE_BYTES && !text.contains(char::is_control) => {
+        ("by" | "at", UncheckedValue::Text(text)) if text.len() <= LINE_BYTES && !text.contains(char::is_control) => {
             Ok(text.as_str().into())
         }
         ("by" | "at", _) => {
@@ -146,14 +146,14 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
     })
 }
 
-fn texts(found: &Found, name: &str, what: &str, good: impl Fn(&str) -> bool) -> Result<Value, Complaint> {
-    let Written::List(items) = &found.value else {
+fn texts(found: &LocatedValue, name: &str, what: &str, good: impl Fn(&str) -> bool) -> Result<Value, Complaint> {
+    let UncheckedValue::List(items) = &found.value else {
         return Err((found.at, format!("{name} must be a list of {what}, not {}", found.shown())));
     };
     if items.len() > 64 {
         return Err((found.at, format!("{name} has {} entries; at most 64 are allowed", items.len())));
     }
-    let one = |item: &Found| match item.good_text(&good) {
+    let one = |item: &LocatedValue| match item.good_text(&good) {
         Some(text) => Ok(Value::from(text)),
         None => Err((item.at, format!("{name} must be {what}; {} is none", item.shown()))),
     };
@@ -179,7 +179,7 @@ mod tests {
         let grant = Grant { callers: vec!["token:a".into()], devices: vec!["1:0x50-0x57".into()], ..Grant::default() };
         assert!(grant.is_for(Some("token:a")) && !grant.is_for(Some("token:b")) && !grant.is_for(None));
         assert!(Grant::default().is_for(None) && Grant::default().is_for(Some("token:b")));
-        let at = |number| Address::new(number).unwrap();
+        let at = |number| I2cAddress::new(number).unwrap();
         assert!(grant.has_device(1, at(0x57)) && !grant.has_device(1, at(0x58)) && !grant.has_device(2, at(0x57)));
         assert_eq!([device("1"), device("x:0x48"), device("1:0x80"), device("9999999999:0x48")], [None; 4]);
     }

@@ -4,7 +4,7 @@ use super::own_folder::own_folder;
 use crate::config::{
     declare::section,
     key::InState,
-    kind::{GIB, Kind, MIB, bytes, count},
+    kind::{GIB, MIB, SettingKind, bytes, count},
     settings::Settings,
 };
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ section! {
     [camera] pub struct CameraSettings given places {
         /// Cameras that may take pictures, by path, name or location as `camera.list_cameras` shows them; `*` allows
         /// all. An empty list allows none; on a simulated board, all of its own.
-        allow: Vec<String> = Vec::new(), Kind::Cameras, InState::Fewer;
+        allow: Vec<String> = Vec::new(), SettingKind::Cameras, InState::Fewer;
         /// Folder in which photos are kept; by default `photos` in `places.state_dir`. Created with the first photo.
         /// For the service, a folder elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
-        dir: PathBuf = places.state_dir.join("photos"), Kind::Folder, InState::Never;
+        dir: PathBuf = places.state_dir.join("photos"), SettingKind::Folder, InState::Never;
         /// Maximum number of photos kept; the oldest are deleted first. Other files in the folder are left alone.
         max_photos: u32 = 500, count(1, 100_000), InState::Lower;
         /// Maximum size of all photos together.
@@ -29,7 +29,7 @@ section! {
         warmup_frames: u32 = 10, count(0, 120), InState::Free;
         /// Address of this server as others see it, like "https://pi.local:8765". Photos are served there under
         /// `/photos/`, to callers with a token. Empty: `public_url` is null.
-        public_url: String = String::new(), Kind::Text, InState::Never;
+        public_url: String = String::new(), SettingKind::Text, InState::Never;
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::config::{
     declare::section,
     key::InState,
-    kind::{Kind, count},
+    kind::{SettingKind, count},
 };
 
 section! {
@@ -13,6 +13,6 @@ section! {
         window_minutes: u32 = 15, count(1, 1440), InState::Never;
         /// The LED that blinks until the machine is claimed, by its name in `/sys/class/leds`. Empty: none.
         // The green LED beside the card, which every Raspberry Pi has.
-        led: String = "ACT".into(), Kind::Text, InState::Never;
+        led: String = "ACT".into(), SettingKind::Text, InState::Never;
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::config::{
     declare::section,
-    found::{Found, Written, quoted},
+    found::{LocatedValue, UncheckedValue, quoted},
     key::InState,
-    kind::{Complaint, KIB, Kind, KnownTools, bytes, count, seconds},
+    kind::{Complaint, KIB, KnownTools, SettingKind, bytes, count, seconds},
     settings::Settings,
     table_setting::TableSetting,
     words::{full_path, is_name},
@@ -21,11 +21,11 @@ section! {
     /// Commands that `exec.run` can run. Without one, it runs nothing.
     [exec] pub struct Exec {
         /// The account that commands run under: a separate one, never root's or the server's.
-        user: String = EXEC_USER.into(), Kind::Account, InState::Never;
+        user: String = EXEC_USER.into(), SettingKind::Account, InState::Never;
         /// Folders in which commands may run and write. Commands start in the first one, or in `/` if there is none.
-        cwd_roots: Vec<PathBuf> = Vec::new(), Kind::Folders, InState::Never;
+        cwd_roots: Vec<PathBuf> = Vec::new(), SettingKind::Folders, InState::Never;
         /// Whether `shell: true` may pass a whole line to `/bin/sh`. The list of commands then restricts nothing.
-        shell: bool = false, Kind::Bool, InState::Never;
+        shell: bool = false, SettingKind::Bool, InState::Never;
         /// Maximum number of bytes kept of a command's output, and of its error output: the first half and the last.
         /// The bytes left out between them are counted.
         max_output_bytes: usize = 64 * 1024, bytes(KIB, 256 * KIB), InState::Lower;
@@ -33,7 +33,7 @@ section! {
         max_running: usize = 4, count(1, 16), InState::Lower;
         /// Allowed commands, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments:
         /// `args` the first, second, …; `more_args` all further ones; `options` those that begin with `-`.
-        commands: Vec<CommandSetting> = Vec::new(), Kind::Tables(&COMMANDS), InState::Never;
+        commands: Vec<CommandSetting> = Vec::new(), SettingKind::Tables(&COMMANDS), InState::Never;
     }
 }
 
@@ -95,7 +95,7 @@ const PATTERN_BYTES: usize = 256;
 /// Maximum bytes of a compiled pattern. Patterns are compiled for each use; one that needs more is a mistake.
 const PATTERN_MEMORY: usize = 256 * 1024;
 /// Ten minutes at most (docs/contract/exec.md).
-const TIMEOUT: Kind = seconds(1, 600);
+const TIMEOUT: SettingKind = seconds(1, 600);
 
 /// `exec.commands`.
 pub const COMMANDS: TableSetting = TableSetting {
@@ -117,22 +117,24 @@ pub const COMMANDS: TableSetting = TableSetting {
 ",
 };
 
-fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     let name = format!("exec.commands.{field}");
     let refuse = |expected: &str| Err((found.at, format!("{name} must be {expected}, not {}", found.shown())));
     Some(match (field, &found.value) {
-        ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
+        ("name", UncheckedValue::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
         ("name", _) => refuse("1 to 64 characters from a-z, 0-9, \"_\" and \"-\""),
-        ("program", Written::Text(text)) if full_path(text) && !is_ours(Path::new(text)) => Ok(text.as_str().into()),
+        ("program", UncheckedValue::Text(text)) if full_path(text) && !is_ours(Path::new(text)) => {
+            Ok(text.as_str().into())
+        }
         ("program", _) => refuse("the full path of a program without \"..\", and never raspi-mcp itself"),
-        ("more_args", Written::Text(text)) => pattern(text).map_err(|why| (found.at, format!("{name}: {why}"))),
+        ("more_args", UncheckedValue::Text(text)) => pattern(text).map_err(|why| (found.at, format!("{name}: {why}"))),
         ("more_args", _) => refuse("a regular expression"),
         ("args" | "options", _) => list(&name, found, "regular expressions", pattern),
         ("env", _) => list(&name, found, "names of variables", variable),
-        ("cwd_roots", _) => Kind::Folders.check_field(&name, found, tools),
-        ("user", Written::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
+        ("cwd_roots", _) => SettingKind::Folders.check_field(&name, found, tools),
+        ("user", UncheckedValue::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
         ("user", _) => refuse("the name of an account"),
-        ("stdin" | "network", _) => Kind::Bool.check_field(&name, found, tools),
+        ("stdin" | "network", _) => SettingKind::Bool.check_field(&name, found, tools),
         ("timeout_seconds", _) => TIMEOUT.check_field(&name, found, tools),
         _ => return None,
     })
@@ -140,18 +142,18 @@ fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<
 
 fn list(
     name: &str,
-    found: &Found,
+    found: &LocatedValue,
     what: &str,
     check: impl Fn(&str) -> Result<Value, String>,
 ) -> Result<Value, Complaint> {
-    let Written::List(items) = &found.value else {
+    let UncheckedValue::List(items) = &found.value else {
         return Err((found.at, format!("{name} must be a list of {what}, not {}", found.shown())));
     };
     if items.len() > MOST_PATTERNS {
         return Err((found.at, format!("{name} has {} entries; at most {MOST_PATTERNS} are allowed", items.len())));
     }
     let checked = items.iter().map(|item| match &item.value {
-        Written::Text(text) => check(text).map_err(|why| (item.at, format!("{name}: {why}"))),
+        UncheckedValue::Text(text) => check(text).map_err(|why| (item.at, format!("{name}: {why}"))),
         _ => Err((item.at, format!("{name} must be a list of {what}; {} is none", item.shown()))),
     });
     checked.collect()

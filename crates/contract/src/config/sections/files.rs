@@ -2,9 +2,9 @@
 
 use crate::config::{
     declare::section,
-    found::{Found, Written},
+    found::{LocatedValue, UncheckedValue},
     key::InState,
-    kind::{Complaint, GIB, KIB, Kind, KnownTools, bytes},
+    kind::{Complaint, GIB, KIB, KnownTools, SettingKind, bytes},
     settings::Settings,
     table_setting::TableSetting,
     words::{full_path, is_name},
@@ -20,7 +20,7 @@ section! {
         /// Folders, one `[[files.roots]]` each. Relative paths start in the first. A folder must not overlap another
         /// one, the state, the configuration, `/run`, `/dev`, `/proc` or `/sys`. For the service, a writable one also
         /// needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
-        roots: Vec<FileRoot> = Vec::new(), Kind::Tables(&ROOTS), InState::Never;
+        roots: Vec<FileRoot> = Vec::new(), SettingKind::Tables(&ROOTS), InState::Never;
     }
 }
 
@@ -66,7 +66,7 @@ impl FileRoot {
 
 /// A file is hashed completely when it is read, and a Pi 4 hashes 200 MB per second.
 const DEFAULT_MAX_BYTES: u64 = 16 << 20;
-const MAX_BYTES: Kind = bytes(KIB, GIB);
+const MAX_BYTES: SettingKind = bytes(KIB, GIB);
 /// Maximum number of roots, more than anybody sets up by hand. A refusal lists all of them.
 const MOST: usize = 32;
 
@@ -93,14 +93,16 @@ pub const ROOTS: TableSetting = TableSetting {
 ",
 };
 
-fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     let refuse = |message: String| Err((found.at, message));
     Some(match (field, &found.value) {
-        ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
+        ("name", UncheckedValue::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
         ("name", _) => refuse("files.roots.name must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"".into()),
-        ("path", Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
-        ("path", _) => refuse(format!("files.roots.path must be {}, not {}", Kind::Folder.expected(), found.shown())),
-        ("writable", _) => Kind::Bool.check_field("files.roots.writable", found, tools),
+        ("path", UncheckedValue::Text(text)) if full_path(text) => Ok(text.as_str().into()),
+        ("path", _) => {
+            refuse(format!("files.roots.path must be {}, not {}", SettingKind::Folder.expected(), found.shown()))
+        }
+        ("writable", _) => SettingKind::Bool.check_field("files.roots.writable", found, tools),
         ("max_bytes", _) => MAX_BYTES.check_field("files.roots.max_bytes", found, tools),
         _ => return None,
     })

@@ -3,7 +3,7 @@
 use crate::config::{
     declare::{choice, section},
     key::InState,
-    kind::Kind,
+    kind::SettingKind,
 };
 use std::collections::BTreeSet;
 
@@ -13,22 +13,22 @@ section! {
     [gpio] pub struct GpioSettings {
         /// Pins that may be used. An empty list allows none; on a simulated board, 2 to 27. 0 and 1 are never allowed:
         /// add-on boards identify themselves there.
-        allow: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Fewer;
+        allow: BTreeSet<u8> = BTreeSet::new(), SettingKind::Pins, InState::Fewer;
         /// The GPIO chip whose line numbers are the pin numbers, by label or device file. Empty: the header's chip on a
         /// Raspberry Pi, the first chip elsewhere.
-        chip: String = String::new(), Kind::Text, InState::Never;
+        chip: String = String::new(), SettingKind::Text, InState::Never;
         /// Pins that are driven low while nobody uses them, from the server's start to its end. All others are inputs
         /// while unused.
-        safe_low: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Never;
+        safe_low: BTreeSet<u8> = BTreeSet::new(), SettingKind::Pins, InState::Never;
         /// Pins that are driven high while nobody uses them, in the same way.
-        safe_high: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Never;
+        safe_high: BTreeSet<u8> = BTreeSet::new(), SettingKind::Pins, InState::Never;
         /// The level that follows one written with a duration: the level before it, or its opposite.
         revert: Revert = Revert::Previous, Revert::KIND, InState::Never;
         /// Hardware PWM channels routed to pins, where this cannot be detected: on boards other than Raspberry Pis, and
         /// where the pin registers cannot be read. Each entry names the device of `/sys/class/pwm/pwmchipN` and the
         /// channel.
         // Each is a [`PwmPin`].
-        pwm: Vec<String> = Vec::new(), Kind::PwmPins, InState::Never;
+        pwm: Vec<String> = Vec::new(), SettingKind::PwmPins, InState::Never;
     }
 }
 

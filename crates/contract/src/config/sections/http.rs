@@ -3,7 +3,7 @@
 use crate::config::{
     declare::section,
     key::InState,
-    kind::{Kind, count, seconds},
+    kind::{SettingKind, count, seconds},
 };
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -11,16 +11,16 @@ section! {
     /// Streamable HTTP, plain JSON-RPC and WebSocket on one port.
     [http] pub struct Http {
         /// Whether to listen on HTTP.
-        enabled: bool = true, Kind::Bool, InState::Off;
+        enabled: bool = true, SettingKind::Bool, InState::Off;
         /// Address and port. Any address beyond loopback needs `tls.enabled` and a way to authenticate callers: a token
         /// or `[jwt]`.
         // Never in a state fragment: the server must not expose itself to a network.
-        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)), Kind::Address, InState::Never;
+        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)), SettingKind::Address, InState::Never;
         /// Names accepted in the `Host` header, in addition to the loopback names and, with TLS, the machine's own
         /// names, those in the certificate and the address that received the request. Protects against DNS rebinding.
-        allowed_hosts: Vec<String> = Vec::new(), Kind::Hosts, InState::Never;
+        allowed_hosts: Vec<String> = Vec::new(), SettingKind::Hosts, InState::Never;
         /// Web pages that may call, by their `Origin` header, in addition to those on loopback.
-        allowed_origins: Vec<String> = Vec::new(), Kind::Origins, InState::Never;
+        allowed_origins: Vec<String> = Vec::new(), SettingKind::Origins, InState::Never;
         /// Maximum number of sessions; one caller can have half of them. At the limit, a new session replaces one that
         /// was unused for 30 seconds, or is refused.
         session_limit: usize = 64, count(1, 1024), InState::Lower;
@@ -32,6 +32,6 @@ section! {
         /// quarter.
         max_connections: usize = 64, count(1, 1024), InState::Lower;
         /// Whether `/metrics` is served, in Prometheus text format, to callers that may call tools.
-        metrics: bool = true, Kind::Bool, InState::Off;
+        metrics: bool = true, SettingKind::Bool, InState::Off;
     }
 }

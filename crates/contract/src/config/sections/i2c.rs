@@ -3,9 +3,9 @@
 use crate::{
     config::{
         declare::section,
-        found::{Found, Written},
+        found::{LocatedValue, UncheckedValue},
         key::InState,
-        kind::{Complaint, Kind, KnownTools, count},
+        kind::{Complaint, KnownTools, SettingKind, count},
         table_setting::TableSetting,
     },
     values::Addresses,
@@ -20,7 +20,7 @@ section! {
         /// sends that byte: list a device without registers (a port expander, a multiplexer) only if any byte may be
         /// sent to it.
         // Empty: no device on a real board, every device on a simulated one.
-        buses: Vec<BusSetting> = Vec::new(), Kind::Tables(&BUSES), InState::Never;
+        buses: Vec<BusSetting> = Vec::new(), SettingKind::Tables(&BUSES), InState::Never;
     }
 }
 
@@ -38,7 +38,7 @@ pub struct BusSetting {
 
 /// The highest minor number of i2c-dev (MINORMASK).
 pub const HIGHEST_BUS: u32 = 0xf_ffff;
-const BUS: Kind = count(0, HIGHEST_BUS as i64);
+const BUS: SettingKind = count(0, HIGHEST_BUS as i64);
 /// Maximum number of entries, more than a board can have.
 const MOST: usize = 64;
 
@@ -60,17 +60,17 @@ pub const BUSES: TableSetting = TableSetting {
 ",
 };
 
-fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     Some(match field {
         "bus" => BUS.check_field("i2c.buses.bus", found, tools),
-        "writable" => Kind::Bool.check_field("i2c.buses.writable", found, tools),
+        "writable" => SettingKind::Bool.check_field("i2c.buses.writable", found, tools),
         "addresses" => addresses(found),
         _ => return None,
     })
 }
 
-fn addresses(found: &Found) -> Result<Value, Complaint> {
-    let Written::List(items) = &found.value else {
+fn addresses(found: &LocatedValue) -> Result<Value, Complaint> {
+    let UncheckedValue::List(items) = &found.value else {
         let expected = "a list of addresses like \"0x48\" and ranges like \"0x50-0x57\"";
         return Err((found.at, format!("i2c.buses.addresses must be {expected}, not {}", found.shown())));
     };
@@ -79,7 +79,7 @@ fn addresses(found: &Found) -> Result<Value, Complaint> {
         return Err((found.at, format!("i2c.buses.addresses is empty, so this allows nothing; {all}")));
     }
     let checked = items.iter().map(|item| match &item.value {
-        Written::Text(text) => match Addresses::parse(text) {
+        UncheckedValue::Text(text) => match Addresses::parse(text) {
             Ok(_) => Ok(Value::from(text.as_str())),
             Err(why) => Err((item.at, format!("i2c.buses.addresses: {why}"))),
         },

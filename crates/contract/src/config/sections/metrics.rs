@@ -3,7 +3,7 @@
 use crate::config::{
     declare::section,
     key::InState,
-    kind::{GIB, Kind, MIB, bytes},
+    kind::{GIB, MIB, SettingKind, bytes},
 };
 
 section! {
@@ -15,6 +15,6 @@ section! {
         /// Whether the service on a real board records all metrics once a minute and keeps them for 48 hours: the job
         /// `default`, which no call can stop. It writes about 2.8 MB to the card a day, and keeps 0.1 MB. Not over
         /// stdio or on a simulated board.
-        default_job: bool = true, Kind::Bool, InState::Off;
+        default_job: bool = true, SettingKind::Bool, InState::Off;
     }
 }

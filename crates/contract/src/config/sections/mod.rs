@@ -40,7 +40,7 @@ pub use limits::Limits;
 pub use log::{Log, LogLevel, LogTarget};
 pub use metrics::MetricSettings;
 pub use places::{PlaceSettings, SAME_PLACES};
-pub use policy::Policy;
+pub use policy::PolicyModes;
 pub use process::Process;
 pub use service::Service;
 pub use socket::Socket;

@@ -1,20 +1,20 @@
 //! `[places]`: the paths that must be the same for server and agent. The server reads them from one more source than
 //! the agent, the environment.
 
-use crate::config::{declare::section, key::InState, kind::Kind};
+use crate::config::{declare::section, key::InState, kind::SettingKind};
 use std::path::PathBuf;
 
 section! {
     /// Folders and sockets, as full paths.
     [places] pub struct PlaceSettings given places {
         /// Persistent data of the server: samples, audit log, its own fragments.
-        state_dir: PathBuf = places.state_dir.clone(), Kind::Folder, InState::Never;
+        state_dir: PathBuf = places.state_dir.clone(), SettingKind::Folder, InState::Never;
         /// The server's socket, and files that may be lost at a restart.
-        runtime_dir: PathBuf = places.runtime_dir.clone(), Kind::Folder, InState::Never;
+        runtime_dir: PathBuf = places.runtime_dir.clone(), SettingKind::Folder, InState::Never;
         /// Persistent data of the agent.
-        agent_state_dir: PathBuf = places.agent_state_dir.clone(), Kind::Folder, InState::Never;
+        agent_state_dir: PathBuf = places.agent_state_dir.clone(), SettingKind::Folder, InState::Never;
         /// The socket on which the agent listens.
-        agent_socket: PathBuf = places.agent_socket.clone(), Kind::SocketPath, InState::Never;
+        agent_socket: PathBuf = places.agent_socket.clone(), SettingKind::SocketPath, InState::Never;
     }
 }
 

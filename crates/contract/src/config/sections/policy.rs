@@ -3,21 +3,21 @@
 use crate::{
     config::{
         Places,
-        key::{InState, Key, Section},
-        kind::Kind,
+        key::{InState, Section, SettingKey},
+        kind::SettingKind,
     },
     meta::Mode,
 };
 use std::collections::BTreeMap;
 
 /// The configured modes, by name of a tool or action. The whole map is one key, named like the section.
-pub type Policy = BTreeMap<String, Mode>;
+pub type PolicyModes = BTreeMap<String, Mode>;
 
-impl Section for Policy {
+impl Section for PolicyModes {
     const ABOUT: &'static str = "What happens when a permitted caller calls a tool: one line per tool.";
-    const KEYS: &'static [Key] = &[Key::new(
+    const KEYS: &'static [SettingKey] = &[SettingKey::new(
         "policy",
-        Kind::Mode,
+        SettingKind::Mode,
         InState::Stricter,
         "Mode of a tool or an action (`camera:capture`): `allow` runs it, `ask` runs it once a person has approved \
          this call, `deny` refuses it. The name of a tool stands for its main actions, so its mode applies to every \

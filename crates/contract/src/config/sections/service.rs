@@ -1,6 +1,6 @@
 //! `[service]`: the services that tools may change.
 
-use crate::config::{declare::section, key::InState, kind::Kind};
+use crate::config::{declare::section, key::InState, kind::SettingKind};
 
 section! {
     /// Services that `service.*` may change.
@@ -9,7 +9,7 @@ section! {
         /// simulated machine, all of its own. Services that the device depends on (this server, its agent, D-Bus,
         /// systemd, logins, its network) are always protected.
         // Reading a service needs no entry here.
-        allow: Vec<String> = Vec::new(), Kind::Services, InState::Fewer;
+        allow: Vec<String> = Vec::new(), SettingKind::Services, InState::Fewer;
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::config::{
     declare::{choice, section},
     key::InState,
-    kind::Kind,
+    kind::SettingKind,
     sections::allow::{GRANTS, Grant},
 };
 use std::collections::BTreeSet;
@@ -15,13 +15,13 @@ section! {
         /// less; `tools.search` finds them, and `tools.run_read` and `tools.run` call them. `all` returns every tool.
         profile: Profile = Profile::Default, Profile::KIND, InState::Free;
         /// Namespaces whose write tools are enabled. All other namespaces only read.
-        enable: BTreeSet<String> = BTreeSet::new(), Kind::Namespaces, InState::Fewer;
+        enable: BTreeSet<String> = BTreeSet::new(), SettingKind::Namespaces, InState::Fewer;
         /// Disabled tools and namespaces. The main actions of a disabled tool are denied to every other tool as well.
-        disable: BTreeSet<String> = BTreeSet::new(), Kind::ToolsOrNamespaces, InState::More;
+        disable: BTreeSet<String> = BTreeSet::new(), SettingKind::ToolsOrNamespaces, InState::More;
         /// Tools enabled one at a time with `raspi-mcp allow` (docs/allow.md). An entry enables its tool's namespace,
         /// and the entries of its lists, for that tool only. The callers in `for` may call it whatever their role.
         /// `tools.disable` and `policy` take precedence.
-        allow: Vec<Grant> = Vec::new(), Kind::Tables(&GRANTS), InState::Never;
+        allow: Vec<Grant> = Vec::new(), SettingKind::Tables(&GRANTS), InState::Never;
     }
 }
 

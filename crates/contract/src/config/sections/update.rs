@@ -6,7 +6,7 @@ use crate::{
     config::{
         declare::{choice, section},
         key::InState,
-        kind::{GIB, Kind, MIB, bytes, count, seconds},
+        kind::{GIB, MIB, SettingKind, bytes, count, seconds},
         settings::Settings,
         words::is_name,
     },
@@ -21,42 +21,42 @@ section! {
     /// is checked. For its own decisions, the agent reads its own configuration.
     [update] pub struct UpdateSettings given places {
         /// The product of this machine's images. Bundles of another product are refused.
-        product: String = "raspi-mcp".into(), Kind::Text, InState::Never;
+        product: String = "raspi-mcp".into(), SettingKind::Text, InState::Never;
         /// File with the partition layout, the only definition of which partition is which.
-        layout: PathBuf = "/usr/share/raspi-mcp/layout.toml".into(), Kind::File, InState::Never;
+        layout: PathBuf = "/usr/share/raspi-mcp/layout.toml".into(), SettingKind::File, InState::Never;
         /// How the board is told which slot to start. `auto` detects it; `custom` runs `update.flow_command`.
         flow: Flow = Flow::Auto, Flow::KIND, InState::Never;
         /// The program of the flow `custom`, by its full path; otherwise empty. docs/boot.md describes its arguments.
-        flow_command: String = String::new(), Kind::Text, InState::Never;
+        flow_command: String = String::new(), SettingKind::Text, InState::Never;
         /// The root of trust of the image, which says whose signatures are accepted. Its rules decide which later roots
         /// are accepted.
-        trust: PathBuf = "/usr/share/raspi-mcp/trust/root.json".into(), Kind::File, InState::Never;
+        trust: PathBuf = "/usr/share/raspi-mcp/trust/root.json".into(), SettingKind::File, InState::Never;
         /// Address of the channels' files, like "https://updates.example.org/pi": any web space. Empty: no channel is
         /// checked.
-        url: String = String::new(), Kind::Text, InState::Never;
+        url: String = String::new(), SettingKind::Text, InState::Never;
         /// Other addresses of the same files. Each is tried when those before it fail.
-        mirrors: Vec<String> = Vec::new(), Kind::Urls, InState::Never;
+        mirrors: Vec<String> = Vec::new(), SettingKind::Urls, InState::Never;
         /// The channel that releases are taken from: `stable`, `beta` or another one published there.
-        channel: String = "stable".into(), Kind::Text, InState::Never;
+        channel: String = "stable".into(), SettingKind::Text, InState::Never;
         /// The ring of this device, for releases that are rolled out ring by ring. Empty: none.
-        ring: String = String::new(), Kind::Text, InState::Never;
+        ring: String = String::new(), SettingKind::Text, InState::Never;
         /// The only version to install, like "1.4.2". Empty: the newest.
-        pin: String = String::new(), Kind::Text, InState::Never;
+        pin: String = String::new(), SettingKind::Text, InState::Never;
         /// How often the channel is checked; 0: only on request.
         check_interval_hours: u32 = 0, count(0, 720), InState::Never;
         /// Whether a release that a check finds is installed without a request.
-        automatic: bool = false, Kind::Bool, InState::Off;
+        automatic: bool = false, SettingKind::Bool, InState::Off;
         /// When an automatic update may start and restart the machine, in local time. Empty: at any time.
-        window: Windows = Windows::default(), Kind::Windows, InState::Never;
+        window: Windows = Windows::default(), SettingKind::Windows, InState::Never;
         /// When updates may be downloaded, in local time, for connections billed by the hour. Empty: at any time.
-        download_window: Windows = Windows::default(), Kind::Windows, InState::Never;
+        download_window: Windows = Windows::default(), SettingKind::Windows, InState::Never;
         /// Maximum download rate in KiB per second; 0: no limit.
         bandwidth_kib: u32 = 0, count(0, 1_000_000), InState::Never;
         /// Proxy for updates, like "http://proxy.lan:3128". Environment variables are ignored. Empty: none.
-        proxy: String = String::new(), Kind::Text, InState::Never;
+        proxy: String = String::new(), SettingKind::Text, InState::Never;
         /// Certificates (PEM) of the authorities trusted for update servers, in place of the system's. Empty: the
         /// system's.
-        ca_file: String = String::new(), Kind::Text, InState::Never;
+        ca_file: String = String::new(), SettingKind::Text, InState::Never;
         /// A connection that delivers less than `stall_bytes` in this time is closed, and another one is tried.
         // 2G delivers ten times as much to each of several connections.
         stall_seconds: u64 = 60, seconds(5, 3600), InState::Never;
@@ -66,17 +66,17 @@ section! {
         deadline_hours: u32 = 24, count(1, 720), InState::Lower;
         /// Folder in which blocks are stored until the download is complete; by default `update` in `places.state_dir`.
         /// For the service, a folder elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
-        spool_dir: PathBuf = places.state_dir.join("update"), Kind::Folder, InState::Never;
+        spool_dir: PathBuf = places.state_dir.join("update"), SettingKind::Folder, InState::Never;
         /// Space that the stored blocks leave free on their file system.
         spool_reserve_bytes: u64 = 64 * 1024 * 1024, bytes(0, 1024 * GIB), InState::Never;
         /// Time within which a new system must be found healthy; otherwise the old one starts again.
         health_deadline_seconds: u64 = 300, seconds(30, 900), InState::Never;
         /// Services that must be active in a new system, in addition to those that were active in the old one.
-        health_units: Vec<String> = Vec::new(), Kind::Services, InState::Never;
+        health_units: Vec<String> = Vec::new(), SettingKind::Services, InState::Never;
         /// Programs that must exit with 0 in a new system. They run as `exec.user`, without arguments.
-        health_commands: Vec<PathBuf> = Vec::new(), Kind::Programs, InState::Never;
+        health_commands: Vec<PathBuf> = Vec::new(), SettingKind::Programs, InState::Never;
         /// Addresses that must answer with success (2xx) in a new system.
-        health_urls: Vec<String> = Vec::new(), Kind::Probes, InState::Never;
+        health_urls: Vec<String> = Vec::new(), SettingKind::Probes, InState::Never;
         /// If the channel gives no verified answer for this long after an update, the device returns to the previous
         /// system, once. 0: never.
         dead_man_hours: u32 = 0, count(0, 8760), InState::Never;

@@ -3,12 +3,12 @@
 //! It is started by its absolute path, without a shell, with nothing in its environment but `PATH`, for 30 seconds at
 //! most, and with one of these as its arguments: `evidence`; `arm A`, `arm B`; `disarm`; `commit A`, `commit B`. It
 //! runs inside the agent's sandbox (no network, a read-only file system); if it needs more it must start a unit. It
-//! succeeds with exit code 0. `evidence` prints one JSON object with the fields of [`Told`], all of them optional, and
+//! succeeds with exit code 0. `evidence` prints one JSON object with the fields of [`CustomEvidence`], all of them optional, and
 //! nothing else. docs/boot.md has an example.
 
 mod run;
 
-use super::{BootFlow, Evidence, Slot, Tries, Witness};
+use super::{BootFlow, BootWitness, Evidence, Slot, Tries};
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use std::{path::Path, sync::Arc, time::Duration};
@@ -18,8 +18,8 @@ pub const LIMIT: Duration = Duration::from_secs(30);
 
 /// The output of `evidence`; [`Evidence`] explains the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Told {
+#[serde(default, deny_unknown_fields, expecting = "struct Told")]
+pub struct CustomEvidence {
     pub trial: Option<bool>,
     pub booted: Option<Slot>,
     pub default: Option<Slot>,
@@ -32,7 +32,7 @@ pub struct Told {
 /// The flow of a configured program.
 pub struct Custom {
     program: String,
-    witness: Arc<dyn Witness>,
+    witness: Arc<dyn BootWitness>,
     limit: Duration,
 }
 
@@ -41,7 +41,7 @@ impl Custom {
     ///
     /// # Errors
     /// `invalid_argument` for a program that is no absolute path.
-    pub fn new(program: &str, witness: Arc<dyn Witness>, limit: Duration) -> Result<Self, ToolError> {
+    pub fn new(program: &str, witness: Arc<dyn BootWitness>, limit: Duration) -> Result<Self, ToolError> {
         if !Path::new(program).is_absolute() || program.contains('\0') {
             return Err(ToolError::invalid(format!("update.flow_command \"{program}\" is no absolute path"))
                 .with("parameter", "update.flow_command")
@@ -55,7 +55,7 @@ impl Custom {
         run::run(&self.program, &words, self.limit).map(drop)
     }
 
-    fn told(&self) -> Result<Told, ToolError> {
+    fn told(&self) -> Result<CustomEvidence, ToolError> {
         let said = run::run(&self.program, &["evidence"], self.limit)?;
         serde_json::from_slice(&said).map_err(|error| {
             ToolError::unavailable(format!("{} says what is no evidence: {error}", self.program))
@@ -80,7 +80,7 @@ impl BootFlow for Custom {
         };
         match self.told() {
             Ok(told) => {
-                let Told { trial, booted, default, armed, tries, root } = told;
+                let CustomEvidence { trial, booted, default, armed, tries, root } = told;
                 evidence = Evidence { trial, booted, default, armed, tries, root: root.or(evidence.root), ..evidence };
             }
             Err(error) => evidence.faults.push(error.message),

@@ -1,7 +1,7 @@
 //! The root directory: short names, long names, and the start of a file.
 
-use super::{Fat, Kind, Root, bad};
-use crate::disk::Device;
+use super::{Fat, FatType, Root, bad};
+use crate::disk::BlockDevice;
 use std::io;
 
 const ENTRY: usize = 32;
@@ -12,12 +12,12 @@ const LONGEST_NAME: usize = 260;
 
 /// A file in the root directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     pub size: u32,
     pub(super) cluster: u32,
 }
 
-impl Entry {
+impl DirectoryEntry {
     /// The position of its first sector, in bytes from the start of the area. A file of at most one sector is complete
     /// there: clusters are aligned to sectors.
     ///
@@ -31,8 +31,8 @@ impl Entry {
     }
 }
 
-pub(super) fn find(fat: &Fat, device: &dyn Device, name: &str) -> io::Result<Option<Entry>> {
-    let mut search = Search { name, wide: fat.kind == Kind::Fat32, seen: 0, long: LongName::default() };
+pub(super) fn find(fat: &Fat, device: &dyn BlockDevice, name: &str) -> io::Result<Option<DirectoryEntry>> {
+    let mut search = Search { name, wide: fat.kind == FatType::Fat32, seen: 0, long: LongName::default() };
     let mut buffer = vec![0; usize::try_from(fat.cluster.min(fat.sector * 8)).map_err(|_| bad("clusters too large"))?];
     match fat.root {
         Root::Fixed { at, entries } => {
@@ -67,11 +67,11 @@ impl Search<'_> {
     /// Searches one contiguous piece. `Some` ends the search: found, or the end of the directory.
     fn piece(
         &mut self,
-        device: &dyn Device,
+        device: &dyn BlockDevice,
         at: u64,
         length: u64,
         buffer: &mut [u8],
-    ) -> io::Result<Option<Option<Entry>>> {
+    ) -> io::Result<Option<Option<DirectoryEntry>>> {
         let mut done = 0;
         while done < length {
             let part = usize::try_from(length - done).unwrap_or(usize::MAX).min(buffer.len());
@@ -91,7 +91,7 @@ impl Search<'_> {
         Ok(None)
     }
 
-    fn entry(&mut self, entry: &[u8; ENTRY]) -> Option<Entry> {
+    fn entry(&mut self, entry: &[u8; ENTRY]) -> Option<DirectoryEntry> {
         const DELETED: u8 = 0xe5;
         const LONG: u8 = 0x0f;
         /// A directory, or the label.
@@ -111,7 +111,7 @@ impl Search<'_> {
         }
         let named = short(entry).eq_ignore_ascii_case(self.name.as_bytes()) || long.is(self.name, entry);
         let half = |at: usize| u32::from(u16::from_le_bytes([entry[at], entry[at + 1]]));
-        named.then(|| Entry {
+        named.then(|| DirectoryEntry {
             size: half(28) | half(30) << 16,
             cluster: half(26) | if self.wide { half(20) << 16 } else { 0 },
         })

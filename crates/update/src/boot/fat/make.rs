@@ -1,6 +1,6 @@
 //! Makes a small FAT file system in memory, for the factory disk of the simulated machine and for tests.
 
-use super::Kind;
+use super::FatType;
 
 const SECTOR: usize = 512;
 const ENTRIES: usize = 512;
@@ -8,24 +8,24 @@ const RESERVED: usize = 1;
 
 /// The files do not fit, or one has a name that is not 8.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Full(pub String);
+pub struct FatOverflow(pub String);
 
 /// A file system of `size` bytes (whole sectors, at least 32 KiB) with these files in its root directory, one after the
 /// other. FAT12 up to 4084 clusters of one sector, otherwise FAT16. Deterministic.
 ///
 /// # Errors
-/// [`Full`], naming the file.
-pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, Full> {
+/// [`FatOverflow`], naming the file.
+pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, FatOverflow> {
     let all = size / SECTOR;
     // In this range the larger FAT16 would leave too few clusters for FAT16: the rest is not used.
     let sectors = if (4096..4200).contains(&all) { 4095 } else { all };
     let (kind, per_cluster) = match sectors {
-        ..64 => return Err(Full(format!("{size} bytes are too few for a file system"))),
-        64..4096 => (Kind::Fat12, 1),
+        ..64 => return Err(FatOverflow(format!("{size} bytes are too few for a file system"))),
+        64..4096 => (FatType::Fat12, 1),
         // Of the 16-bit numbers some are reserved for ends of chains.
-        _ => (Kind::Fat16, (sectors / 65_000 + 1).next_power_of_two()),
+        _ => (FatType::Fat16, (sectors / 65_000 + 1).next_power_of_two()),
     };
-    let bits = if kind == Kind::Fat12 { 12 } else { 16 };
+    let bits = if kind == FatType::Fat12 { 12 } else { 16 };
     let fat = ((sectors / per_cluster + 2) * bits).div_ceil(8 * SECTOR);
     let root_at = (RESERVED + 2 * fat) * SECTOR;
     let data_at = root_at + ENTRIES * 32;
@@ -39,11 +39,11 @@ pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, Full> {
         let at = data_at + (first - 2) * per_cluster * SECTOR;
         let room = image.get_mut(..sectors * SECTOR).and_then(|used| used.get_mut(at..at + content.len()));
         let room = room.filter(|_| number < ENTRIES);
-        room.ok_or_else(|| Full(format!("{name} does not fit")))?.copy_from_slice(content);
+        room.ok_or_else(|| FatOverflow(format!("{name} does not fit")))?.copy_from_slice(content);
         let last = first + clusters;
         table.extend((first + 1..=last).map(|next| if next == last { 0xffff } else { next as u16 }));
         let entry = entry(name, if clusters == 0 { 0 } else { first }, content.len());
-        let entry = entry.ok_or_else(|| Full(format!("{name} is no 8.3 name")))?;
+        let entry = entry.ok_or_else(|| FatOverflow(format!("{name} is no 8.3 name")))?;
         image[root_at + number * 32..][..32].copy_from_slice(&entry);
     }
     let table = packed(&table, kind);
@@ -53,7 +53,7 @@ pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, Full> {
     Ok(image)
 }
 
-fn first_sector(image: &mut [u8], sectors: usize, per_cluster: usize, fat: usize, kind: Kind) {
+fn first_sector(image: &mut [u8], sectors: usize, per_cluster: usize, fat: usize, kind: FatType) {
     let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
     let half = |value: usize| u16::try_from(value).unwrap_or(0).to_le_bytes();
     put(0, &[0xeb, 0x3c, 0x90]);
@@ -76,12 +76,12 @@ fn first_sector(image: &mut [u8], sectors: usize, per_cluster: usize, fat: usize
     put(36, &[0x80]);
     put(38, &[0x29]);
     put(43, b"NO NAME    ");
-    put(54, if kind == Kind::Fat12 { b"FAT12   " } else { b"FAT16   " });
+    put(54, if kind == FatType::Fat12 { b"FAT12   " } else { b"FAT16   " });
     put(510, &[0x55, 0xaa]);
 }
 
-fn packed(table: &[u16], kind: Kind) -> Vec<u8> {
-    if kind == Kind::Fat16 {
+fn packed(table: &[u16], kind: FatType) -> Vec<u8> {
+    if kind == FatType::Fat16 {
         return table.iter().flat_map(|value| value.to_le_bytes()).collect();
     }
     let pair = |pair: &[u16]| {

@@ -2,18 +2,18 @@
 //! Format", 1.03).
 //!
 //! Every number from the disk is checked before use, and every loop is bounded by the size of the area. Files cannot be
-//! written here: a FAT on a running system is changed sector by sector, in place ([`Entry::first_sector`]), or made
+//! written here: a FAT on a running system is changed sector by sector, in place ([`DirectoryEntry::first_sector`]), or made
 //! anew as a whole ([`make`]).
 
 mod directory;
 mod make;
 mod names;
 
-pub use directory::Entry;
-pub use make::{Full, make};
+pub use directory::DirectoryEntry;
+pub use make::{FatOverflow, make};
 pub use names::ReadAt;
 
-use crate::disk::Device;
+use crate::disk::BlockDevice;
 use std::io;
 
 /// Longest file read as a whole, in bytes: such files are short texts.
@@ -23,7 +23,7 @@ pub const FIRST: usize = 512;
 
 /// The FAT type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FatType {
     Fat12,
     Fat16,
     Fat32,
@@ -32,7 +32,7 @@ pub enum Kind {
 /// Offsets of a FAT file system's parts, in bytes from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fat {
-    pub kind: Kind,
+    pub kind: FatType,
     sector: u64,
     cluster: u64,
     fat_at: u64,
@@ -65,7 +65,7 @@ impl Fat {
     /// # Errors
     /// Those of reading; `InvalidData`, with the reason, when it is not a FAT file system or does not fit into the
     /// area.
-    pub fn of(device: &dyn Device) -> io::Result<Self> {
+    pub fn of(device: &dyn BlockDevice) -> io::Result<Self> {
         let mut first = [0; FIRST];
         device.read(0, &mut first)?;
         Self::parse(&first, device.size())
@@ -104,25 +104,25 @@ impl Fat {
         let clusters = (sectors - data) / per_cluster;
         // Linux and U-Boot recognize FAT32 by this field, and the other two by the number of clusters.
         let kind = match clusters {
-            _ if half(22) == 0 => Kind::Fat32,
-            0..4085 => Kind::Fat12,
-            _ => Kind::Fat16,
+            _ if half(22) == 0 => FatType::Fat32,
+            0..4085 => FatType::Fat12,
+            _ => FatType::Fat16,
         };
         let (bits, most) = match kind {
-            Kind::Fat12 => (12, 4084),
-            Kind::Fat16 => (16, 65524),
-            Kind::Fat32 => (32, 0x0fff_fff4),
+            FatType::Fat12 => (12, 4084),
+            FatType::Fat16 => (16, 65524),
+            FatType::Fat32 => (32, 0x0fff_fff4),
         };
         if clusters == 0 || clusters > most || ((clusters + 2) * bits).div_ceil(8) > fat_sectors * sector {
             return Err(bad(format!("{clusters} clusters do not fit into its FAT of {fat_sectors} sectors")));
         }
         let root = match kind {
-            Kind::Fat32 => Root::Chain(u32::try_from(word(44)).unwrap_or(u32::MAX)),
+            FatType::Fat32 => Root::Chain(u32::try_from(word(44)).unwrap_or(u32::MAX)),
             _ if entries == 0 => return Err(bad("no root directory")),
             _ => Root::Fixed { at: head * sector, entries: u32::try_from(entries).unwrap_or(u32::MAX) },
         };
         // FAT32 may keep only one of its FATs up to date; this field says which.
-        let active = if kind == Kind::Fat32 && half(40) & 0x80 != 0 { half(40) & 0xf } else { 0 };
+        let active = if kind == FatType::Fat32 && half(40) & 0x80 != 0 { half(40) & 0xf } else { 0 };
         if active >= fats {
             return Err(bad(format!("FAT {active} is the valid one of {fats}")));
         }
@@ -144,7 +144,7 @@ impl Fat {
     ///
     /// # Errors
     /// Those of reading; `InvalidData` when the directory cannot be traversed.
-    pub fn find(&self, device: &dyn Device, name: &str) -> io::Result<Option<Entry>> {
+    pub fn find(&self, device: &dyn BlockDevice, name: &str) -> io::Result<Option<DirectoryEntry>> {
         directory::find(self, device, name)
     }
 
@@ -152,7 +152,7 @@ impl Fat {
     ///
     /// # Errors
     /// Those of reading; `InvalidData` when its chain is shorter than its length, or it is longer than 64 KiB.
-    pub fn text(&self, device: &dyn Device, entry: &Entry) -> io::Result<Vec<u8>> {
+    pub fn text(&self, device: &dyn BlockDevice, entry: &DirectoryEntry) -> io::Result<Vec<u8>> {
         let size = u64::from(entry.size);
         if size > LONGEST_TEXT {
             return Err(bad(format!("{size} bytes where 64 KiB is the most")));
@@ -170,7 +170,7 @@ impl Fat {
     ///
     /// # Errors
     /// Those of [`Fat::text`], except for the length.
-    pub fn whole(&self, device: &dyn Device, entry: &Entry) -> io::Result<()> {
+    pub fn whole(&self, device: &dyn BlockDevice, entry: &DirectoryEntry) -> io::Result<()> {
         self.walk(device, entry.cluster, u64::from(entry.size), |_, _| Ok(()))
     }
 
@@ -180,8 +180,8 @@ impl Fat {
     /// Those of `each`, and of [`Fat::whole`], after the clusters that could be reached.
     pub fn each_piece(
         &self,
-        device: &dyn Device,
-        entry: &Entry,
+        device: &dyn BlockDevice,
+        entry: &DirectoryEntry,
         mut each: impl FnMut(u64, usize) -> io::Result<()>,
     ) -> io::Result<()> {
         let whole = usize::try_from(self.cluster).map_err(|_| bad("clusters too large"))?;
@@ -191,7 +191,7 @@ impl Fat {
     /// Calls `each` with offset and length of every piece of the first `size` bytes of a chain.
     fn walk(
         &self,
-        device: &dyn Device,
+        device: &dyn BlockDevice,
         first: u32,
         size: u64,
         mut each: impl FnMut(u64, u64) -> io::Result<()>,
@@ -220,7 +220,7 @@ impl Fat {
     }
 
     /// The cluster after this one; `None` at the end of the chain, or where it is broken.
-    fn next(&self, device: &dyn Device, cluster: u32) -> io::Result<Option<u32>> {
+    fn next(&self, device: &dyn BlockDevice, cluster: u32) -> io::Result<Option<u32>> {
         let (at, length) = self.link(cluster)?;
         let mut word = [0; 4];
         device.read(at, &mut word[..length])?;
@@ -232,9 +232,9 @@ impl Fat {
         self.place(cluster)?;
         let n = u64::from(cluster);
         let (at, length) = match self.kind {
-            Kind::Fat12 => (n + n / 2, 2),
-            Kind::Fat16 => (n * 2, 2),
-            Kind::Fat32 => (n * 4, 4),
+            FatType::Fat12 => (n + n / 2, 2),
+            FatType::Fat16 => (n * 2, 2),
+            FatType::Fat32 => (n * 4, 4),
         };
         if at + length > self.fat_size {
             return Err(bad("the FAT is too short for its clusters"));
@@ -246,10 +246,10 @@ impl Fat {
     fn linked(&self, cluster: u32, word: [u8; 4]) -> Option<u32> {
         let word = u32::from_le_bytes(word);
         let value = match self.kind {
-            Kind::Fat12 if cluster % 2 == 1 => word >> 4,
-            Kind::Fat12 => word & 0xfff,
-            Kind::Fat16 => word,
-            Kind::Fat32 => word & 0x0fff_ffff,
+            FatType::Fat12 if cluster % 2 == 1 => word >> 4,
+            FatType::Fat12 => word & 0xfff,
+            FatType::Fat16 => word,
+            FatType::Fat32 => word & 0x0fff_ffff,
         };
         Some(value).filter(|value| self.place(*value).is_ok())
     }

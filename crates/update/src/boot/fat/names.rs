@@ -1,6 +1,6 @@
 //! Lists every name in a file system, including subfolders, to find files that are not allowed.
 
-use super::{FIRST, Fat, Kind, Root, bad};
+use super::{FIRST, Fat, FatType, Root, bad};
 use std::io;
 
 /// Fills the buffer from an offset in the file system.
@@ -88,7 +88,7 @@ impl Fat {
             return Ok(None);
         }
         let half = |at: usize| u32::from(u16::from_le_bytes([entry[at], entry[at + 1]]));
-        Ok(Some(Root::Chain(half(26) | if self.kind == Kind::Fat32 { half(20) << 16 } else { 0 })))
+        Ok(Some(Root::Chain(half(26) | if self.kind == FatType::Fat32 { half(20) << 16 } else { 0 })))
     }
 }
 

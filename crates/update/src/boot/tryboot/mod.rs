@@ -10,10 +10,10 @@ pub use autoboot::{Autoboot, canonical};
 pub use restore::restore;
 
 use super::{
-    BootFlow, Evidence, Slot, Witness,
-    fat::{Entry, Fat},
+    BootFlow, BootWitness, Evidence, Slot,
+    fat::{DirectoryEntry, Fat},
 };
-use crate::disk::{Access, Area, Device, Disk, Layout};
+use crate::disk::{Access, Area, BlockDevice, Disk, Layout};
 use base::error::{ErrorCode, ToolError};
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -26,20 +26,20 @@ pub const SET_REBOOT_FLAGS: u32 = 0x0003_8064;
 const ARGUMENT: &str = "0 tryboot";
 
 /// Sets or clears the firmware's one-shot flag, through the mailbox at `/dev/vcio`.
-pub type Flag = Arc<dyn Fn(bool) -> io::Result<()> + Send + Sync>;
+pub type TrybootFlag = Arc<dyn Fn(bool) -> io::Result<()> + Send + Sync>;
 
 /// The flow of boards with tryboot.
 pub struct Tryboot {
     disk: Arc<dyn Disk>,
     layout: Layout,
-    witness: Arc<dyn Witness>,
-    flag: Option<Flag>,
+    witness: Arc<dyn BootWitness>,
+    flag: Option<TrybootFlag>,
     template: Option<PathBuf>,
 }
 
 impl Tryboot {
     /// `flag`: where the kernel has a mailbox; otherwise the restart needs the argument.
-    pub fn new(disk: Arc<dyn Disk>, layout: Layout, witness: Arc<dyn Witness>, flag: Option<Flag>) -> Self {
+    pub fn new(disk: Arc<dyn Disk>, layout: Layout, witness: Arc<dyn BootWitness>, flag: Option<TrybootFlag>) -> Self {
         Self { disk, layout, witness, flag, template: None }
     }
 
@@ -91,8 +91,8 @@ impl Tryboot {
 }
 
 /// Offset and content of the file's sector, and the length of the file in it.
-fn place(device: &dyn Device) -> Result<(u64, [u8; SECTOR], usize), Fault> {
-    let find = || -> io::Result<Option<(Fat, Entry)>> {
+fn place(device: &dyn BlockDevice) -> Result<(u64, [u8; SECTOR], usize), Fault> {
+    let find = || -> io::Result<Option<(Fat, DirectoryEntry)>> {
         let fat = Fat::of(device)?;
         Ok(fat.find(device, FILE)?.map(|entry| (fat, entry)))
     };

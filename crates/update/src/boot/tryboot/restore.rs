@@ -3,7 +3,7 @@
 use super::{Autoboot, FILE, SECTOR, card, place};
 use crate::{
     boot::{LONGEST_HEAD, head_of_image},
-    disk::{Access, Area, Device, Disk},
+    disk::{Access, Area, BlockDevice, Disk},
 };
 use base::error::{ErrorCode, ToolError};
 use std::{
@@ -86,7 +86,7 @@ struct Image {
     size: u64,
 }
 
-impl Device for Image {
+impl BlockDevice for Image {
     fn size(&self) -> u64 {
         self.size
     }

@@ -6,9 +6,9 @@
 
 mod state;
 
-pub use state::{ALL_TRIES, COPY, State, crc32, variables};
+pub use state::{ALL_TRIES, COPY, UbootState, crc32, variables};
 
-use super::{BootFlow, Evidence, Slot, Witness};
+use super::{BootFlow, BootWitness, Evidence, Slot};
 use crate::disk::{Access, Area, Disk};
 use base::error::{ErrorCode, ToolError};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 /// The flow of boards with U-Boot.
 pub struct Uboot {
     disk: Arc<dyn Disk>,
-    witness: Arc<dyn Witness>,
+    witness: Arc<dyn BootWitness>,
 }
 
 /// Both copies, as read.
 struct Copies {
     /// The newer valid one.
-    holds: Option<State>,
+    holds: Option<UbootState>,
     /// The copy to be written next.
     older: u8,
     /// The largest number of a copy that U-Boot would accept, even when we cannot parse the rest.
@@ -31,7 +31,7 @@ struct Copies {
 }
 
 impl Uboot {
-    pub fn new(disk: Arc<dyn Disk>, witness: Arc<dyn Witness>) -> Self {
+    pub fn new(disk: Arc<dyn Disk>, witness: Arc<dyn BootWitness>) -> Self {
         Self { disk, witness }
     }
 
@@ -41,7 +41,7 @@ impl Uboot {
             let area = Area::UbootCopy(number);
             let copy = self.read(area)?;
             copies.top = copies.top.max(state::number(&copy));
-            match State::decode(&copy) {
+            match UbootState::decode(&copy) {
                 // Equal numbers: boot.cmd keeps the first as well.
                 Ok(state) if copies.holds.is_none_or(|other| state.seq > other.seq) => {
                     copies.holds = Some(state);
@@ -61,7 +61,7 @@ impl Uboot {
         Ok(copy)
     }
 
-    fn write(&self, number: u8, state: &State) -> Result<(), ToolError> {
+    fn write(&self, number: u8, state: &UbootState) -> Result<(), ToolError> {
         let area = Area::UbootCopy(number);
         let device = self.disk.open(area, Access::Shared)?;
         let copy = state.encode();
@@ -74,21 +74,21 @@ impl Uboot {
     }
 
     /// Writes `wanted` over the older copy, unless the state is that already.
-    fn change(&self, wanted: impl FnOnce(State) -> Result<State, ToolError>) -> Result<(), ToolError> {
+    fn change(&self, wanted: impl FnOnce(UbootState) -> Result<UbootState, ToolError>) -> Result<(), ToolError> {
         let copies = self.copies()?;
-        let state = copies.holds.unwrap_or(State::LOST);
+        let state = copies.holds.unwrap_or(UbootState::LOST);
         let wanted = wanted(state)?;
         if wanted == state && copies.holds.is_some() && copies.faults.is_empty() {
             return Ok(());
         }
         let fits = |seq: &u64| i64::try_from(*seq).is_ok();
         match copies.top.checked_add(1).filter(fits) {
-            Some(seq) if copies.holds.is_some() => self.write(copies.older, &State { seq, ..wanted }),
+            Some(seq) if copies.holds.is_some() => self.write(copies.older, &UbootState { seq, ..wanted }),
             // Both are lost, or one has the largest possible number: both are rewritten in turn.
             seq => {
                 let seq = seq.filter(|seq| fits(&(seq + 1))).unwrap_or(1);
-                self.write(copies.older, &State { seq, ..wanted })?;
-                self.write(1 - copies.older, &State { seq: seq + 1, ..wanted })
+                self.write(copies.older, &UbootState { seq, ..wanted })?;
+                self.write(1 - copies.older, &UbootState { seq: seq + 1, ..wanted })
             }
         }
     }
@@ -127,7 +127,7 @@ impl BootFlow for Uboot {
         }
         self.change(|state| {
             let left = state.left.with(target, 1).with(target.other(), ALL_TRIES);
-            Ok(State { first: target, left, ..state })
+            Ok(UbootState { first: target, left, ..state })
         })
     }
 
@@ -135,14 +135,14 @@ impl BootFlow for Uboot {
         self.change(|state| match state.armed() {
             Some(tried) => {
                 let left = state.left.with(tried, 0).with(tried.other(), ALL_TRIES);
-                Ok(State { first: tried.other(), left, ..state })
+                Ok(UbootState { first: tried.other(), left, ..state })
             }
             None => Ok(state),
         })
     }
 
     fn commit(&self, slot: Slot) -> Result<(), ToolError> {
-        self.change(|state| Ok(State { first: slot, left: state.left.with(slot, ALL_TRIES), ..state }))
+        self.change(|state| Ok(UbootState { first: slot, left: state.left.with(slot, ALL_TRIES), ..state }))
     }
 
     fn trial_argument(&self) -> Option<&str> {

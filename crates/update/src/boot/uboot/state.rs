@@ -10,7 +10,7 @@ pub const ALL_TRIES: u32 = 3;
 
 /// The first slot, and the remaining boots of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct UbootState {
     /// Incremented with each write; of two valid copies the larger one counts.
     pub seq: u64,
     /// The slot that is tried first.
@@ -18,7 +18,7 @@ pub struct State {
     pub left: Tries,
 }
 
-impl State {
+impl UbootState {
     /// What dist/boot/boot.cmd assumes without a valid copy.
     pub const LOST: Self = Self { seq: 0, first: Slot::A, left: Tries { a: ALL_TRIES, b: ALL_TRIES } };
 

@@ -1,6 +1,6 @@
 //! Finds the card: the disk with the layout's partition table, and the running slot.
 
-use super::sysfs::{Block, blocks, made_of, mounts};
+use super::sysfs::{SysfsBlock, blocks, made_of, mounts};
 use crate::{
     Slot,
     disk::{Area, Layout, booted_partition},
@@ -18,17 +18,17 @@ const SECTOR: u64 = 512;
 
 /// The card, as found now.
 #[derive(Debug)]
-pub struct Card {
-    pub disk: Block,
+pub struct FoundCard {
+    pub disk: SysfsBlock,
     /// The layout's partitions.
-    pub partitions: Vec<Block>,
+    pub partitions: Vec<SysfsBlock>,
     /// The slot whose root is mounted at `/`.
     pub root: Option<Slot>,
     /// The smallest unit of reads and writes, in bytes.
     pub block_size: u64,
 }
 
-impl Card {
+impl FoundCard {
     /// # Errors
     /// `capability_missing` when no disk has the layout's signature, `failed_precondition` when one has it but is
     /// partitioned differently, `conflict` when two match and the one in use cannot be determined.
@@ -36,7 +36,7 @@ impl Card {
         let all = blocks(root).map_err(|fault| ToolError::unavailable(format!("no disks can be listed: {fault}")))?;
         let (mut fitting, mut reasons) = (Vec::new(), Vec::new());
         for disk in all.iter().filter(|block| block.number.is_none()) {
-            let parts: Vec<&Block> =
+            let parts: Vec<&SysfsBlock> =
                 all.iter().filter(|block| block.disk == disk.name && block.number.is_some()).collect();
             if parts.is_empty() {
                 continue;
@@ -57,7 +57,7 @@ impl Card {
             }
         }
         let Some((disk, partitions)) = fitting.pop() else { return Err(none(layout, &reasons)) };
-        let slot_of = |block: &Block| match layout.number(block.number?)?.area {
+        let slot_of = |block: &SysfsBlock| match layout.number(block.number?)?.area {
             Area::Root(slot) => Some(slot),
             _ => None,
         };
@@ -100,7 +100,12 @@ fn none(layout: &Layout, reasons: &[String]) -> ToolError {
 }
 
 /// The partitions of the layout, if the disk has its signature; `Err` if it has but something else is wrong.
-fn fits(root: &Root, layout: &Layout, disk: &Block, parts: &[&Block]) -> Result<Option<Vec<Block>>, String> {
+fn fits(
+    root: &Root,
+    layout: &Layout,
+    disk: &SysfsBlock,
+    parts: &[&SysfsBlock],
+) -> Result<Option<Vec<SysfsBlock>>, String> {
     let mut table = [0; SECTOR as usize];
     let read = File::open(root.path(&format!("dev/{}", disk.name))).and_then(|mut file| file.read_exact(&mut table));
     match read {
@@ -144,7 +149,7 @@ fn fits(root: &Root, layout: &Layout, disk: &Block, parts: &[&Block]) -> Result<
 
 /// The partitions below the mount at `/`. An overlay has no device of its own: then everything mounted from a disk
 /// counts.
-fn below_root(root: &Root, all: &[Block]) -> Vec<Block> {
+fn below_root(root: &Root, all: &[SysfsBlock]) -> Vec<SysfsBlock> {
     let mounts = mounts(root).unwrap_or_default();
     let made = |dev: &str| made_of(root, all, dev).into_iter().cloned().collect::<Vec<_>>();
     // The last one covers those before it.

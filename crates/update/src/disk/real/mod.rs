@@ -9,15 +9,15 @@ mod find;
 mod node;
 mod sysfs;
 
-pub use find::{Card, root_argument};
-pub use sysfs::Block;
+pub use find::{FoundCard, root_argument};
+pub use sysfs::SysfsBlock;
 
-use super::{Access, Area, Device, Disk, Layout, Slot};
+use super::{Access, Area, BlockDevice, Disk, Layout, Slot};
 use base::{
     error::{ErrorCode, ToolError},
     os::Root,
 };
-use node::Node;
+use node::DeviceNode;
 use sysfs::{blocks, holders, mounts};
 
 /// The kernel's sector size, and the size of a copy of U-Boot's state, in bytes.
@@ -38,19 +38,19 @@ impl RealDisk {
     /// Finds the card.
     ///
     /// # Errors
-    /// Those of [`Card::find`].
-    pub fn card(&self) -> Result<Card, ToolError> {
-        Card::find(&self.root, &self.layout)
+    /// Those of [`FoundCard::find`].
+    pub fn card(&self) -> Result<FoundCard, ToolError> {
+        FoundCard::find(&self.root, &self.layout)
     }
 
     /// The whole card, for its partition table, which is in no area.
     ///
     /// # Errors
     /// Those of opening the node.
-    pub fn whole(&self, card: &Card, access: Access) -> Result<Box<dyn Device>, ToolError> {
+    pub fn whole(&self, card: &FoundCard, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         let sectors = card.disk.sectors(&self.root, "size");
         let size = sectors.map_err(|fault| ToolError::unavailable(fault.to_string()))?.saturating_mul(SECTOR);
-        let node = Node { root: &self.root, block: &card.disk, offset: 0, size, block_size: card.block_size };
+        let node = DeviceNode { root: &self.root, block: &card.disk, offset: 0, size, block_size: card.block_size };
         node.open(access).map_err(|error| error.with("device", card.disk.name.clone()))
     }
 
@@ -58,7 +58,7 @@ impl RealDisk {
     ///
     /// # Errors
     /// `failed_precondition` when there is none, `unavailable` when the disks cannot be listed.
-    pub fn numbered(&self, card: &Card, number: u8) -> Result<Block, ToolError> {
+    pub fn numbered(&self, card: &FoundCard, number: u8) -> Result<SysfsBlock, ToolError> {
         let all =
             blocks(&self.root).map_err(|fault| ToolError::unavailable(format!("no disks can be listed: {fault}")))?;
         let found = all.into_iter().find(|block| block.disk == card.disk.name && block.number == Some(number));
@@ -69,14 +69,14 @@ impl RealDisk {
     ///
     /// # Errors
     /// `unavailable` when the mounts cannot be read.
-    pub fn mounted(&self, block: &Block) -> Result<bool, ToolError> {
+    pub fn mounted(&self, block: &SysfsBlock) -> Result<bool, ToolError> {
         let mounted = mounts(&self.root)
             .map_err(|fault| ToolError::unavailable(format!("nobody says what is mounted: {fault}")))?;
         Ok(mounted.iter().any(|mount| mount.dev == block.dev && !mount.read_only))
     }
 
     /// Refuses an area in use, naming its user.
-    fn free(&self, card: &Card, area: Area, block: &Block, access: Access) -> Result<(), ToolError> {
+    fn free(&self, card: &FoundCard, area: Area, block: &SysfsBlock, access: Access) -> Result<(), ToolError> {
         let held = |why: String, hint: &str| {
             Err(ToolError::new(ErrorCode::Conflict, why)
                 .with("area", area.name())
@@ -86,7 +86,8 @@ impl RealDisk {
         let mounted = mounts(&self.root).map_err(|fault| {
             ToolError::unavailable(format!("nobody says what is mounted: {fault}")).with("area", area.name())
         })?;
-        let on = |mount: &&sysfs::Mount| mount.dev == block.dev && (access == Access::Exclusive || !mount.read_only);
+        let on =
+            |mount: &&sysfs::MountInfo| mount.dev == block.dev && (access == Access::Exclusive || !mount.read_only);
         if let Some(mount) = mounted.iter().find(on) {
             let how = if mount.read_only { "mounted" } else { "mounted read-write" };
             let why = format!("{} ({}) is {how} at {}", area.name(), block.name, mount.point);
@@ -111,7 +112,7 @@ impl RealDisk {
 }
 
 impl Disk for RealDisk {
-    fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
+    fn open(&self, area: Area, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         let card = self.card()?;
         let missing = || ToolError::missing(format!("the layout has no {} area", area.name()));
         let (block, offset, size) = match area {
@@ -136,14 +137,14 @@ impl Disk for RealDisk {
         if access != Access::Read {
             self.free(&card, area, &block, access)?;
         }
-        let node = Node { root: &self.root, block: &block, offset, size, block_size: card.block_size };
+        let node = DeviceNode { root: &self.root, block: &block, offset, size, block_size: card.block_size };
         node.open(access).map_err(|error| error.with("area", area.name()).with("device", block.name.clone()))
     }
 }
 
 /// The slot whose root is mounted; by the mounts, otherwise by the kernel's command line. `Err` says why it is unknown.
 pub fn root_slot(root: &Root, layout: &Layout) -> Result<Slot, String> {
-    let card = Card::find(root, layout).map_err(|error| error.message);
+    let card = FoundCard::find(root, layout).map_err(|error| error.message);
     let mounted = card.as_ref().ok().and_then(|card| card.root);
     mounted.or_else(|| root_argument(root, layout)).ok_or_else(|| match card {
         Ok(_) => "what is mounted at / belongs to no slot".into(),

@@ -1,7 +1,7 @@
 //! An open device node: cached writes for exclusive areas, direct ones otherwise.
 
-use super::sysfs::Block;
-use crate::disk::{Access, Device, aligned::Aligned, within};
+use super::sysfs::SysfsBlock;
+use crate::disk::{Access, BlockDevice, aligned::Aligned, within};
 use base::{
     error::{ErrorCode, ToolError},
     os::{Root, lock::Lock},
@@ -16,17 +16,17 @@ use std::{cell::RefCell, fs::File, io, os::unix::fs::FileExt};
 const PIECE: u64 = 512 << 10;
 
 /// The node to open.
-pub(super) struct Node<'a> {
+pub(super) struct DeviceNode<'a> {
     pub root: &'a Root,
-    pub block: &'a Block,
+    pub block: &'a SysfsBlock,
     /// Offset and size of the area on the device, in bytes.
     pub offset: u64,
     pub size: u64,
     pub block_size: u64,
 }
 
-impl Node<'_> {
-    pub(super) fn open(&self, access: Access) -> Result<Box<dyn Device>, ToolError> {
+impl DeviceNode<'_> {
+    pub(super) fn open(&self, access: Access) -> Result<Box<dyn BlockDevice>, ToolError> {
         let cached = match access {
             // Never O_CREAT: a missing device must not become a file.
             Access::Read | Access::Shared => self.file(OFlags::RDONLY)?,
@@ -132,7 +132,7 @@ impl Opened {
     }
 }
 
-impl Device for Opened {
+impl BlockDevice for Opened {
     fn size(&self) -> u64 {
         self.size
     }

@@ -11,7 +11,7 @@ const DEEPEST: usize = 4;
 
 /// A disk or a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct SysfsBlock {
     pub name: String,
     /// The disk that it belongs to, or is.
     pub disk: String,
@@ -21,7 +21,7 @@ pub struct Block {
     pub dev: String,
 }
 
-impl Block {
+impl SysfsBlock {
     /// Its folder below `/sys`.
     pub fn folder(&self) -> String {
         match self.number {
@@ -40,7 +40,7 @@ impl Block {
 ///
 /// # Errors
 /// Those of listing `/sys/block`. Devices that disappear meanwhile are skipped.
-pub fn blocks(root: &Root) -> io::Result<Vec<Block>> {
+pub fn blocks(root: &Root) -> io::Result<Vec<SysfsBlock>> {
     let mut all = Vec::new();
     for disk in root.list("sys/block")? {
         let Ok(dev) = root.line(&format!("sys/block/{disk}/dev")) else { continue };
@@ -49,16 +49,16 @@ pub fn blocks(root: &Root) -> io::Result<Vec<Block>> {
             let about = |what: &str| root.line(&format!("sys/block/{disk}/{name}/{what}"));
             let (Ok(number), Ok(dev)) = (about("partition"), about("dev")) else { continue };
             let Ok(number) = number.parse() else { continue };
-            all.push(Block { name, disk: disk.clone(), number: Some(number), dev });
+            all.push(SysfsBlock { name, disk: disk.clone(), number: Some(number), dev });
         }
-        all.push(Block { name: disk.clone(), disk, number: None, dev });
+        all.push(SysfsBlock { name: disk.clone(), disk, number: None, dev });
     }
     Ok(all)
 }
 
 /// A line of mountinfo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
+pub struct MountInfo {
     pub dev: String,
     pub point: String,
     /// The file system itself is read-only, so that no mount of it can be written.
@@ -69,19 +69,19 @@ pub struct Mount {
 ///
 /// # Errors
 /// Those of reading it.
-pub fn mounts(root: &Root) -> io::Result<Vec<Mount>> {
+pub fn mounts(root: &Root) -> io::Result<Vec<MountInfo>> {
     let text = root.read(MOUNTS[0]).or_else(|_| root.read(MOUNTS[1]))?;
     Ok(text.lines().filter_map(mount).collect())
 }
 
-fn mount(line: &str) -> Option<Mount> {
+fn mount(line: &str) -> Option<MountInfo> {
     let (mount, file_system) = line.split_once(" - ")?;
     let mut fields = mount.split(' ').skip(2);
     let (dev, _, point) = (fields.next()?, fields.next()?, fields.next()?);
     let read_only = |options: &str| options.split(',').any(|option| option == "ro");
     // The file system's own options: the same one may be mounted read-write elsewhere, which is another line.
     let read_only = read_only(file_system.rsplit(' ').next()?);
-    Some(Mount { dev: dev.to_owned(), point: unescape(point), read_only })
+    Some(MountInfo { dev: dev.to_owned(), point: unescape(point), read_only })
 }
 
 /// Decodes `\040` and the like.
@@ -102,8 +102,8 @@ fn unescape(text: &str) -> String {
 }
 
 /// The names of the devices below this one: itself, and what device mapper built it from.
-pub fn made_of<'a>(root: &Root, blocks: &'a [Block], dev: &str) -> Vec<&'a Block> {
-    let mut found: Vec<&Block> = blocks.iter().filter(|block| block.dev == dev).collect();
+pub fn made_of<'a>(root: &Root, blocks: &'a [SysfsBlock], dev: &str) -> Vec<&'a SysfsBlock> {
+    let mut found: Vec<&SysfsBlock> = blocks.iter().filter(|block| block.dev == dev).collect();
     let mut from = 0;
     for _ in 0..DEEPEST {
         let upper = found.len();
@@ -117,7 +117,7 @@ pub fn made_of<'a>(root: &Root, blocks: &'a [Block], dev: &str) -> Vec<&'a Block
 }
 
 /// Other users of this device besides mounts: device mapper, RAID, swap.
-pub fn holders(root: &Root, block: &Block) -> Vec<String> {
+pub fn holders(root: &Root, block: &SysfsBlock) -> Vec<String> {
     let named = |name: String| match root.line(&format!("sys/block/{name}/dm/name")) {
         Ok(mapped) => format!("{name} ({mapped})"),
         Err(_) => name,
@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn a_line_of_mountinfo_is_read_with_and_without_optional_fields() {
         let with = r"36 35 98:0 /mnt1 /mnt\0402 rw,noatime shared:1 master:1 - ext3 /dev/root ro,errors=continue";
-        assert_eq!(mount(with), Some(Mount { dev: "98:0".into(), point: "/mnt 2".into(), read_only: true }));
+        assert_eq!(mount(with), Some(MountInfo { dev: "98:0".into(), point: "/mnt 2".into(), read_only: true }));
         let without = "22 1 179:5 / / ro - squashfs /dev/mmcblk0p5 rw";
-        assert_eq!(mount(without), Some(Mount { dev: "179:5".into(), point: "/".into(), read_only: false }));
+        assert_eq!(mount(without), Some(MountInfo { dev: "179:5".into(), point: "/".into(), read_only: false }));
         for bad in ["", " - ", "1 2 3", "1 2 8:1 / - x y z"] {
             assert_eq!(mount(bad), None, "{bad:?}");
         }

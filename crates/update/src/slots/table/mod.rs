@@ -7,39 +7,39 @@ mod view;
 pub use rows::TABLE;
 
 /// A set of values of a column: one bit each.
-pub type Set = u16;
+pub type ValueSet = u16;
 
 /// Columns of slots. With an update recorded, `T` is its target and `O` the other slot; without one, `O` is the running
 /// slot and `T` the other.
 pub mod place {
-    use super::Set;
-    pub const T: Set = 1;
-    pub const O: Set = 2;
+    use super::ValueSet;
+    pub const T: ValueSet = 1;
+    pub const O: ValueSet = 2;
     /// Lost or unknown.
-    pub const NONE: Set = 4;
-    pub const NAMES: [(Set, &str); 3] = [(T, "T"), (O, "O"), (NONE, "?")];
+    pub const NONE: ValueSet = 4;
+    pub const NAMES: [(ValueSet, &str); 3] = [(T, "T"), (O, "O"), (NONE, "?")];
 }
 /// The column of the record.
 pub mod recorded {
-    use super::Set;
+    use super::ValueSet;
     /// No update, and the running slot is good.
-    pub const GOOD: Set = 1;
+    pub const GOOD: ValueSet = 1;
     /// No update, and no record of the running slot, as from the factory.
-    pub const UNKNOWN: Set = 2;
+    pub const UNKNOWN: ValueSet = 2;
     /// No update, and the running slot is recorded as bad.
-    pub const BAD: Set = 4;
+    pub const BAD: ValueSet = 4;
     /// Writing, written or verified.
-    pub const WRITING: Set = 8;
-    pub const ARMED: Set = 16;
-    pub const TRIAL: Set = 32;
-    pub const COMMITTING: Set = 64;
-    pub const ROLLED_BACK: Set = 128;
+    pub const WRITING: ValueSet = 8;
+    pub const ARMED: ValueSet = 16;
+    pub const TRIAL: ValueSet = 32;
+    pub const COMMITTING: ValueSet = 64;
+    pub const ROLLED_BACK: ValueSet = 128;
     /// The record is lost.
-    pub const LOST: Set = 256;
+    pub const LOST: ValueSet = 256;
     /// An update that was started, or may have been.
-    pub const STARTED: Set = ARMED | TRIAL | COMMITTING;
-    pub const PENDING: Set = WRITING | STARTED | ROLLED_BACK;
-    pub const NAMES: [(Set, &str); 9] = [
+    pub const STARTED: ValueSet = ARMED | TRIAL | COMMITTING;
+    pub const PENDING: ValueSet = WRITING | STARTED | ROLLED_BACK;
+    pub const NAMES: [(ValueSet, &str); 9] = [
         (GOOD, "good"),
         (UNKNOWN, "unknown"),
         (BAD, "bad"),
@@ -53,27 +53,27 @@ pub mod recorded {
 }
 /// The column of the flag.
 pub mod flag {
-    use super::Set;
-    pub const YES: Set = 1;
+    use super::ValueSet;
+    pub const YES: ValueSet = 1;
     /// No, or unknown.
-    pub const NO: Set = 2;
-    pub const NAMES: [(Set, &str); 2] = [(YES, "yes"), (NO, "no")];
+    pub const NO: ValueSet = 2;
+    pub const NAMES: [(ValueSet, &str); 2] = [(YES, "yes"), (NO, "no")];
 }
 /// The column of the time of the record.
 pub mod since {
-    use super::Set;
+    use super::ValueSet;
     /// In this boot.
-    pub const NOW: Set = 1;
+    pub const NOW: ValueSet = 1;
     /// In an earlier boot, and the trial was started or may have been, by the marker of the restart into it or the boot
     /// chain's count.
-    pub const TRIED: Set = 2;
+    pub const TRIED: ValueSet = 2;
     /// In an earlier boot, without a restart into the trial.
-    pub const UNTRIED: Set = 4;
-    pub const NAMES: [(Set, &str); 3] = [(NOW, "this boot"), (TRIED, "tried"), (UNTRIED, "untried")];
+    pub const UNTRIED: ValueSet = 4;
+    pub const NAMES: [(ValueSet, &str); 3] = [(NOW, "this boot"), (TRIED, "tried"), (UNTRIED, "untried")];
 }
 
 /// Matches everything.
-pub const ANY: Set = Set::MAX;
+pub const ANY: ValueSet = ValueSet::MAX;
 
 /// Names of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -110,14 +110,14 @@ pub enum Case {
 
 /// A row: sets for the six columns, and its meaning.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct TableRow {
     pub case: Case,
-    pub flag: Set,
-    pub booted: Set,
-    pub root: Set,
-    pub default: Set,
-    pub recorded: Set,
-    pub since: Set,
+    pub flag: ValueSet,
+    pub booted: ValueSet,
+    pub root: ValueSet,
+    pub default: ValueSet,
+    pub recorded: ValueSet,
+    pub since: ValueSet,
     pub means: &'static str,
     pub does: &'static str,
 }
@@ -125,15 +125,15 @@ pub struct Row {
 /// The observed values: one bit per column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View {
-    pub flag: Set,
-    pub booted: Set,
-    pub root: Set,
-    pub default: Set,
-    pub recorded: Set,
-    pub since: Set,
+    pub flag: ValueSet,
+    pub booted: ValueSet,
+    pub root: ValueSet,
+    pub default: ValueSet,
+    pub recorded: ValueSet,
+    pub since: ValueSet,
 }
 
-impl Row {
+impl TableRow {
     pub const fn fits(&self, view: View) -> bool {
         self.flag & view.flag != 0
             && self.booted & view.booted != 0
@@ -145,6 +145,6 @@ impl Row {
 }
 
 /// The row that decides; `None` would be a gap in the table, which a test over all views excludes.
-pub fn row(view: View) -> Option<&'static Row> {
+pub fn row(view: View) -> Option<&'static TableRow> {
     TABLE.iter().find(|row| row.fits(view))
 }

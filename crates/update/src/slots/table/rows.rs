@@ -1,10 +1,10 @@
 //! The rows, as docs/update.md shows them.
 
-use super::{ANY, Case, Row, Set, flag, place, recorded, since};
+use super::{ANY, Case, TableRow, ValueSet, flag, place, recorded, since};
 
 macro_rules! row {
     ($case:ident, $flag:expr, $booted:expr, $root:expr, $default:expr, $recorded:expr, $since:expr, $means:literal, $does:literal) => {
-        Row {
+        TableRow {
             case: Case::$case,
             flag: $flag,
             booted: $booted,
@@ -20,13 +20,13 @@ macro_rules! row {
 
 /// The table. The last column describes immediate effects; those after the slot was found healthy are marked so.
 #[rustfmt::skip]
-pub const TABLE: &[Row] = {
+pub const TABLE: &[TableRow] = {
     use flag::{NO, YES};
     use place::{NONE, O, T};
     use recorded::{ARMED, BAD, COMMITTING, GOOD, LOST, PENDING, ROLLED_BACK, STARTED, TRIAL, UNKNOWN, WRITING};
     use since::{NOW, TRIED, UNTRIED};
-    const TX: Set = T | NONE;
-    const OX: Set = O | NONE;
+    const TX: ValueSet = T | NONE;
+    const OX: ValueSet = O | NONE;
     &[
         row!(Elsewhere, ANY, NONE, NONE, ANY, ANY, ANY, "it runs from neither slot", "nothing; updates are refused"),
         row!(HalvesInTrial, YES, T, O, O, STARTED, ANY, "a trial with the root of the other slot", "condemned: a plain restart to O"),

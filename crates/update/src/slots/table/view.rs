@@ -1,10 +1,10 @@
 //! Maps evidence and record to the table's columns.
 
-use super::{Set, View, flag, place, recorded, since};
+use super::{ValueSet, View, flag, place, recorded, since};
 use crate::{
     Slot,
     boot::{Evidence, ResetCause},
-    slots::{Stage, State},
+    slots::{Stage, StateRecord},
     status::SlotState,
 };
 
@@ -13,7 +13,7 @@ const MOST_LOST: u8 = 16;
 
 impl View {
     /// The columns for this evidence and record.
-    pub fn of(state: &State, seen: &Evidence) -> Self {
+    pub fn of(state: &StateRecord, seen: &Evidence) -> Self {
         let running = seen.running().or(seen.root);
         let target = state.update.as_ref().map(|update| update.target).or_else(|| running.map(Slot::other));
         let place = |slot: Option<Slot>| match slot {
@@ -34,13 +34,13 @@ impl View {
 
 /// The default that the boot chain names. A chain that counts names the other slot once the boots of its default are
 /// spent; without a trial, that slot was the default and did not start.
-fn named(state: &State, seen: &Evidence, running: Option<Slot>) -> Option<Slot> {
+fn named(state: &StateRecord, seen: &Evidence, running: Option<Slot>) -> Option<Slot> {
     let spent = |slot: &Slot| seen.tries.is_some_and(|tries| tries.of(*slot) == 0);
     let passed_over = seen.armed.filter(|slot| state.update.is_none() && Some(*slot) != running && spent(slot));
     passed_over.or(seen.default)
 }
 
-fn record(state: &State, running: Option<Slot>) -> Set {
+fn record(state: &StateRecord, running: Option<Slot>) -> ValueSet {
     use recorded::{ARMED, BAD, COMMITTING, GOOD, LOST, ROLLED_BACK, TRIAL, UNKNOWN, WRITING};
     match state.update.as_ref().map(|update| update.stage) {
         Some(Stage::Writing | Stage::Written | Stage::Verified) => WRITING,
@@ -57,7 +57,7 @@ fn record(state: &State, running: Option<Slot>) -> Set {
     }
 }
 
-fn when(state: &State, seen: &Evidence) -> Set {
+fn when(state: &StateRecord, seen: &Evidence) -> ValueSet {
     let Some(update) = &state.update else { return since::NOW };
     let this = |id: Option<&String>| id.is_some() && id == seen.boot_id.as_ref();
     if update.stage != Stage::Armed {

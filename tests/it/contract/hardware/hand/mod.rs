@@ -11,13 +11,13 @@ pub use kernel_scene::KernelScene;
 pub use kernel_wires::KernelWires;
 pub use simulated::hand as simulated;
 
-use hw::model::Kind;
+use hw::model::BoardKind;
 use std::any::Any;
 
 /// What is outside a board, part by part; `None` is a part that this board does not have.
 pub struct Hand {
     /// What `system.get_capabilities` must call the board.
-    pub kind: Kind,
+    pub kind: BoardKind,
     /// Words that `system.get_capabilities` must have among the devices of a module: `("gpio", "gpio-sim.0")`.
     pub devices: &'static [(&'static str, &'static str)],
     pub lines: Option<Box<dyn Lines>>,

@@ -4,7 +4,7 @@
 mod session;
 mod take_over;
 
-pub(crate) use session::Session;
+pub(crate) use session::InstallSession;
 pub(crate) use take_over::{may_take_over, take_over};
 
 use crate::{
@@ -12,17 +12,17 @@ use crate::{
     context::Context,
     installer::{System, UpdateTool},
     operations::{Done, Operation},
-    peer::{Callers, Standing},
+    peer::{Callers, PeerKind},
 };
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use update::{
-    job::{AUTOMATIC, plan::Plan},
+    job::{AUTOMATIC, plan::UpdatePlan},
     slots::Blocked,
     status::RestartPlan,
-    trust::Release,
+    trust::VerifiedRelease,
 };
 
 /// Turns the connection into an install stream ([`update::install`]).
@@ -59,7 +59,7 @@ impl Operation for Install {
 ///
 /// # Errors
 /// `permission_denied` by the policy; `capability_missing`; `conflict`.
-pub(crate) fn begin(cx: &Context<'_>, request: InstallRequest) -> Result<Session, ToolError> {
+pub(crate) fn begin(cx: &Context<'_>, request: InstallRequest) -> Result<InstallSession, ToolError> {
     match &request.authorization {
         Some(authorization) => cx.allows(request.tool.name(), authorization)?,
         // Judging only: the result is not secret, and nothing changes.
@@ -71,7 +71,7 @@ pub(crate) fn begin(cx: &Context<'_>, request: InstallRequest) -> Result<Session
         .as_ref()
         .map_or_else(|| cx.peer.to_string(), |authorization| authorization.principal.clone());
     let guard = cx.installer.lock.take(&who)?;
-    Ok(Session { agent: Arc::clone(cx.agent), system, peer: cx.peer.clone(), request, guard })
+    Ok(InstallSession { agent: Arc::clone(cx.agent), system, peer: cx.peer.clone(), request, guard })
 }
 
 /// Admits the install of `release`: by policy, and by an approval that showed this bundle, or an earlier admission of
@@ -83,7 +83,7 @@ fn admit_install(
     cx: &Context<'_>,
     request: &InstallRequest,
     system: &System,
-    release: &Release,
+    release: &VerifiedRelease,
 ) -> Result<(), ToolError> {
     let Some(authorization) = &request.authorization else { return Ok(()) };
     let tool = request.tool;
@@ -97,14 +97,14 @@ fn admit_install(
     if cx.installer.admissions.holds(release.digest, tool, &authorization.principal) {
         return Ok(());
     }
-    if cx.peer.standing != Standing::Approver {
+    if cx.peer.standing != PeerKind::Approver {
         cx.admit(tool.name(), authorization, |args| shows(args, tool, system, release))?;
     }
     cx.installer.admissions.keep(release.digest, tool, &authorization.principal)
 }
 
 /// Whether the person approved this: a version, or whatever the channel offers; or one plan, by its hash.
-fn shows(args: &Value, tool: UpdateTool, system: &System, release: &Release) -> bool {
+fn shows(args: &Value, tool: UpdateTool, system: &System, release: &VerifiedRelease) -> bool {
     let named = |name: &str| args.get(name).filter(|value| !value.is_null());
     let is = |name: &str, value: &str| named(name).is_none_or(|named| named == value);
     let manifest = &release.manifest;
@@ -118,7 +118,7 @@ fn shows(args: &Value, tool: UpdateTool, system: &System, release: &Release) -> 
             let ledger = system.record.ledger();
             let Some(running) = ledger.evidence().running() else { return false };
             let from = ledger.state().slots.of(running).version.clone().unwrap_or_default();
-            let plan = Plan {
+            let plan = UpdatePlan {
                 manifest: &release.digest,
                 to_version: &manifest.version,
                 from_version: &from,

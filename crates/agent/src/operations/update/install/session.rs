@@ -14,21 +14,21 @@ use std::{
     time::Duration,
 };
 use update::{
-    bundle::{Index, MAX_HEAD},
+    bundle::{BlockIndex, MAX_HEAD},
     install::{
-        Armed, Engine, Finish, Judged,
-        frame::{self, HEADER, Kind, Progress},
-        hooks::{Point, Watch},
+        Armed, Finish, InstallEngine, Judged,
+        frame::{self, FrameKind, HEADER, InstallProgress},
+        hooks::{InstallObserver, Point},
     },
-    slots::Standing,
-    trust::Release,
+    slots::BootState,
+    trust::VerifiedRelease,
 };
 
 /// Limit from the first byte of a frame to its last. Between frames there is none, because the server fetches.
 const FRAME: Duration = Duration::from_secs(60);
 
 /// An accepted install stream.
-pub(crate) struct Session {
+pub(crate) struct InstallSession {
     pub agent: Arc<Agent>,
     pub system: Arc<System>,
     pub peer: Peer,
@@ -45,7 +45,7 @@ enum End {
     Left,
 }
 
-impl Session {
+impl InstallSession {
     /// Serves the stream to its end.
     pub fn run(self, stream: UnixStream) {
         let line = Arc::new(Line { stream, write: Mutex::new(()), outer: Arc::clone(self.agent.installer.watch()) });
@@ -68,10 +68,10 @@ impl Session {
         // Released before the last frame: its reader may begin the next install at once.
         drop(guard);
         let (kind, json) = match ended {
-            Ok(End::Judged(judged)) => (Kind::Judged, json_of(&judged)),
-            Ok(End::Armed(armed)) => (Kind::Armed, json_of(&armed)),
+            Ok(End::Judged(judged)) => (FrameKind::Judged, json_of(&judged)),
+            Ok(End::Armed(armed)) => (FrameKind::Armed, json_of(&armed)),
             Ok(End::Left) => return,
-            Err(error) => (Kind::Failed, json_of(&WireError::from(error))),
+            Err(error) => (FrameKind::Failed, json_of(&WireError::from(error))),
         };
         // A peer that is gone does not need it.
         if let Ok(json) = json {
@@ -81,7 +81,7 @@ impl Session {
 
     fn serve(&self, line: &Arc<Line>) -> Result<End, ToolError> {
         let mut payload = Vec::new();
-        let Some(Kind::Head) = line.hear(&mut payload)? else { return Err(expected("the head")) };
+        let Some(FrameKind::Head) = line.hear(&mut payload)? else { return Err(expected("the head")) };
         let (release, judged) = self.system.judge(&payload)?;
         self.guard.is_of(&judged.version);
         if self.request.authorization.is_some() {
@@ -91,21 +91,26 @@ impl Session {
         if self.request.authorization.is_none() {
             return Ok(End::Judged(judged));
         }
-        line.say(Kind::Judged, &json_of(&judged)?)?;
+        line.say(FrameKind::Judged, &json_of(&judged)?)?;
         let Some(index) = self.index(line, &release, &mut payload)? else { return Ok(End::Left) };
         self.install(line, release, index, &judged, payload)
     }
 
     /// Assembles the index from its pieces; its length must match the manifest's.
-    fn index(&self, line: &Line, release: &Release, payload: &mut Vec<u8>) -> Result<Option<Index>, ToolError> {
+    fn index(
+        &self,
+        line: &Line,
+        release: &VerifiedRelease,
+        payload: &mut Vec<u8>,
+    ) -> Result<Option<BlockIndex>, ToolError> {
         let size = release.manifest.index.size as usize;
         let mut bytes = Vec::new();
         bytes.reserve_exact(size);
         while bytes.len() < size {
             match line.hear(payload)? {
-                Some(Kind::Index) if bytes.len() + payload.len() <= size => bytes.extend_from_slice(payload),
-                Some(Kind::Index) => return Err(ToolError::invalid("the index is longer than the manifest says")),
-                None | Some(Kind::Cancel) => return Ok(None),
+                Some(FrameKind::Index) if bytes.len() + payload.len() <= size => bytes.extend_from_slice(payload),
+                Some(FrameKind::Index) => return Err(ToolError::invalid("the index is longer than the manifest says")),
+                None | Some(FrameKind::Cancel) => return Ok(None),
                 Some(_) => return Err(expected("the index")),
             }
         }
@@ -115,29 +120,29 @@ impl Session {
     fn install(
         &self,
         line: &Arc<Line>,
-        release: Release,
-        index: Index,
+        release: VerifiedRelease,
+        index: BlockIndex,
         judged: &Judged,
         mut payload: Vec<u8>,
     ) -> Result<End, ToolError> {
         let site = self.system.site(Arc::clone(line) as _, self.request.restart);
-        let mut engine = Engine::prepare(site, release, index, judged.target)?;
-        line.say(Kind::Wanted, engine.wanted().bytes())?;
+        let mut engine = InstallEngine::prepare(site, release, index, judged.target)?;
+        line.say(FrameKind::Wanted, engine.wanted().bytes())?;
         loop {
             match line.hear(&mut payload) {
-                Ok(Some(Kind::Block)) => {
+                Ok(Some(FrameKind::Block)) => {
                     let Some((n, stored)) = payload.split_first_chunk::<4>() else { return Err(expected("a block")) };
                     engine.block(u32::from_le_bytes(*n), stored)?;
                 }
-                Ok(Some(Kind::Finish)) => match engine.finish()? {
-                    Finish::More(wanted) => line.say(Kind::Wanted, wanted.bytes())?,
+                Ok(Some(FrameKind::Finish)) => match engine.finish()? {
+                    Finish::More(wanted) => line.say(FrameKind::Wanted, wanted.bytes())?,
                     Finish::Armed(armed) => {
-                        *self.system.standing() = Standing::Armed;
+                        *self.system.standing() = BootState::Armed;
                         self.agent.installer.plan_changed(false);
                         return Ok(End::Armed(armed));
                     }
                 },
-                Ok(None | Some(Kind::Cancel)) => return engine.pause().map(|()| End::Left),
+                Ok(None | Some(FrameKind::Cancel)) => return engine.pause().map(|()| End::Left),
                 Ok(Some(_)) => return engine.pause().and(Err(expected("a block"))),
                 Err(error) => return engine.pause().and(Err(error)),
             }
@@ -150,12 +155,12 @@ struct Line {
     stream: UnixStream,
     /// Locked per frame, so that frames do not interleave.
     write: Mutex<()>,
-    outer: Arc<dyn Watch>,
+    outer: Arc<dyn InstallObserver>,
 }
 
 impl Line {
     /// Reads the next frame; `None` at the end.
-    fn hear(&self, payload: &mut Vec<u8>) -> Result<Option<Kind>, ToolError> {
+    fn hear(&self, payload: &mut Vec<u8>) -> Result<Option<FrameKind>, ToolError> {
         let wait = |limit| self.stream.set_read_timeout(limit).map_err(|error| frame::broken(&error));
         wait(None)?;
         let mut first = [0];
@@ -167,7 +172,7 @@ impl Line {
         frame::read(&mut &self.stream, payload)
     }
 
-    fn say(&self, kind: Kind, payload: &[u8]) -> Result<(), ToolError> {
+    fn say(&self, kind: FrameKind, payload: &[u8]) -> Result<(), ToolError> {
         let _turn = self.write.lock().unwrap_or_else(PoisonError::into_inner);
         frame::write(&mut &self.stream, kind, payload)
     }
@@ -185,16 +190,16 @@ impl Line {
     }
 }
 
-impl Watch for Line {
+impl InstallObserver for Line {
     fn passed(&self, point: Point) {
         self.outer.passed(point);
     }
 
-    fn progress(&self, progress: &Progress) {
+    fn progress(&self, progress: &InstallProgress) {
         self.outer.progress(progress);
         if let Ok(json) = serde_json::to_vec(progress) {
             // An error is ignored: `stopped` notices a server that is gone.
-            let _ = self.say(Kind::Progress, &json);
+            let _ = self.say(FrameKind::Progress, &json);
         }
     }
 
@@ -203,7 +208,7 @@ impl Watch for Line {
         let mut header = [0; HEADER];
         match self.peek(&mut header, true) {
             Ok(0) => true,
-            Ok(HEADER) => matches!(frame::parse(header, true), Ok((Kind::Cancel, _))),
+            Ok(HEADER) => matches!(frame::parse(header, true), Ok((FrameKind::Cancel, _))),
             _ => self.outer.stopped(),
         }
     }

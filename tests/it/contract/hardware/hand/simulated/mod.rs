@@ -6,13 +6,13 @@ mod scope;
 mod wires;
 
 use super::Hand;
-use hw::{board::Board, model::Kind};
+use hw::{board::Board, model::BoardKind};
 
 /// The hand of a simulated board.
 pub fn hand(board: &Board) -> Hand {
     let state = board.simulated.as_ref().expect("a simulated board");
     Hand {
-        kind: Kind::Simulated,
+        kind: BoardKind::Simulated,
         devices: &[],
         lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
         wires: Some(Box::new(wires::Simulated::new(state.i2c.clone()))),

@@ -3,17 +3,17 @@
 use crate::contract::hardware::hand::{Camera, Held, Scene};
 use hw::camera::{
     Holder,
-    simulated::{Simulated, Trouble},
+    simulated::{CameraTrouble, SimulatedCameras},
 };
 use std::sync::Arc;
 
 pub struct SimulatedScene {
-    state: Arc<Simulated>,
+    state: Arc<SimulatedCameras>,
     cameras: [Camera; 2],
 }
 
 impl SimulatedScene {
-    pub fn of(state: &Arc<Simulated>) -> Self {
+    pub fn of(state: &Arc<SimulatedCameras>) -> Self {
         let camera = |id: &str, name, mjpeg| Camera { id: id.into(), name, mjpeg, size: (640, 480) };
         let cameras = [camera("/dev/video0", "test card", false), camera("/dev/video2", "webcam", true)];
         Self { state: Arc::clone(state), cameras }
@@ -23,7 +23,7 @@ impl SimulatedScene {
 /// Nobody in particular.
 const OTHER: u32 = 812;
 
-struct Hog(Arc<Simulated>, String);
+struct Hog(Arc<SimulatedCameras>, String);
 
 impl Drop for Hog {
     fn drop(&mut self) {
@@ -39,7 +39,7 @@ impl Scene for SimulatedScene {
         true
     }
     fn hog(&self, camera: &Camera) -> (Held, u32) {
-        self.state.fail(&camera.id, Trouble::Busy(Holder { pid: OTHER, name: "motion".into() }));
+        self.state.fail(&camera.id, CameraTrouble::Busy(Holder { pid: OTHER, name: "motion".into() }));
         (Box::new(Hog(Arc::clone(&self.state), camera.id.clone())), OTHER)
     }
     fn lights(&self, _: &Camera) -> Held {
