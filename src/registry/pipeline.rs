@@ -32,7 +32,7 @@ use base::{
 };
 use contract::audit::changed::Changed;
 use contract::meta::Mode;
-use contract::{access::caller::Caller, audit::Approval};
+use contract::{access::caller::Caller, audit::ApprovalRecord};
 use futures::FutureExt;
 use serde_json::Value;
 use std::{
@@ -86,7 +86,7 @@ pub trait Gate: Send + Sync {
     fn approve<'a>(
         &'a self,
         request: ApprovalSubject<'a>,
-    ) -> futures::future::BoxFuture<'a, Result<Approval, ToolError>>;
+    ) -> futures::future::BoxFuture<'a, Result<ApprovalRecord, ToolError>>;
 }
 
 /// What a person is asked about.
