@@ -13,7 +13,7 @@ use agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState, opera
 use base::error::ToolError;
 use contract::{
     access::{caller::Caller, question, way},
-    audit::Approval,
+    audit::ApprovalRecord,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -35,13 +35,13 @@ pub struct Asking {
 }
 
 impl Gate for Asking {
-    fn approve<'a>(&'a self, ask: ApprovalSubject<'a>) -> BoxFuture<'a, Result<Approval, ToolError>> {
+    fn approve<'a>(&'a self, ask: ApprovalSubject<'a>) -> BoxFuture<'a, Result<ApprovalRecord, ToolError>> {
         Box::pin(self.put(ask))
     }
 }
 
 impl Asking {
-    async fn put(&self, ask: ApprovalSubject<'_>) -> Result<Approval, ToolError> {
+    async fn put(&self, ask: ApprovalSubject<'_>) -> Result<ApprovalRecord, ToolError> {
         let tool = ask.entry.name();
         let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta().bulk, ask.args)?;
         let more = ask.entry.meta().explain.and_then(|explain| explain(ask.args));
@@ -66,7 +66,7 @@ impl Asking {
         match answered.state {
             AskState::Approved if AgentPolicy::is_operation(tool) => {
                 // The agent consumes the approval itself when it receives the operation.
-                Ok(Approval {
+                Ok(ApprovalRecord {
                     ask_id: answered.id,
                     by: answered.by.unwrap_or_default(),
                     how: answered.how.unwrap_or_default(),

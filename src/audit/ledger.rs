@@ -3,7 +3,7 @@
 use base::{canonical::ArgsDigest, error::ToolError};
 use contract::{
     access::caller::{Caller, Transport},
-    audit::{Approval, changed::Changed},
+    audit::{ApprovalRecord, changed::Changed},
     meta::Role,
 };
 use futures::future::BoxFuture;
@@ -35,7 +35,7 @@ pub struct AuditEntry<'a> {
     pub duration: Duration,
     pub request_id: &'a str,
     pub correlation_id: Option<&'a str>,
-    pub approval: Option<&'a Approval>,
+    pub approval: Option<&'a ApprovalRecord>,
     pub simulated: bool,
     pub changed: Changed,
     /// The call was already answered and recorded; this record has its final outcome.
@@ -52,7 +52,7 @@ pub struct Intent<'a> {
     pub args_sha256: &'a str,
     pub request_id: &'a str,
     pub correlation_id: Option<&'a str>,
-    pub approval: Option<&'a Approval>,
+    pub approval: Option<&'a ApprovalRecord>,
 }
 
 /// Records every call.

@@ -18,11 +18,11 @@ use tokio::sync::{Notify, mpsc};
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// Messages for the client.
-pub type Out = mpsc::Sender<Vec<u8>>;
+pub type ClientSender = mpsc::Sender<Vec<u8>>;
 
 pub struct ServerLink {
     remote: Remote,
-    out: Out,
+    out: ClientSender,
     state: Mutex<State>,
     /// Serializes reopening of a session.
     opening: tokio::sync::Mutex<()>,
@@ -41,7 +41,7 @@ struct State {
 }
 
 impl ServerLink {
-    pub fn new(remote: Remote, out: Out) -> Self {
+    pub fn new(remote: Remote, out: ClientSender) -> Self {
         Self { remote, out, state: Mutex::default(), opening: tokio::sync::Mutex::default(), reopened: Notify::new() }
     }
 

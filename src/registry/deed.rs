@@ -9,7 +9,7 @@ use base::{
 };
 use contract::{
     access::caller::Caller,
-    audit::{Approval, changed::Changed},
+    audit::{ApprovalRecord, changed::Changed},
 };
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ pub(super) struct Later {
     pub intent: Option<i64>,
     pub request_id: String,
     pub correlation_id: Option<String>,
-    pub approval: Option<Approval>,
+    pub approval: Option<ApprovalRecord>,
     pub notes: Arc<Notes>,
     pub started: Instant,
 }

@@ -1,6 +1,6 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
-use super::{Registry, Tools, entry::Entry, names::Naming};
+use super::{Registry, ToolTable, entry::Entry, names::Naming};
 use crate::services::Services;
 use contract::{
     access::{caller::Caller, policy::Policy},
@@ -138,7 +138,7 @@ type Key = (Role, Naming, Option<String>);
 #[derive(Default)]
 struct Made {
     /// What these were made from.
-    of: Option<(Arc<Policy>, Arc<Tools>)>,
+    of: Option<(Arc<Policy>, Arc<ToolTable>)>,
     listings: HashMap<Key, Arc<Vec<ListedTool>>>,
 }
 
@@ -159,7 +159,7 @@ impl Listings {
     pub fn get(&self, services: &Services, caller: &Caller, naming: Naming) -> Arc<Vec<ListedTool>> {
         let (policy, tools) = (services.policy.get(), self.registry.tools());
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_stale = |of: &(Arc<Policy>, Arc<Tools>)| !Arc::ptr_eq(&of.0, &policy) || !Arc::ptr_eq(&of.1, &tools);
+        let is_stale = |of: &(Arc<Policy>, Arc<ToolTable>)| !Arc::ptr_eq(&of.0, &policy) || !Arc::ptr_eq(&of.1, &tools);
         if made.of.as_ref().is_none_or(is_stale) {
             *made = Made { of: Some((Arc::clone(&policy), Arc::clone(&tools))), listings: HashMap::new() };
         }
@@ -168,7 +168,7 @@ impl Listings {
         Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&tools, &policy, caller, naming))))
     }
 
-    fn make(&self, tools: &Tools, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<ListedTool> {
+    fn make(&self, tools: &ToolTable, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<ListedTool> {
         let permitted = tools.newest().filter(|entry| policy.has_role(&entry.meta(), caller));
         let mut listed: Vec<ListedTool> = permitted
             .map(|entry| {

@@ -38,19 +38,19 @@ pub const FROM_TYPES: bool = cfg!(schemas_from_types);
 /// The tools of one server.
 pub struct Registry {
     rows: Vec<&'static ToolRow>,
-    tools: RwLock<Arc<Tools>>,
+    tools: RwLock<Arc<ToolTable>>,
     /// Held while the tools are replaced, which takes longer than the lock above may.
     change: Mutex<()>,
     changes: watch::Sender<()>,
 }
 
 /// The tools at one time. They do not change: a change makes others.
-pub struct Tools {
+pub struct ToolTable {
     entries: Vec<Arc<Entry>>,
     names: Names,
 }
 
-impl Tools {
+impl ToolTable {
     fn new(entries: Vec<Arc<Entry>>) -> Result<Self, String> {
         Ok(Self { names: Names::new(&entries)?, entries })
     }
@@ -74,7 +74,7 @@ impl Registry {
     pub fn new(namespaces: &[&'static [ToolRow]]) -> Self {
         let rows: Vec<_> = namespaces.iter().copied().flatten().collect();
         let entries = rows.iter().map(|row| Arc::new(Entry::from(*row))).collect();
-        let tools = Tools::new(entries).expect("the names of the tables are unique");
+        let tools = ToolTable::new(entries).expect("the names of the tables are unique");
         Self { rows, tools: RwLock::new(Arc::new(tools)), change: Mutex::default(), changes: watch::Sender::new(()) }
     }
 
@@ -84,7 +84,7 @@ impl Registry {
     }
 
     /// The tools as they are now.
-    pub fn tools(&self) -> Arc<Tools> {
+    pub fn tools(&self) -> Arc<ToolTable> {
         Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -122,7 +122,7 @@ impl Registry {
             return Ok(false);
         }
         tools.extend(entries.into_iter().map(Arc::new));
-        let tools = Tools::new(tools).map_err(ToolError::invalid)?;
+        let tools = ToolTable::new(tools).map_err(ToolError::invalid)?;
         *self.tools.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tools);
         self.changes.send_replace(());
         Ok(true)

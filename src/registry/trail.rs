@@ -6,7 +6,7 @@ use base::{
     error::{ErrorCode, ToolError},
     os::panics::{self, Panic},
 };
-use contract::audit::Approval;
+use contract::audit::ApprovalRecord;
 use contract::audit::changed::Changed;
 use serde_json::Value;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct Trail {
     pub(super) notes: Arc<Notes>,
-    pub(super) approval: Option<Approval>,
+    pub(super) approval: Option<ApprovalRecord>,
     /// The arguments as they go into the audit.
     pub(super) told: Option<(Value, ArgsDigest)>,
     /// A person was asked.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// An item to send on a connection.
 #[derive(Debug)]
-pub enum Out {
+pub enum Outbound {
     /// Sent at once: notifications, server requests, answers to unreadable messages.
     Message(Vec<u8>),
     /// The answer to the request with this id.
@@ -68,18 +68,18 @@ impl Collector {
     }
 
     /// Takes one item; returns the bytes of a message once one is complete.
-    pub fn pass(&mut self, out: Out) -> Option<Vec<u8>> {
+    pub fn pass(&mut self, out: Outbound) -> Option<Vec<u8>> {
         match out {
-            Out::Message(bytes) => Some(bytes),
-            Out::Answer(key, bytes) => {
+            Outbound::Message(bytes) => Some(bytes),
+            Outbound::Answer(key, bytes) => {
                 let Some((batch, id)) = self.of_id.remove(&key) else { return Some(bytes) };
                 let (missing, answers) = self.open.get_mut(&batch)?;
                 answers.push(Some(&id), bytes);
                 *missing -= 1;
                 (*missing == 0).then(|| self.open.remove(&batch).map(|(_, answers)| join(&answers.ready))).flatten()
             }
-            Out::Batch { ids, ready } if ids.is_empty() => (!ready.is_empty()).then(|| join(&ready)),
-            Out::Batch { ids, ready } => {
+            Outbound::Batch { ids, ready } if ids.is_empty() => (!ready.is_empty()).then(|| join(&ready)),
+            Outbound::Batch { ids, ready } => {
                 self.next += 1;
                 self.open.insert(self.next, (ids.len(), Answers { ready, ..Answers::new(self.limit) }));
                 self.of_id.extend(ids.into_iter().map(|id| (id.key(), (self.next, id))));

@@ -3,7 +3,7 @@
 //! Calls run concurrently and are answered as they finish; a cancellation applies to the call it names.
 
 use super::{
-    batch::Out,
+    batch::Outbound,
     envelope::{self, FrameContent, INVALID_REQUEST, Id, Message, RpcError},
     mcp::bridge::Bridge,
     outbox::{Outbox, Outgoing, outbox},
@@ -72,7 +72,7 @@ impl Connection {
 
     /// Answers a message that exceeded the size limit and was discarded.
     pub async fn too_long(&mut self) {
-        self.outbox.send(Out::Message(too_long_reply(self.server.options.request_bytes))).await;
+        self.outbox.send(Outbound::Message(too_long_reply(self.server.options.request_bytes))).await;
     }
 
     /// Resolves when the peer no longer reads answers. Drop it before [`Connection::finish`]: it keeps the outbox open,
@@ -128,7 +128,7 @@ impl Connection {
     }
 
     async fn refuse(&self, fault: &RpcError) {
-        self.outbox.send(Out::Message(fault.reply())).await;
+        self.outbox.send(Outbound::Message(fault.reply())).await;
     }
 
     async fn batch(&mut self, items: &[&RawValue]) {
@@ -151,7 +151,7 @@ impl Connection {
                 Err(fault) => ready.push(fault.reply()),
             }
         }
-        self.outbox.send(Out::Batch { ids, ready }).await;
+        self.outbox.send(Outbound::Batch { ids, ready }).await;
         for (message, bytes) in good {
             self.message(message, bytes).await;
         }
@@ -184,7 +184,7 @@ impl Connection {
         let client = self.session.client.as_deref();
         let context = RequestContext { caller: &self.caller, client, notifies: true, converses: true };
         match self.server.route(&context, id, method, params) {
-            RequestRoute::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
+            RequestRoute::Answer(bytes) => self.outbox.send(Outbound::Answer(key, bytes)).await,
             RequestRoute::Call(ticket) => self.call(*ticket, key).await,
             RequestRoute::Mcp => self.hand_to_mcp(Some(id), bytes).await,
         }
@@ -193,7 +193,7 @@ impl Connection {
     async fn call(&mut self, ticket: Ticket, key: String) {
         let entered = match self.running.open(&key, OPEN_REQUESTS) {
             Ok(entered) => entered,
-            Err(refused) => return self.outbox.send(Out::Answer(key, not_opened(&ticket.id, refused))).await,
+            Err(refused) => return self.outbox.send(Outbound::Answer(key, not_opened(&ticket.id, refused))).await,
         };
         let (outbox, server) = (self.outbox.clone(), Arc::clone(&self.server));
         let progress = ticket.progress({
@@ -206,7 +206,7 @@ impl Connection {
             let finished = server.pipeline.run(call).await;
             // Before the answer is sent: the client may reuse the id as soon as it has read it.
             drop(entered);
-            outbox.send(Out::Answer(key, answerer.answer(&finished))).await;
+            outbox.send(Outbound::Answer(key, answerer.answer(&finished))).await;
         }));
         // The answer goes to the outbox, so the result is not awaited here.
         drop(soon::begin(served));
@@ -234,14 +234,14 @@ impl Connection {
             Some(Ok(entered)) => Some(entered),
             Some(Err(refused)) => {
                 let Some(id) = id else { return };
-                return self.outbox.send(Out::Answer(id.key(), not_opened(id, refused))).await;
+                return self.outbox.send(Outbound::Answer(id.key(), not_opened(id, refused))).await;
             }
         };
         if let Some(bridge) = &self.bridge
             && let Err(fault) = bridge.forward(id, bytes, entered).await
         {
             match id {
-                Some(id) => self.outbox.send(Out::Answer(id.key(), fault.reply())).await,
+                Some(id) => self.outbox.send(Outbound::Answer(id.key(), fault.reply())).await,
                 None => tracing::debug!(fault.message, "ignored a notification or response that MCP does not know"),
             }
         }

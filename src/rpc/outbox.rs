@@ -1,6 +1,6 @@
 //! The outgoing queue of a connection, bounded in bytes: the server stops reading from a client that does not read.
 
-use super::batch::{Collector, Out};
+use super::batch::{Collector, Outbound};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -12,13 +12,13 @@ const QUEUE: usize = 64;
 /// Queues answers and notifications of one connection.
 #[derive(Clone)]
 pub struct Outbox {
-    queue: mpsc::Sender<(Out, Option<OwnedSemaphorePermit>)>,
+    queue: mpsc::Sender<(Outbound, Option<OwnedSemaphorePermit>)>,
     budget: Arc<Semaphore>,
 }
 
 /// The other end: messages in the order they are sent, batches joined.
 pub struct Outgoing {
-    queue: mpsc::Receiver<(Out, Option<OwnedSemaphorePermit>)>,
+    queue: mpsc::Receiver<(Outbound, Option<OwnedSemaphorePermit>)>,
     collector: Collector,
     /// Permits of the messages that are being written.
     held: Vec<OwnedSemaphorePermit>,
@@ -35,14 +35,14 @@ pub fn outbox(answer_bytes: usize) -> (Outbox, Outgoing) {
 
 impl Outbox {
     /// Queues `out`; waits while the reader is too far behind. Does nothing if the connection is gone.
-    pub async fn send(&self, out: Out) {
+    pub async fn send(&self, out: Outbound) {
         let permit = Arc::clone(&self.budget).acquire_many_owned(weight(&out)).await.ok();
         let _ = self.queue.send((out, permit)).await;
     }
 
     /// Queues a notification only if there is room: progress may be dropped to save memory.
     pub fn offer(&self, bytes: Vec<u8>) {
-        let out = Out::Message(bytes);
+        let out = Outbound::Message(bytes);
         if let Ok(permit) = Arc::clone(&self.budget).try_acquire_many_owned(weight(&out)) {
             let _ = self.queue.try_send((out, Some(permit)));
         }
@@ -59,10 +59,10 @@ impl Outbox {
     }
 }
 
-fn weight(out: &Out) -> u32 {
+fn weight(out: &Outbound) -> u32 {
     let bytes = match out {
-        Out::Message(bytes) | Out::Answer(_, bytes) => bytes.len(),
-        Out::Batch { ready, .. } => ready.iter().map(Vec::len).sum(),
+        Outbound::Message(bytes) | Outbound::Answer(_, bytes) => bytes.len(),
+        Outbound::Batch { ready, .. } => ready.iter().map(Vec::len).sum(),
     };
     // At most the whole budget; otherwise a large answer could never be sent.
     bytes.clamp(1, BUDGET) as u32

@@ -2,7 +2,7 @@
 
 use super::{fault::complete, handler::McpHandler};
 use crate::rpc::{
-    batch::Out,
+    batch::Outbound,
     envelope::{self, FrameContent, INVALID_PARAMS, INVALID_REQUEST, Id, Message, RpcError},
     outbox::Outbox,
     reply,
@@ -83,7 +83,7 @@ impl Bridge {
             // Requests that it left open still get exactly one answer.
             let left: Vec<Open> = take(&unanswered).drain().map(|(_, open)| open).collect();
             for open in left {
-                answers.send(Out::Answer(open.id.to_string(), ended(&own(&open.id)).reply())).await;
+                answers.send(Outbound::Answer(open.id.to_string(), ended(&own(&open.id)).reply())).await;
             }
         });
         Self { to_service, pending, outbox, calls, stop, begun: AtomicBool::new(false) }
@@ -139,7 +139,7 @@ impl Bridge {
             let _ = self.to_service.send(ClientJsonRpcMessage::notification(notification)).await;
         }
         let answer = reply::error(Some(&answered), error.code.rpc(), &error.message, Some(&error.data()));
-        self.outbox.send(Out::Answer(id.to_owned(), answer)).await;
+        self.outbox.send(Outbound::Answer(id.to_owned(), answer)).await;
         true
     }
 
@@ -241,13 +241,13 @@ impl Transport<RoleServer> for Pipe {
             };
             let bytes = serde_json::to_vec(&message).expect("rmcp's messages are plain data");
             match id {
-                None => outbox.send(Out::Message(bytes)).await,
+                None => outbox.send(Outbound::Message(bytes)).await,
                 Some(id) => {
                     // The side that removes the entry sends the answer: a withdrawn request was already answered.
                     let open = take(&pending).remove(&id);
                     if let Some(Open { _waited_for, _entered, .. }) = open {
                         drop(_entered);
-                        outbox.send(Out::Answer(id, bytes)).await;
+                        outbox.send(Outbound::Answer(id, bytes)).await;
                     }
                 }
             }

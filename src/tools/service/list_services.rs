@@ -14,7 +14,7 @@ use base::{
     os::{
         glob::Glob,
         systemd::{
-            enabled::{Files, is_enabled},
+            enabled::{FileStates, is_enabled},
             list::{self, ActiveState, ListedService},
             name::LONGEST,
             properties,
@@ -100,7 +100,7 @@ struct Summary {
 }
 
 /// Loaded services, and installed ones that are not loaded, sorted by name.
-async fn all(services: &Services) -> Result<(Vec<ListedService>, Arc<Files>), ToolError> {
+async fn all(services: &Services) -> Result<(Vec<ListedService>, Arc<FileStates>), ToolError> {
     // Sequential on the first call, so that no change is missed between the subscription and reading the states.
     let files = services.machine.systemd.enabled.files(&services.machine.bus).await?;
     let mut all = list::loaded(&services.machine.bus).await?;

@@ -12,7 +12,7 @@ use base::{
         Root,
         net::{
             route::Route,
-            socket::{self, Protocol, Socket},
+            socket::{self, NetSocket, Protocol},
         },
     },
 };
@@ -202,7 +202,7 @@ fn connections(root: &Root, args: &Args) -> std::io::Result<(Vec<Connection>, Pa
     let (page, pagination) = Pagination::of(all, args.limit, args.offset);
     let inodes: Vec<u64> = page.iter().map(|socket| socket.inode).filter(|inode| *inode != 0).collect();
     let owners = if inodes.is_empty() { Default::default() } else { socket::owners(root, &inodes) };
-    let shown = |socket: Socket| Connection {
+    let shown = |socket: NetSocket| Connection {
         protocol: match socket.protocol {
             Protocol::Tcp => SocketProtocol::Tcp,
             Protocol::Udp => SocketProtocol::Udp,

@@ -2,7 +2,7 @@
 
 use base::error::ErrorCode;
 use contract::{
-    audit::{Approval, AuditHead, AuditRecord, KnownHeads, changed::Changed},
+    audit::{ApprovalRecord, AuditHead, AuditRecord, KnownHeads, changed::Changed},
     meta::Role,
 };
 use raspi_mcp::{
@@ -74,7 +74,7 @@ pub fn call(tool: &str, n: usize) -> AuditRecord<'_> {
         duration_ms: 3,
         request_id: Some(format!("n:{n}").into()),
         correlation_id: None,
-        approval: Some(Approval { ask_id: "ABC123".into(), by: "pi".into(), how: "raspi-mcp approve".into() }),
+        approval: Some(ApprovalRecord { ask_id: "ABC123".into(), by: "pi".into(), how: "raspi-mcp approve".into() }),
         simulated: true,
         changed: Changed::Yes,
         later: false,

@@ -5,7 +5,7 @@ use crate::served::{Door, Pi, Wire, process::command, soon};
 use base::error::{ErrorCode, ToolError};
 use contract::{
     access::caller::Transport,
-    audit::{Approval, AuditRecord, changed::Changed},
+    audit::{ApprovalRecord, AuditRecord, changed::Changed},
     meta::Role,
 };
 use raspi_mcp::{
@@ -118,7 +118,7 @@ fn entry<'a>(
     write: bool,
     volatile: bool,
     error: Option<&'a ToolError>,
-    approval: Option<&'a Approval>,
+    approval: Option<&'a ApprovalRecord>,
 ) -> AuditEntry<'a> {
     AuditEntry {
         principal: "stdio",
@@ -149,7 +149,7 @@ async fn only_what_is_gone_with_the_power_does_not_wait_for_the_card() {
     book.audit.write(pin(0)).await.unwrap();
     watch(&book.store).await;
     let (denied, failed) = (ToolError::denied("not you"), ToolError::internal("it broke"));
-    let yes = Approval { ask_id: "ABC123".into(), by: "pi".into(), how: "raspi-mcp approve".into() };
+    let yes = ApprovalRecord { ask_id: "ABC123".into(), by: "pi".into(), how: "raspi-mcp approve".into() };
     let cases = [
         (entry(true, true, None, None), NORMAL),
         (entry(true, true, Some(&failed), None), NORMAL),

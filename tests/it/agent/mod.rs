@@ -33,7 +33,7 @@ use ::hw::{gpio::SimulatedGpio, line::GpioPort};
 use appliance::Folder;
 use base::{canonical, error::ToolError, os::Root};
 use contract::{
-    audit::Approval,
+    audit::ApprovalRecord,
     config::{Places, UpdateSettings, key::Section},
 };
 use serde_json::{Value, json};
@@ -235,7 +235,7 @@ pub fn authorization(args: &Value, ask_id: Option<&str>) -> Authorization {
 }
 
 /// Uses an approval up, as the server does before it runs a tool of its own.
-async fn redeem(server: &AgentLink, id: &str, call: &AskRequest) -> Result<Approval, ToolError> {
+async fn redeem(server: &AgentLink, id: &str, call: &AskRequest) -> Result<ApprovalRecord, ToolError> {
     let AskRequest { tool, principal, args_sha256, .. } = call.clone();
     let request = op::asks::RedeemRequest { id: id.to_owned(), tool, principal, args_sha256 };
     server.call::<op::asks::RedeemAsk>(request).await

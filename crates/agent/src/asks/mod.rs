@@ -22,7 +22,7 @@ use super::{
     files,
 };
 use base::error::ToolError;
-use contract::{access::question, audit::Approval};
+use contract::{access::question, audit::ApprovalRecord};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -249,7 +249,12 @@ impl Asks {
     ///
     /// # Errors
     /// `not_found`; `permission_denied` when it is for another call, was denied, or was used before.
-    pub(super) fn redeem(&self, id: &str, call: &BoundCall<'_>, consume: bool) -> Result<(Ask, Approval), ToolError> {
+    pub(super) fn redeem(
+        &self,
+        id: &str,
+        call: &BoundCall<'_>,
+        consume: bool,
+    ) -> Result<(Ask, ApprovalRecord), ToolError> {
         let judge = |ask: &Ask| {
             call.matches(ask)?;
             demand(ask, AskState::Approved)
@@ -265,7 +270,7 @@ impl Asks {
             judge(&ask)?;
             ask
         };
-        let approval = Approval {
+        let approval = ApprovalRecord {
             ask_id: ask.id.clone(),
             by: ask.by.clone().unwrap_or_default(),
             how: ask.how.clone().unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! The agent's end of the connection to a guard: a process of `raspi-mcp guard`, with a socket as its standard input.
 
-use super::{Ending, Process};
+use super::{CommandProcess, Ending};
 use crate::exec::guard_process::{STOP, Word};
 use base::error::ToolError;
 use futures::future::BoxFuture;
@@ -61,7 +61,7 @@ impl Guard {
     }
 }
 
-impl Process for Guard {
+impl CommandProcess for Guard {
     fn ended(&mut self) -> BoxFuture<'_, Result<Ending, ToolError>> {
         Box::pin(async {
             if self.ending.is_none() {

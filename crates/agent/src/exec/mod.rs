@@ -1,6 +1,6 @@
 //! Running allowed commands: the port, and its implementation for each kind of machine.
 //!
-//! Dropping the [`Process`] ends every process that the command has started, also those that left its session, were
+//! Dropping the [`CommandProcess`] ends every process that the command has started, also those that left its session, were
 //! reparented or ignore SIGTERM.
 
 #[cfg(feature = "guard")]
@@ -73,7 +73,7 @@ pub enum Ending {
 }
 
 /// A started command. Dropping it ends all its processes.
-pub trait Process: Send {
+pub trait CommandProcess: Send {
     /// Resolves once all processes of the command have ended. Cancel safe.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ pub type Pipe = Box<dyn AsyncRead + Send + Unpin>;
 pub struct Started {
     pub stdout: Pipe,
     pub stderr: Pipe,
-    pub process: Box<dyn Process>,
+    pub process: Box<dyn CommandProcess>,
 }
 
 /// Starts commands.

@@ -1,6 +1,6 @@
 //! Commands of a simulated machine: a few built-in programs, which start no process.
 
-use super::{CommandPlan, Ending, Process, Runner, Started};
+use super::{CommandPlan, CommandProcess, Ending, Runner, Started};
 use base::error::ToolError;
 use futures::future::BoxFuture;
 use std::{io::Cursor, time::Duration};
@@ -78,7 +78,7 @@ struct Simulated {
     told: Notify,
 }
 
-impl Process for Simulated {
+impl CommandProcess for Simulated {
     fn ended(&mut self) -> BoxFuture<'_, Result<Ending, ToolError>> {
         Box::pin(async {
             if !self.stopped {

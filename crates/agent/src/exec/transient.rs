@@ -8,7 +8,7 @@
 mod properties;
 mod watch;
 
-use super::{CommandPlan, Ending, Process, Runner, Started};
+use super::{CommandPlan, CommandProcess, Ending, Runner, Started};
 use base::{
     error::ToolError,
     os::bus::{DBus, DBusObject},
@@ -116,7 +116,7 @@ struct Unit {
     ending: Option<Result<Ending, ToolError>>,
 }
 
-impl Process for Unit {
+impl CommandProcess for Unit {
     fn ended(&mut self) -> BoxFuture<'_, Result<Ending, ToolError>> {
         Box::pin(async {
             if self.ending.is_none() {

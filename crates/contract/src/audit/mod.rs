@@ -11,4 +11,4 @@ pub use known::{
     AcceptedGap, AuditCheckpoint, Beginning, Extension, KnownChain, KnownHeads, MAX_EXTENSION, MAX_RECORDS,
     RoomRequest, VerifiedPosition,
 };
-pub use record::{Approval, AuditRecord, rfc3339};
+pub use record::{ApprovalRecord, AuditRecord, rfc3339};

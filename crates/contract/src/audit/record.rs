@@ -32,7 +32,7 @@ pub struct AuditRecord<'a> {
     pub duration_ms: u64,
     pub request_id: Option<Cow<'a, str>>,
     pub correlation_id: Option<&'a str>,
-    pub approval: Option<Approval>,
+    pub approval: Option<ApprovalRecord>,
     /// Whether the answer came from a simulated part.
     pub simulated: bool,
     /// Whether the call changed something.
@@ -44,8 +44,8 @@ pub struct AuditRecord<'a> {
 
 /// The person who approved a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Approval {
+#[serde(deny_unknown_fields, expecting = "struct Approval")]
+pub struct ApprovalRecord {
     pub ask_id: String,
     /// A user name, or "uid 1000".
     pub by: String,

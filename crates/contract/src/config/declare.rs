@@ -63,8 +63,8 @@ macro_rules! section {
     };
 }
 
-/// Declares the values of a setting that is one of several words: an enum, and the [`Kind`](super::kind::SettingKind) that
-/// accepts them.
+/// Declares the values of a setting that is one of several words: an enum, and the
+/// [`SettingKind`](super::kind::SettingKind) that accepts them.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ pub enum $Choice:ident {
         $($(#[doc = $doc:literal])* $Variant:ident = $word:literal,)+

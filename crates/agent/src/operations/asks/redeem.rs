@@ -7,7 +7,7 @@ use crate::{
     policy::AgentPolicy,
 };
 use base::error::ToolError;
-use contract::audit::Approval;
+use contract::audit::ApprovalRecord;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -27,9 +27,9 @@ impl Operation for RedeemAsk {
     const TAG: &'static str = "redeem_ask";
     const ANSWER: &'static str = "approval";
     type Request = RedeemRequest;
-    type Answer = Approval;
+    type Answer = ApprovalRecord;
 
-    async fn run(cx: &Context<'_>, request: RedeemRequest) -> Result<Approval, ToolError> {
+    async fn run(cx: &Context<'_>, request: RedeemRequest) -> Result<ApprovalRecord, ToolError> {
         let RedeemRequest { id, tool, principal, args_sha256 } = &request;
         let call = BoundCall { tool, principal, args_sha256 };
         // The agent's own operations consume their approval themselves, just before they act.

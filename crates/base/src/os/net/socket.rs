@@ -42,7 +42,7 @@ impl Protocol {
 
 /// One socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Socket {
+pub struct NetSocket {
     pub protocol: Protocol,
     pub local: SocketAddr,
     /// Unspecified address and port 0 when it is not connected.
@@ -57,7 +57,7 @@ pub struct Socket {
 ///
 /// # Errors
 /// Those of reading; `InvalidData` when a line is not a socket.
-pub fn read(root: &Root) -> io::Result<Vec<Socket>> {
+pub fn read(root: &Root) -> io::Result<Vec<NetSocket>> {
     let mut all = Vec::new();
     for protocol in Protocol::ALL {
         let file = format!("proc/net/{}", protocol.name());
@@ -75,13 +75,13 @@ pub fn read(root: &Root) -> io::Result<Vec<Socket>> {
 
 /// "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 0 12345 ...": number, local, remote,
 /// state, queues, timer, retransmits, user, timeout, inode.
-fn line(protocol: Protocol, text: &str) -> Option<Socket> {
+fn line(protocol: Protocol, text: &str) -> Option<NetSocket> {
     let mut fields = text.split_whitespace();
     fields.next()?.strip_suffix(':')?;
     let (local, remote, state) = (endpoint(fields.next()?)?, endpoint(fields.next()?)?, fields.next()?);
     let inode = fields.nth(5)?.parse().ok()?;
     let state = if protocol.is_udp() { "NONE" } else { name(u8::from_str_radix(state, 16).ok()?) };
-    Some(Socket { protocol, local, remote, state, inode })
+    Some(NetSocket { protocol, local, remote, state, inode })
 }
 
 /// Address and port of the kernel's tables (`0100007F:1F90`): each 32-bit word of the address is in memory order,

@@ -24,13 +24,13 @@ use tokio::{sync::Mutex, task::JoinHandle};
 pub struct UnitFileStates(Mutex<Option<Kept>>);
 
 struct Kept {
-    files: Arc<Files>,
+    files: Arc<FileStates>,
     listener: Listener,
 }
 
 /// State by file name: `enabled`, `disabled`, `static`, `masked`, ... (systemctl(1), is-enabled).
 #[derive(Debug, Default)]
-pub struct Files(HashMap<String, String>);
+pub struct FileStates(HashMap<String, String>);
 
 /// Listens for changes until it is dropped.
 struct Listener {
@@ -49,7 +49,7 @@ impl UnitFileStates {
     ///
     /// # Errors
     /// As [`DBus::call`].
-    pub async fn files(&self, bus: &DBus) -> Result<Arc<Files>, ToolError> {
+    pub async fn files(&self, bus: &DBus) -> Result<Arc<FileStates>, ToolError> {
         let mut slot = self.0.lock().await;
         let listener = match slot.take() {
             // The listener ends with the connection.
@@ -71,7 +71,7 @@ impl UnitFileStates {
     }
 }
 
-impl Files {
+impl FileStates {
     /// The state of a unit's file; for an instance that of its template.
     pub fn state(&self, unit: &str) -> Option<&str> {
         let of_template = || self.0.get(&name::template(unit)?);
@@ -103,14 +103,14 @@ async fn listen(bus: &DBus) -> Result<Listener, ToolError> {
     Ok(Listener { stale, task })
 }
 
-async fn read(bus: &DBus) -> Result<Files, ToolError> {
+async fn read(bus: &DBus) -> Result<FileStates, ToolError> {
     let method = "ListUnitFilesByPatterns";
     let (states, patterns): (&[&str], &[&str]) = (&[], &["*.service"]);
     let answer = bus.call(MANAGER, method, &(states, patterns)).await?;
     let body = answer.body();
     let rows: Vec<(&str, &str)> = body.deserialize().map_err(|error| refusal(SERVICE, method, &error))?;
     let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-    Ok(Files(rows.into_iter().map(|(path, state)| (file(path), state.to_owned())).collect()))
+    Ok(FileStates(rows.into_iter().map(|(path, state)| (file(path), state.to_owned())).collect()))
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn an_instance_has_the_state_of_its_template() {
         let rows = [("getty@.service", "enabled"), ("web.service", "disabled"), ("www.service", "alias")];
-        let files = Files(rows.into_iter().map(|(name, state)| (name.into(), state.into())).collect());
+        let files = FileStates(rows.into_iter().map(|(name, state)| (name.into(), state.into())).collect());
         assert_eq!(files.state("getty@tty1.service"), Some("enabled"));
         assert_eq!((files.state("web.service"), files.state("no.service")), (Some("disabled"), None));
         assert_eq!(files.services().collect::<Vec<_>>(), [("web.service", "disabled")]);
