@@ -5,3 +5,4 @@ mod capabilities;
 mod clock;
 mod disks;
 mod health_snapshot;
+mod uptime;
