@@ -8,7 +8,7 @@ NO_PLAN = {"plan_id": "nobody-s", "plan_hash": "0" * 64}
 
 
 def system(day):
-    for name in ("basic_info", "health_snapshot", "capabilities", "clock", "uptime", "network_info"):
+    for name in ("basic_info", "health_snapshot", "capabilities", "clock", "network_info"):
         yield f"system.get_{name}", {}
     yield "system.get_detailed_network_info", {"include_routing_table": True, "include_connections": True}
     yield "system.set_hostname", {"hostname": f"day-{day.number}", "dry_run": True}

@@ -63,7 +63,7 @@ fn read(machine: &Machine, now: OffsetDateTime) -> Result<Clock, ToolError> {
 }
 
 /// Rounded to a second, because the two clocks are not read at the same instant and the result would fluctuate.
-pub(super) fn booted(now: OffsetDateTime, uptime: Duration) -> Option<OffsetDateTime> {
+fn booted(now: OffsetDateTime, uptime: Duration) -> Option<OffsetDateTime> {
     let boot = now.checked_sub(uptime.try_into().ok()?)?.checked_add(time::Duration::milliseconds(500))?;
     boot.replace_nanosecond(0).ok()
 }

@@ -15,7 +15,6 @@ mod reboot;
 mod set_hostname;
 mod shutdown;
 mod throttling;
-mod uptime;
 mod wear;
 
 pub use power::mark;
@@ -28,7 +27,6 @@ pub static TOOLS: &[Row] = &[
     Row::of::<health_snapshot::GetHealthSnapshot>(),
     Row::of::<capabilities::GetCapabilities>(),
     Row::of::<clock::GetClock>(),
-    Row::of::<uptime::GetUptime>(),
     Row::of::<network_info::GetNetworkInfo>(),
     Row::of::<detailed_network_info::GetDetailedNetworkInfo>(),
     Row::of::<set_hostname::SetHostname>(),

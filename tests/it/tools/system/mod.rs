@@ -5,4 +5,3 @@ mod capabilities;
 mod clock;
 mod disks;
 mod health_snapshot;
-mod uptime;
