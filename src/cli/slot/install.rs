@@ -80,9 +80,9 @@ async fn restart(agent: &AgentLink, reboot: bool, yes: bool) -> Result<(), Failu
     Ok(())
 }
 
-/// Where blocks wait until all are downloaded (rule 6 of docs/update.md). A local file needs no spool: if its stick is
-/// removed meanwhile, the old system stays, and the installation can be repeated. The folder is the agent's, because
-/// the server could not open files that root creates.
+/// Where blocks wait until all are downloaded (rule 6 of docs/update-proofs.md). A local file needs no spool: if its
+/// stick is removed meanwhile, the old system stays, and the installation can be repeated. The folder is the agent's,
+/// because the server could not open files that root creates.
 fn spool(place: &Place, settings: &Settings) -> Option<(PathBuf, u64)> {
     match place {
         Place::File(_) => None,

@@ -83,7 +83,7 @@ fn is_shared(sources: &Sources) -> bool {
 }
 
 /// Applies the owner's fragments of an appliance over image and identity. A fragment that this version does not
-/// understand never keeps it from starting (rule 9 of docs/update.md): it is set aside, and the settings are
+/// understand never keeps it from starting (rule 9 of docs/update-proofs.md): it is set aside, and the settings are
 /// restricted. Returns the reasons.
 fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<String> {
     let mut restricted = Vec::new();
