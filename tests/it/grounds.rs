@@ -117,7 +117,11 @@ fn compare(ground: &str, spoken: Value) {
         fs::write(&file, format!("{spoken:#}\n")).unwrap();
         panic!("{} was rewritten: look at it, and run the test again", file.display());
     }
-    panic!("{ground}: the conversation differs from the committed one:\n{}", differences.join("\n"));
+    panic!(
+        "{ground}: the conversation differs from tests/fixtures/grounds/ten-tools.json. If that is meant, as after a tool was \
+         added: BLESS=1 cargo test --test it grounds\n{}",
+        differences.join("\n")
+    );
 }
 
 /// Every place where two values differ, by its path.

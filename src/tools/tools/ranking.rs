@@ -176,7 +176,10 @@ mod tests {
         assert!(lines.is_sorted(), "words.txt is sorted by name");
         let without: Vec<_> = names.iter().filter(|name| !lines.contains(name)).collect();
         let of_none: Vec<_> = lines.iter().filter(|name| !names.contains(name)).collect();
-        assert!(without.is_empty() && of_none.is_empty(), "without a line: {without:?}; of no tool: {of_none:?}");
+        assert!(
+            without.is_empty() && of_none.is_empty(),
+            "src/tools/tools/words.txt has no line for {without:?}, and lines for tools that do not exist: {of_none:?}"
+        );
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn committed(path: &Path, text: &str) -> Result<(), String> {
         fs::write(path, text).unwrap();
         return Err(format!("{shown} was rewritten: look at it, and run the test again"));
     }
-    Err(format!("{shown} is not what this build promises; BLESS=1 cargo test contract rewrites it"))
+    Err(format!("{shown} is not what this build promises; BLESS=1 cargo test --test it contract rewrites it"))
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_committed_schemas_are_what_this_build_promises() {
 fn the_committed_policy_table_is_the_one_that_holds_by_default() {
     let table = cli::tools::table(&Registry::new(raspi_mcp::tools::NAMESPACES), &Policy::read_only());
     let text = format!(
-        "# Policy by default\n\nWritten by `BLESS=1 cargo test contract`; `raspi-mcp tools --policy` prints it as the configuration has it.\n\n{table}"
+        "# Policy by default\n\nWritten by `BLESS=1 cargo test --test it contract`; `raspi-mcp tools --policy` prints it as the configuration has it.\n\n{table}"
     );
     committed(&here().join("docs/policy.md"), &text).unwrap();
 }

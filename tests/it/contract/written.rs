@@ -29,7 +29,7 @@ fn every_tool_is_written_down_with_role_arguments_and_results() {
     for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
         let name = entry.name();
         let Some(section) = section(entry) else {
-            wrong.push(format!("{name} has no section on the page of its namespace"));
+            wrong.push(format!("{name}: docs/contract/{}.md has no section \"## `{name}`\"", entry.meta.namespace()));
             continue;
         };
         let role = format!("Role: `{}`.", entry.meta.role.name());

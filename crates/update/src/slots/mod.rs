@@ -1,4 +1,5 @@
-//! The agent's record of the slots, and the decision at each boot (docs/update.md has the diagram and the table).
+//! The agent's record of the slots, and the decision at each boot (docs/update.md has the diagram and the table). Steps
+//! and rules are numbered as in docs/update-proofs.md.
 //!
 //! Pure functions decide: a [`StateRecord`] and the boot chain's evidence give a [`Step`]: acts to do before, one write of
 //! the new state, and acts to do after. [`Ledger`] performs steps on a card. After an interruption, the next boot
