@@ -21,7 +21,7 @@ use super::{
     places::CallPlaces,
     progress::Progress,
     refusal,
-    tool::Output,
+    tool::ToolOutput,
     trail::{Trail, panicked},
 };
 use crate::{audit::ledger::AuditLedger, services::Services};
@@ -52,7 +52,7 @@ pub struct Call {
     pub cancel: CancellationToken,
     pub progress: Progress,
     /// The client, if it can be asked something.
-    pub peer: Option<Arc<dyn super::context::Peer>>,
+    pub peer: Option<Arc<dyn super::context::ClientPeer>>,
 }
 
 /// The terminal answer of a call.
@@ -93,7 +93,7 @@ pub struct ApprovalSubject<'a> {
     pub args_sha256: &'a str,
     pub progress: &'a Progress,
     pub cancel: &'a CancellationToken,
-    pub peer: Option<&'a Arc<dyn super::context::Peer>>,
+    pub peer: Option<&'a Arc<dyn super::context::ClientPeer>>,
 }
 
 impl Pipeline {

@@ -81,8 +81,8 @@ async fn restart(agent: &AgentLink, reboot: bool, yes: bool) -> Result<(), Failu
 }
 
 /// Where missing blocks are stored until all are downloaded, before the target's head is zeroed. A local file needs no
-/// spool: if its stick is stick is removed meanwhile, the old system stays, and the installation can be repeated. The folder is
-/// the agent's, because because the server could not open files that root creates.
+/// spool: if its stick is removed meanwhile, the old system stays, and the installation can be repeated. The folder is
+/// the agent's, because the server could not open files that root creates.
 fn spool(place: &FileLocation, settings: &Settings) -> Option<(PathBuf, u64)> {
     match place {
         FileLocation::File(_) => None,

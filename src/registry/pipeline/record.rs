@@ -7,7 +7,7 @@ use crate::{
         answer_meta::AnswerMeta,
         deed::Later,
         entry::Entry,
-        tool::Output,
+        tool::ToolOutput,
         trail::{Trail, unrecorded},
     },
 };

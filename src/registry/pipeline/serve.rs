@@ -8,7 +8,7 @@ use crate::{
         deed::{self, WriteOutcome},
         entry::Entry,
         places::CallPlace,
-        tool::Output,
+        tool::ToolOutput,
         trail::{Trail, not_done},
     },
 };

@@ -1,7 +1,7 @@
 //! The count of boots that were never found healthy, kept by the initramfs, so that the fallback remains available
-//! after the commit: one sector at sector at byte 4096 of the agent-state area, in a form that a shell can write. Each boot puts
-//! its slot's letter into the first the first zero byte; a healthy boot zeroes the sector. No checksum: a torn sector has too many
-//! or too few letters, which only which only changes when the other slot is requested.
+//! after the commit: one sector at byte 4096 of the agent-state area, in a form that a shell can write. Each boot puts
+//! its slot's letter into the first zero byte; a healthy boot zeroes the sector. No checksum: a torn sector has too many
+//! or too few letters, which only changes when the other slot is requested.
 
 use crate::{
     Slot,
