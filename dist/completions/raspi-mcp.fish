@@ -51,7 +51,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "grow" -d 'Exten
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "guard" -d 'Supervise a command that the agent runs'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "doctor" -d 'Report what is wrong or missing on this machine, and how to fix it'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l http -d 'Listen for HTTP here instead of 127.0.0.1:8765; port 0 selects a free port' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l role -d 'The role of callers on this machine: read_only (default), ops_rw or admin. For your own PC' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l role -d 'The role of callers on this machine: read_only (default), ops_rw or admin. For use on your own PC' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l stdio -d 'Serve only the client that started this process, over standard input and output'
@@ -155,8 +155,8 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_s
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l layout -d 'The partition layout that the images were made for' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l hardware -d 'Device-tree compatible of a supported board, e.g. raspberrypi,4-model-b; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l created -d 'When it was made; default: SOURCE_DATE_EPOCH. The clock is never used, so that the same input produces the same bytes' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l expires -d 'The time from which it is no longer installed, e.g. 2027-01-01T00:00:00Z' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l min-eeprom -d 'The oldest bootloader (EEPROM) that can boot it' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l expires -d 'The time from which devices no longer install it, e.g. 2027-01-01T00:00:00Z' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l min-eeprom -d 'The build time of the oldest bootloader (EEPROM) that can boot it' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l revoke-below -d 'After this release is committed, never boot an image with a smaller counter again' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l config-keys -d 'A list of the settings that the program in the root image knows, as printed by its own `raspi-mcp bundle config-keys`. A device uses it to report which of its settings the release would not understand' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l block-size -d 'Block size in bytes: a power of two from 4096 to 1048576' -r
@@ -176,7 +176,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_s
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from verify" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from verify" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l head -d 'Write only the head to this file; signing needs no more' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l head -d 'Write only the head to this file, which is enough for signing' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l json -d 'Print only the exact bytes of the manifest, which is JSON'
@@ -196,8 +196,8 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_s
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "init" -d 'Create the first root of trust of a product'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "rotate" -d 'Create the successor of a root of trust; keys and thresholds that are not given stay'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "sign" -d 'Add a signature to a root of trust; a successor needs thresholds of the old and the new keys'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "rotate" -d 'Create the successor of a root of trust; keys and thresholds that are not given are kept'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "sign" -d 'Add a signature to a root of trust; a successor needs enough signatures of the old keys and of the new keys'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "show" -d 'Verify a chain of roots of trust in order, as a device does, and show the last one'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
@@ -210,14 +210,14 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __f
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -f -a "show" -d 'Show the index of a channel'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l channel -d 'The channel\'s name' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l key -d 'A secret key of the root of trust\'s channel role; give as many as the threshold requires' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l trust -d 'The root of trust that devices have, and its successors: nothing is published that devices would not accept' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l trust -d 'The root of trust that devices have, and its successors; an index that devices would not accept is refused' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l created -d 'The time of creation, as seconds since 1970 or like 2027-01-01T00:00:00Z; default: SOURCE_DATE_EPOCH or now' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l days -d 'Days until the index expires; renew it before' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l bundle -d 'The release\'s bundle, which is copied into the folder. Without it, the index is renewed' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l url -d 'Where the bundle is served if not from the folder: an https address, or a path below the channel\'s base' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l percent -d 'The percentage of devices that get it' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l ring -d 'Only for devices in this ring; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l min-counter -d 'The lowest counter from which it can be installed' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l min-counter -d 'The lowest counter of a running release from which it can be installed' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l notes -d 'A plain text file with release notes' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l notes-url -d 'The address of more release notes' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l product -d 'The product identifier, for the first index of a channel without a release' -r
@@ -227,7 +227,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l channel -d 'The channel\'s name' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l key -d 'A secret key of the root of trust\'s channel role; give as many as the threshold requires' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l trust -d 'The root of trust that devices have, and its successors: nothing is published that devices would not accept' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l trust -d 'The root of trust that devices have, and its successors; an index that devices would not accept is refused' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l created -d 'The time of creation, as seconds since 1970 or like 2027-01-01T00:00:00Z; default: SOURCE_DATE_EPOCH or now' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l days -d 'Days until the index expires; renew it before' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
@@ -235,7 +235,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l channel -d 'The channel\'s name' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l key -d 'A secret key of the root of trust\'s channel role; give as many as the threshold requires' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l trust -d 'The root of trust that devices have, and its successors: nothing is published that devices would not accept' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l trust -d 'The root of trust that devices have, and its successors; an index that devices would not accept is refused' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l created -d 'The time of creation, as seconds since 1970 or like 2027-01-01T00:00:00Z; default: SOURCE_DATE_EPOCH or now' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l days -d 'Days until the index expires; renew it before' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
@@ -243,7 +243,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l channel -d 'The channel\'s name' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l key -d 'A secret key of the root of trust\'s channel role; give as many as the threshold requires' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l trust -d 'The root of trust that devices have, and its successors: nothing is published that devices would not accept' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l trust -d 'The root of trust that devices have, and its successors; an index that devices would not accept is refused' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l created -d 'The time of creation, as seconds since 1970 or like 2027-01-01T00:00:00Z; default: SOURCE_DATE_EPOCH or now' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l days -d 'Days until the index expires; renew it before' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
@@ -251,7 +251,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l channel -d 'The channel\'s name' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l key -d 'A secret key of the root of trust\'s channel role; give as many as the threshold requires' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l trust -d 'The root of trust that devices have, and its successors: nothing is published that devices would not accept' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l trust -d 'The root of trust that devices have, and its successors; an index that devices would not accept is refused' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l created -d 'The time of creation, as seconds since 1970 or like 2027-01-01T00:00:00Z; default: SOURCE_DATE_EPOCH or now' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l days -d 'Days until the index expires; renew it before' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
@@ -272,7 +272,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l json -d 'Print everything as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l fingerprint -d 'The fingerprint of its certificate, as the machine shows it (sha256:...); the code is sent to no other machine' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l code -d 'The code that it shows; without it, the command asks for the code. Other users of this computer can see the command line' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l code -d 'The code that the machine shows; if omitted, the command asks for it. Other users of this computer can see the command line' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l out -d 'Write the token to this new file, which only you can read, instead of printing it' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r

@@ -22,7 +22,7 @@ pub struct Entry {
 
 enum Source {
     Row(&'static ToolRow),
-    Added(Added),
+    Added(Box<Added>),
 }
 
 impl From<&'static ToolRow> for Entry {
@@ -39,7 +39,7 @@ impl Entry {
     /// `invalid_argument`, saying what is wrong with the name or the schemas.
     pub fn added(meta: OwnedMeta, input: Value, output: Value, handler: impl ToolHandler) -> Result<Self, ToolError> {
         let (added, checker) = Added::new(meta, input, output, handler)?;
-        Ok(Self { source: Source::Added(added), checker: checker.into() })
+        Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
     }
 
     pub fn meta(&self) -> Declaration<'_> {

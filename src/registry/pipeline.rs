@@ -81,7 +81,10 @@ pub trait Gate: Send + Sync {
     /// # Errors
     /// `failed_precondition` while nobody has answered, `permission_denied` when a person denied it, `unavailable` when the
     /// agent is offline.
-    fn approve<'a>(&'a self, request: ApprovalSubject<'a>) -> futures::future::BoxFuture<'a, Result<ApprovalRecord, ToolError>>;
+    fn approve<'a>(
+        &'a self,
+        request: ApprovalSubject<'a>,
+    ) -> futures::future::BoxFuture<'a, Result<ApprovalRecord, ToolError>>;
 }
 
 /// What a person is asked about.
@@ -126,8 +129,8 @@ impl Pipeline {
         let policy = self.services.policy.get();
         // Only its own switch: the role is that of the tool that runs.
         let is_on = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none();
-        let fits = !inner.carries() && !(carried.reads_only && inner.meta().effect.is_write());
-        if is_on && fits { (inner, carried.args) } else { (entry, args) }
+        let is_unfit = inner.carries() || carried.reads_only && inner.meta().effect.is_write();
+        if is_on && !is_unfit { (inner, carried.args) } else { (entry, args) }
     }
 
     /// The current load.

@@ -80,7 +80,7 @@ impl ToolRow {
         return schema::advertised::split((self.input)());
         #[cfg(not(schemas_from_types))]
         {
-            let mut schemas = self.carried();
+            let mut schemas = self.schema_file();
             let accepts = match schemas["accepts"].take() {
                 Value::Object(accepts) => accepts,
                 _ => Map::new(),
@@ -94,11 +94,11 @@ impl ToolRow {
         #[cfg(schemas_from_types)]
         return (self.output)();
         #[cfg(not(schemas_from_types))]
-        self.carried()["outputSchema"].take()
+        self.schema_file()["outputSchema"].take()
     }
 
     #[cfg(not(schemas_from_types))]
-    fn carried(&self) -> Value {
+    fn schema_file(&self) -> Value {
         super::carried::schemas(self.meta.namespace(), &self.file_stem())
     }
 

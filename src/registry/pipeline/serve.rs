@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use base::error::ToolError;
-use contract::{access::caller::Caller, audit::Approval, meta::Mode};
+use contract::{access::caller::Caller, audit::ApprovalRecord, meta::Mode};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 

@@ -31,8 +31,12 @@ pub struct Machine {
 impl Machine {
     pub fn new() -> Self {
         let root = TempDir::new().expect("a temporary folder");
-        let tools =
-            vec![("system.get_clock", Mode::Allow), ("system.reboot", Mode::Ask), ("gpio.write_pin", Mode::Allow)];
+        let tools = vec![
+            ("system.get_clock", Mode::Allow),
+            ("system.reboot", Mode::Ask),
+            ("gpio.write_pin", Mode::Allow),
+            ("tools.run", Mode::Allow),
+        ];
         let sources = Sources::new(Places::below(root.path()), tools);
         Self { root, sources }
     }

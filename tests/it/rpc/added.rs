@@ -7,7 +7,7 @@ use raspi_mcp::registry::{
     added::ToolHandler,
     context::Context,
     entry::Entry,
-    tool::{ToolOutput, ToolFuture},
+    tool::{ToolFuture, ToolOutput},
 };
 use serde_json::{Value, json, value::to_raw_value};
 use std::sync::Arc;

@@ -16,8 +16,8 @@ use tokio::sync::{Semaphore, watch};
 pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<Echo>(),
     ToolRow::of::<Count>(),
-    Row::of::<CountOfText>().older(),
-    Row::of::<Hold>(),
+    ToolRow::of::<CountOfText>().older(),
+    ToolRow::of::<Hold>(),
     ToolRow::of::<Stream>(),
     ToolRow::of::<Talk>(),
     ToolRow::of::<Panics>(),
