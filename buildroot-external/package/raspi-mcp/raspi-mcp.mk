@@ -4,7 +4,7 @@
 #
 ################################################################################
 
-RASPI_MCP_VERSION = 0.1.0
+RASPI_MCP_VERSION = 0.2.0
 # There is no release to fetch yet: an archive of the checkout, made as the
 # README says. No file in it can have its hash.
 RASPI_MCP_SITE = $(BR2_EXTERNAL_RASPI_MCP_PATH)/../build/source
