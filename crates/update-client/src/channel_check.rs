@@ -7,6 +7,7 @@ use base::{
     error::ToolError,
     os::{blocking, clock::synchronized, ids},
 };
+use futures::future::BoxFuture;
 use std::sync::Arc;
 use update::{
     FileLocation,
@@ -63,64 +64,72 @@ impl UpdateClient {
         self.look_for(channel, None, true).await
     }
 
-    async fn look_for(&self, channel: &str, version: Option<&str>, by_itself: bool) -> Result<ChannelCheck, ToolError> {
-        let update = &self.0.settings.update;
-        if update.url.is_empty() {
-            return Err(ToolError::precondition("no update channel is configured")
+    /// Boxed, so that the program has its code once: each caller of an `async fn` compiles it anew (decision 280).
+    fn look_for<'a>(
+        &'a self,
+        channel: &'a str,
+        version: Option<&'a str>,
+        by_itself: bool,
+    ) -> BoxFuture<'a, Result<ChannelCheck, ToolError>> {
+        Box::pin(async move {
+            let update = &self.0.settings.update;
+            if update.url.is_empty() {
+                return Err(ToolError::precondition("no update channel is configured")
                 .with("setting", "update.url")
                 .hint("set update.url to the address of the channels' files, or install a bundle with `raspi-mcp slot install`"));
-        }
-        let status = self.0.agent.get::<GetUpdateStatus>().await?;
-        // A simulated machine uses the clock of the computer it runs on.
-        let synchronised = status.simulated || synchronized(&self.0.root) == Some(true);
-        let http = self.http_client_from(status.time_floor, synchronised)?;
-        let bases = update.bases();
-        let (roots, seen) = self.remembered(channel).await?;
-        let checked_ms = self.now_ms();
-        let wanted = IndexCriteria {
-            product: &update.product,
-            channel,
-            seen: seen.as_ref(),
-            clock_ms: checked_ms,
-            synchronised,
-            time_floor: status.time_floor,
-        };
-        let looked = look(&http, &bases, roots, &wanted).await?;
-        self.trust_newer(looked.newer).await?;
-        let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
-        {
-            // Checks can overlap: a tool's, a trial's. Their results are stored one after the other, and no key's
-            // number decreases.
-            let _turn = self.0.remembering.lock().await;
-            blocking::run("update", move |_| {
-                let kept = recall(&folder, &now_seen.channel).filter(|kept| kept.product == now_seen.product);
-                remember(&folder, &kept.iter().fold(now_seen, channel::AcceptedIndex::over))
-            })
-            .await?;
-        }
-        let index = looked.accepted.index;
-        let offer = |release: &channel::ReleaseEntry| {
-            Ok::<_, ToolError>(ReleaseOffer {
-                channel: channel.to_owned(),
-                places: release.places(&bases)?,
-                release: release.clone(),
-            })
-        };
-        let newest = index.releases.iter().max_by_key(|release| release.counter).map(offer).transpose()?;
-        let (chosen, held) = match choose(&index, &self.device(&status, version, by_itself)) {
-            ReleaseChoice::Install(release) => (Some(offer(&release)?), None),
-            ReleaseChoice::UpToDate => (None, None),
-            ReleaseChoice::Held { why, .. } => {
-                (None, Some(version.map_or_else(|| why.to_string(), |_| why.of_asked())))
             }
-        };
-        let mut notes: Vec<String> = looked.accepted.doubt.map(str::to_owned).into_iter().collect();
-        let offered = chosen.as_ref().map(|offer| offer.release.manifest.to_string());
-        if let Some(back) = status.blocked.iter().find(|one| Some(&one.manifest_sha256) == offered.as_ref()) {
-            notes.push(format!("{} was taken back by a person here ({})", back.version, back.reason));
-        }
-        let found = ChannelCheck { offer: chosen, newest, held, notes, checked_ms };
-        Ok(found)
+            let status = self.0.agent.get::<GetUpdateStatus>().await?;
+            // A simulated machine uses the clock of the computer it runs on.
+            let synchronised = status.simulated || synchronized(&self.0.root) == Some(true);
+            let http = self.http_client_from(status.time_floor, synchronised)?;
+            let bases = update.bases();
+            let (roots, seen) = self.remembered(channel).await?;
+            let checked_ms = self.now_ms();
+            let wanted = IndexCriteria {
+                product: &update.product,
+                channel,
+                seen: seen.as_ref(),
+                clock_ms: checked_ms,
+                synchronised,
+                time_floor: status.time_floor,
+            };
+            let looked = look(&http, &bases, roots, &wanted).await?;
+            self.trust_newer(looked.newer).await?;
+            let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
+            {
+                // Checks can overlap: a tool's, a trial's. Their results are stored one after the other, and no key's
+                // number decreases.
+                let _turn = self.0.remembering.lock().await;
+                blocking::run("update", move |_| {
+                    let kept = recall(&folder, &now_seen.channel).filter(|kept| kept.product == now_seen.product);
+                    remember(&folder, &kept.iter().fold(now_seen, channel::AcceptedIndex::over))
+                })
+                .await?;
+            }
+            let index = looked.accepted.index;
+            let offer = |release: &channel::ReleaseEntry| {
+                Ok::<_, ToolError>(ReleaseOffer {
+                    channel: channel.to_owned(),
+                    places: release.places(&bases)?,
+                    release: release.clone(),
+                })
+            };
+            let newest = index.releases.iter().max_by_key(|release| release.counter).map(offer).transpose()?;
+            let (chosen, held) = match choose(&index, &self.device(&status, version, by_itself)) {
+                ReleaseChoice::Install(release) => (Some(offer(&release)?), None),
+                ReleaseChoice::UpToDate => (None, None),
+                ReleaseChoice::Held { why, .. } => {
+                    (None, Some(version.map_or_else(|| why.to_string(), |_| why.of_asked())))
+                }
+            };
+            let mut notes: Vec<String> = looked.accepted.doubt.map(str::to_owned).into_iter().collect();
+            let offered = chosen.as_ref().map(|offer| offer.release.manifest.to_string());
+            if let Some(back) = status.blocked.iter().find(|one| Some(&one.manifest_sha256) == offered.as_ref()) {
+                notes.push(format!("{} was taken back by a person here ({})", back.version, back.reason));
+            }
+            let found = ChannelCheck { offer: chosen, newest, held, notes, checked_ms };
+            Ok(found)
+        })
     }
 
     /// This device as described to the channel. A version that a caller names replaces `update.pin`.

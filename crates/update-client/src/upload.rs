@@ -125,43 +125,48 @@ impl Upload<'_> {
     ///
     /// # Errors
     /// The agent's refusal, and those of fetching and of the connection. What was fetched and written by then is kept.
-    pub async fn install(&self, bundle: &Bundle) -> Result<Armed, ToolError> {
-        let tell = self.progress;
-        let stream = self.stream().await?;
-        let (mut install, judged) = InstallStream::begin(stream, &bundle.head).await?;
-        if judged.manifest_sha256 != bundle.digest {
-            return Err(ToolError::internal("the agent judged another bundle than the one it was given"));
-        }
-        tell.release(FoundRelease {
-            version: judged.version.clone(),
-            counter: judged.counter,
-            manifest: bundle.digest,
-        })
-        .await;
-        if let Some(seconds) = bundle.source.shut() {
-            tell.step(Phase::Comparing, 0, 0, format!("waits {seconds} s for update.download_window")).await;
-        }
-        let index = bundle.index().await?;
-        tell.step(Phase::Comparing, 0, 0, "finding what is here already".into()).await;
-        install.index(index.as_bytes()).await?;
-        let mut progress = Followed { of: install.progress(), tell };
-        let mut wanted = progress.until(install.wanted()).await?;
-        let pieces: Arc<dyn StoredBlocks> = index;
-        loop {
-            let spool = self.send(&mut install, bundle, &pieces, &wanted).await?;
-            tell.step(Phase::Writing, 1, 1, "the last blocks are written, then everything is read back".into()).await;
-            match progress.until(install.finish()).await? {
-                InstallOutcome::Armed(armed) => {
-                    if let Some(spool) = spool {
-                        // A leftover only takes space, and the next download removes it.
-                        let _ = blocking::run("update", move |_| spool.remove()).await;
-                    }
-                    return Ok(armed);
-                }
-                // A block to be copied from the running slot was damaged.
-                InstallOutcome::More(more) => wanted = more,
+    ///
+    /// Boxed, so that the program has its code once (decision 280).
+    pub fn install<'a>(&'a self, bundle: &'a Bundle) -> BoxFuture<'a, Result<Armed, ToolError>> {
+        Box::pin(async move {
+            let tell = self.progress;
+            let stream = self.stream().await?;
+            let (mut install, judged) = InstallStream::begin(stream, &bundle.head).await?;
+            if judged.manifest_sha256 != bundle.digest {
+                return Err(ToolError::internal("the agent judged another bundle than the one it was given"));
             }
-        }
+            tell.release(FoundRelease {
+                version: judged.version.clone(),
+                counter: judged.counter,
+                manifest: bundle.digest,
+            })
+            .await;
+            if let Some(seconds) = bundle.source.shut() {
+                tell.step(Phase::Comparing, 0, 0, format!("waits {seconds} s for update.download_window")).await;
+            }
+            let index = bundle.index().await?;
+            tell.step(Phase::Comparing, 0, 0, "finding what is here already".into()).await;
+            install.index(index.as_bytes()).await?;
+            let mut progress = Followed { of: install.progress(), tell };
+            let mut wanted = progress.until(install.wanted()).await?;
+            let pieces: Arc<dyn StoredBlocks> = index;
+            loop {
+                let spool = self.send(&mut install, bundle, &pieces, &wanted).await?;
+                tell.step(Phase::Writing, 1, 1, "the last blocks are written, then everything is read back".into())
+                    .await;
+                match progress.until(install.finish()).await? {
+                    InstallOutcome::Armed(armed) => {
+                        if let Some(spool) = spool {
+                            // A leftover only takes space, and the next download removes it.
+                            let _ = blocking::run("update", move |_| spool.remove()).await;
+                        }
+                        return Ok(armed);
+                    }
+                    // A block to be copied from the running slot was damaged.
+                    InstallOutcome::More(more) => wanted = more,
+                }
+            }
+        })
     }
 
     /// Opens the stream to the agent. If an earlier install of the same principal is still writing, waits up to
