@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use update::{bundle::{Block, BlockIndex, BundleHead, Digest, Envelope, ImageKind, MAX_HEAD, MAX_INDEX, MAX_MANIFEST, Manifest, check_boot, unpack}, trust::{KeyRole, Purpose, RootFile, RootOfTrust, SecretKey, Signed}};
+use update::{bundle::{Block, BundleHead, Digest, Envelope, ImageKind, MAX_HEAD, MAX_INDEX, MAX_MANIFEST, Manifest, check_boot, unpack}, trust::{KeyRole, Purpose, RootFile, RootOfTrust, SecretKey, Signed}};
 
 thread_local! {
     static KEYS: [SecretKey; 2] = [7, 8].map(key);
