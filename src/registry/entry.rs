@@ -106,7 +106,7 @@ impl Entry {
         matches!(&self.source, Source::Row(row) if row.carries())
     }
 
-    /// See [`super::tool::Tool::carried`].
+    /// See [`super::tool::Tool::CARRIED`].
     pub fn carried(&self, args: &Value) -> Option<Carried> {
         match &self.source {
             Source::Row(row) => row.carried(args),

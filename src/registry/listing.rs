@@ -187,13 +187,12 @@ impl Listings {
             })
             .collect();
         // A tool that only calls other tools is listed only if there is an unlisted tool that it can call.
-        let is_of_use = |carrier: &ListedTool| {
-            let writes = carrier.entry.meta().effect.is_write();
-            listed.iter().any(|other| !other.shown && other.enabled && other.entry.meta().effect.is_write() == writes)
-        };
-        let idle: Vec<usize> =
-            (0..listed.len()).filter(|at| listed[*at].entry.carries() && !is_of_use(&listed[*at])).collect();
-        idle.into_iter().for_each(|at| listed[at].shown = false);
+        let is_write = |tool: &ListedTool| tool.entry.meta().effect.is_write();
+        let unlisted = [false, true]
+            .map(|writes| listed.iter().any(|tool| !tool.shown && tool.enabled && is_write(tool) == writes));
+        for carrier in listed.iter_mut().filter(|tool| tool.entry.carries()) {
+            carrier.shown &= unlisted[usize::from(is_write(carrier))];
+        }
         listed
     }
 }

@@ -129,7 +129,7 @@ impl Pipeline {
         let policy = self.services.policy.get();
         // Only its own switch: the role is that of the tool that runs.
         let is_on = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none();
-        let is_unfit = inner.carries() || carried.reads_only && inner.meta().effect.is_write();
+        let is_unfit = inner.carries() || inner.meta().effect.is_write() && !entry.meta().effect.is_write();
         if is_on && !is_unfit { (inner, carried.args) } else { (entry, args) }
     }
 

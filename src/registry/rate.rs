@@ -56,18 +56,16 @@ impl RateLimiter {
             callers.insert(principal.to_owned(), Buckets::new());
         }
         let Some(buckets) = callers.get_mut(principal) else { return Ok(()) };
-        let left = capacity - buckets.get(tool).map_or(0.0, |bucket| bucket.lacks(now)) - 1.0;
-        if left >= 0.0 {
-            let taken = Bucket { lacks: capacity - left, capacity, at: now };
-            match buckets.get_mut(tool) {
-                Some(bucket) => *bucket = taken,
-                None => {
-                    if buckets.len() >= TOOLS {
-                        buckets.retain(|_, bucket| bucket.lacks(now) > 0.0);
-                    }
-                    buckets.insert(tool.into(), taken);
-                }
+        if !buckets.contains_key(tool) {
+            if buckets.len() >= TOOLS {
+                buckets.retain(|_, bucket| bucket.lacks(now) > 0.0);
             }
+            buckets.insert(tool.into(), Bucket { lacks: 0.0, capacity, at: now });
+        }
+        let Some(bucket) = buckets.get_mut(tool) else { return Ok(()) };
+        let left = capacity - bucket.lacks(now) - 1.0;
+        if left >= 0.0 {
+            *bucket = Bucket { lacks: capacity - left, capacity, at: now };
             return Ok(());
         }
         let wait_ms = (-left * 60_000.0 / capacity).ceil() as u64;

@@ -2,7 +2,7 @@
 
 use super::{
     context::Context,
-    tool::{Carried, PreparedCall, Tool, ToolFuture, ToolOutput},
+    tool::{Carried, PreparedCall, ReadCarried, Tool, ToolFuture, ToolOutput},
 };
 use base::error::ToolError;
 use contract::{meta::Meta, schema};
@@ -18,8 +18,7 @@ pub struct ToolRow {
     output: fn() -> Value,
     normalise: fn(&mut Value),
     shown: fn(&Value) -> Option<Value>,
-    carries: bool,
-    carried: fn(&Value) -> Option<Carried>,
+    carried: Option<ReadCarried>,
     parse: fn(Value) -> Result<Box<dyn PreparedCall>, serde_json::Error>,
 }
 
@@ -34,8 +33,7 @@ impl ToolRow {
             output: schema::of::<T::Out>,
             normalise: T::normalise,
             shown: T::shown,
-            carries: T::CARRIES,
-            carried: T::carried,
+            carried: T::CARRIED,
             parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
         }
     }
@@ -114,12 +112,12 @@ impl ToolRow {
 
     /// Whether its calls hold calls of other tools.
     pub const fn carries(&self) -> bool {
-        self.carries
+        self.carried.is_some()
     }
 
-    /// See [`Tool::carried`].
+    /// See [`Tool::CARRIED`].
     pub fn carried(&self, args: &Value) -> Option<Carried> {
-        (self.carried)(args)
+        self.carried.and_then(|carried| carried(args))
     }
 
     /// Arguments that passed the schema, as the handler's own type.

@@ -49,12 +49,7 @@ pub trait Tool: 'static {
 
     /// The call of another tool that the arguments hold. It runs in the place of this one, with the rights, limits, questions and
     /// audit of that tool; this one runs only where that cannot be, to say why.
-    fn carried(_args: &Value) -> Option<Carried> {
-        None
-    }
-
-    /// Whether its calls hold calls of other tools ([`Tool::carried`]).
-    const CARRIES: bool = false;
+    const CARRIED: Option<ReadCarried> = None;
 
     /// Does the work. Runs under a deadline. A read is dropped when its caller has gone, and must leave nothing behind; a write is
     /// told by [`Context::cancel`] and runs to its own end ([`super::deed`]).
@@ -84,9 +79,10 @@ pub struct Carried {
     pub tool: String,
     /// A JSON object.
     pub args: Value,
-    /// Tools that change something are not called this way.
-    pub reads_only: bool,
 }
+
+/// Finds the carried call in the arguments of its carrier; `None` if they do not fit the carrier's schema.
+pub type ReadCarried = fn(&Value) -> Option<Carried>;
 
 /// A file in an answer.
 #[derive(Clone, Debug)]

@@ -239,3 +239,17 @@ fn removed(id: &Id, method: &str) -> Vec<u8> {
 fn cut(text: &str) -> String {
     text.chars().take(128).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::names;
+
+    #[test]
+    fn no_added_tool_can_have_the_name_of_a_method() {
+        for method in MCP_METHODS {
+            let namespace = method.split('/').next().unwrap();
+            assert!(names::check(&format!("{namespace}.anything")).is_err(), "{method}");
+        }
+    }
+}

@@ -24,11 +24,11 @@ impl Arguments {
     ///
     /// # Errors
     /// The parser's words, or that it is no object.
-    pub fn object(&self) -> Result<Map<String, Value>, String> {
+    pub fn object(self) -> Result<Map<String, Value>, String> {
         match self {
-            Self::Object(map) => Ok(map.clone()),
+            Self::Object(map) => Ok(map),
             Self::Text(text) if text.trim().is_empty() => Ok(Map::new()),
-            Self::Text(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
+            Self::Text(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
         }
     }
 }
@@ -38,6 +38,8 @@ impl<'de> Deserialize<'de> for Arguments {
         match Value::deserialize(deserializer)? {
             Value::Object(map) => Ok(Self::Object(map)),
             Value::String(text) => Ok(Self::Text(text)),
+            // Counts as absent, as everywhere. A carried call is read before the pipeline removes it.
+            Value::Null => Ok(Self::default()),
             _ => Err(D::Error::custom("neither an object nor its text")),
         }
     }

@@ -1,6 +1,6 @@
 //! `tools.describe`: everything about a few tools, for clients whose list leaves some of it out.
 
-use super::search::call_with;
+use super::access::Access;
 use crate::registry::{
     context::Context,
     entry::Entry,
@@ -89,16 +89,12 @@ fn find(cx: &Context, name: &str) -> Result<Arc<Entry>, ToolError> {
 impl Described {
     fn of(cx: &Context, entry: &Entry) -> Result<Self, ToolError> {
         let policy = cx.services.policy.held();
-        let refusal = policy.admit(&entry.meta(), &cx.caller).err();
+        let Access { enabled, reason, call_with } = Access::of(cx, &entry.meta());
         let listed = policy.off_for(&entry.meta(), Some(&cx.caller.principal)).is_none();
         match at_run_time(&policy, CallLimits::of(&cx.services.settings.limits), entry, listed) {
-            Value::Object(descriptor) => Ok(Self {
-                name: entry.name().to_owned(),
-                enabled: refusal.is_none(),
-                reason: refusal.as_ref().map(ToolError::advice),
-                call_with: if refusal.is_none() { call_with(cx, &entry.meta()) } else { None },
-                descriptor,
-            }),
+            Value::Object(descriptor) => {
+                Ok(Self { name: entry.name().to_owned(), enabled, reason, call_with, descriptor })
+            }
             other => Err(ToolError::internal(format!("the descriptor of {} is no object: {other}", entry.name()))),
         }
     }

@@ -1,5 +1,6 @@
 //! `tools.*`: finding the right tool without reading them all, and calling those that are not listed.
 
+mod access;
 mod arguments;
 mod describe;
 mod ranking;

@@ -1,6 +1,6 @@
 //! Which tools fit a question, best first: SQLite's full-text search (FTS5) over names, descriptions and `words.txt`.
 //!
-//! The table is in memory and made for each question: 65 rows are quick to write, and a server that nobody asks keeps
+//! The table is in memory and made for each question: some 70 rows are quick to write, and a server that nobody asks keeps
 //! nothing. One word in common is enough to be found; BM25 puts the rarer words and the more telling columns first.
 
 use super::spelling::Vocabulary;

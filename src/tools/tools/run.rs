@@ -6,7 +6,7 @@
 use super::arguments::Arguments;
 use crate::registry::{
     context::Context,
-    tool::{Carried, Tool},
+    tool::{Carried, ReadCarried, Tool},
 };
 use base::error::ToolError;
 use contract::meta::{Effect, Meta};
@@ -46,32 +46,21 @@ impl Tool for Run {
         tags: &["discovery"],
         ..Meta::READ
     };
-    const CARRIES: bool = true;
+    const CARRIED: Option<ReadCarried> = Some(carried);
 
     fn shown(args: &Value) -> Option<Value> {
         shown(args)
     }
 
-    fn carried(args: &Value) -> Option<Carried> {
-        carried(args, false)
-    }
-
     async fn call(cx: &Context, args: Args) -> Result<Self::Out, ToolError> {
-        Err(args.why_not(cx, true))
+        Err(args.why_not(cx, Self::META.effect))
     }
 }
 
-/// The call in the arguments of `tools.run` or `tools.run_read`; `None` if they do not fit the schema.
-pub(super) fn carried(args: &Value, reads_only: bool) -> Option<Carried> {
-    let map = args.as_object()?;
-    let tool = map.get("name")?.as_str()?.to_owned();
-    let arguments = match map.get("arguments") {
-        None | Some(Value::Null) => Arguments::default(),
-        Some(arguments) => serde_json::from_value(arguments.clone()).ok()?,
-    };
-    let is_known = |name: &String| name == "name" || name == "arguments";
-    let args = Value::Object(arguments.object().ok()?);
-    map.keys().all(is_known).then_some(Carried { tool, args, reads_only })
+/// The call in the arguments of `tools.run` or `tools.run_read`.
+pub(super) fn carried(args: &Value) -> Option<Carried> {
+    let Args { name, arguments } = Args::deserialize(args).ok()?;
+    Some(Carried { tool: name, args: arguments.object().ok()?.into() })
 }
 
 /// The arguments as the audit has them. Secrets are found by the names of fields, so a text is shown as the object that it
@@ -79,16 +68,16 @@ pub(super) fn carried(args: &Value, reads_only: bool) -> Option<Carried> {
 pub(super) fn shown(args: &Value) -> Option<Value> {
     let text = args.get("arguments")?.as_str()?;
     let mut shown = args.clone();
-    shown["arguments"] = match serde_json::from_str::<Value>(text) {
-        Ok(parsed @ Value::Object(_)) => parsed,
-        _ => Value::String(format!("({} bytes that are no JSON object)", text.len())),
+    shown["arguments"] = match Arguments::Text(text.to_owned()).object() {
+        Ok(object) => object.into(),
+        Err(_) => format!("({} bytes that are no JSON object)", text.len()).into(),
     };
     Some(shown)
 }
 
 impl Args {
     /// Why the tool that they name did not run.
-    pub(super) fn why_not(&self, cx: &Context, may_write: bool) -> ToolError {
+    pub(super) fn why_not(self, cx: &Context, effect: Effect) -> ToolError {
         if let Err(why) = self.arguments.object() {
             return ToolError::invalid(format!("arguments is no JSON object: {why}")).with("path", "/arguments");
         }
@@ -97,7 +86,7 @@ impl Args {
             Ok((entry, _)) if entry.carries() => {
                 ToolError::invalid(format!("{} is not run by another tool", entry.name())).hint("name the tool itself")
             }
-            Ok((entry, _)) if entry.meta().effect.is_write() && !may_write => {
+            Ok((entry, _)) if entry.meta().effect.is_write() && !effect.is_write() => {
                 let name = entry.name();
                 ToolError::invalid(format!("{name} changes something, and tools.run_read runs only tools that read"))
                     .hint(format!("call {name} itself if it is in your list, and otherwise through tools.run"))

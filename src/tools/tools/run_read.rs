@@ -3,7 +3,7 @@
 use super::run::{self, Args};
 use crate::registry::{
     context::Context,
-    tool::{Carried, Tool},
+    tool::{ReadCarried, Tool},
 };
 use base::error::ToolError;
 use contract::meta::Meta;
@@ -22,17 +22,13 @@ impl Tool for RunRead {
         tags: &["discovery"],
         ..Meta::READ
     };
-    const CARRIES: bool = true;
+    const CARRIED: Option<ReadCarried> = Some(run::carried);
 
     fn shown(args: &Value) -> Option<Value> {
         run::shown(args)
     }
 
-    fn carried(args: &Value) -> Option<Carried> {
-        run::carried(args, true)
-    }
-
     async fn call(cx: &Context, args: Args) -> Result<Self::Out, ToolError> {
-        Err(args.why_not(cx, false))
+        Err(args.why_not(cx, Self::META.effect))
     }
 }

@@ -1,12 +1,11 @@
 //! `tools.search`: the few tools that fit a question, for clients that cannot hold the whole list.
 
 use super::{
+    access::Access,
     ranking::{self, Ranking},
-    run::Run,
-    run_read::RunRead,
 };
 use crate::{
-    registry::{context::Context, entry::Entry, listing::is_shown, tool::Tool},
+    registry::{context::Context, entry::Entry, tool::Tool},
     tools::page::{Offset, PageLimit, Pagination},
 };
 use base::{error::ToolError, os::blocking};
@@ -124,25 +123,17 @@ impl Args {
 
 impl Found {
     fn of(cx: &Context, meta: &Declaration<'_>) -> Self {
-        let refusal = cx.services.policy.held().admit(meta, &cx.caller).err();
+        let Access { enabled, reason, call_with } = Access::of(cx, meta);
         Self {
             name: meta.name.to_owned(),
             title: meta.title.to_owned(),
             summary: meta.description.lines().next().unwrap_or_default().to_owned(),
             tier: TierName(meta.tier),
             required_role: RoleName(meta.role),
-            enabled: refusal.is_none(),
-            reason: refusal.as_ref().map(ToolError::advice),
-            call_with: refusal.is_none().then(|| call_with(cx, meta)).flatten().map(str::to_owned),
+            enabled,
+            reason,
+            call_with: call_with.map(str::to_owned),
             estimated_tokens: meta.estimated_tokens,
         }
     }
-}
-
-/// The tool that calls this one, where `tools/list` does not have it.
-pub(super) fn call_with(cx: &Context, meta: &Declaration<'_>) -> Option<&'static str> {
-    let (profile, policy) = (cx.services.settings.tools.profile, cx.services.policy.held());
-    let carrier = if meta.effect.is_write() { &Run::META } else { &RunRead::META };
-    let is_needed = !is_shown(profile, &policy, meta, &cx.caller) && policy.off_for(carrier, None).is_none();
-    is_needed.then_some(carrier.name)
 }

@@ -31,6 +31,12 @@ async fn the_default_profile_is_short_and_says_how_to_reach_the_rest() {
     let bytes: usize = tools.iter().map(given).sum();
     println!("{} tools, {bytes} bytes", tools.len());
     assert!((40..=48).contains(&tools.len()), "{} tools", tools.len());
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    assert!(
+        readme.contains(&format!("a listing of {}", tools.len())),
+        "README.md has another number than {}",
+        tools.len()
+    );
     assert!(bytes <= LARGEST, "{bytes} bytes");
     let listed = names(&tools);
     for row in pi.server().pipeline.registry.rows() {
