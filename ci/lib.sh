@@ -7,7 +7,9 @@ set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=$ROOT/build
 TARGET=${CARGO_TARGET_DIR:-$ROOT/target}
-export ROOT BUILD TARGET
+# Conversations wait more than they compute: with three for each core the whole takes half the time of one for each core.
+RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3))}
+export ROOT BUILD TARGET RUST_TEST_THREADS
 cd "$ROOT"
 
 say() { printf '%s\n' "$*"; }

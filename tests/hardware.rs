@@ -11,15 +11,15 @@
 mod contract {
     pub mod hardware;
 }
-// Made for the conversations of tests/it, which need more of them.
-#[allow(dead_code)]
-#[path = "it/pi.rs"]
-mod pi;
 #[path = "hardware/ratios.rs"]
 mod ratios;
 #[allow(dead_code)]
-#[path = "it/trees.rs"]
-mod trees;
+#[path = "support"]
+mod support {
+    pub mod pi;
+    pub mod picture;
+    pub mod trees;
+}
 
 use contract::hardware::{
     Assertion, Lacking, all, boards,

@@ -121,7 +121,7 @@ check_network_reverts() {
 # The conversation about echo requests, in the container's network: the line in dist/sysctl.d allows them there.
 check_network_pinged() {
   expect "the groups that may" "$(printf '0\t2147483647')" "$(c cat /proc/sys/net/ipv4/ping_group_range)"
-  RUST_BACKTRACE=0 RASPI_MCP_PING=must nsenter --target "$LEADER" --net cargo test --locked --quiet --test it tools::ping \
+  RUST_BACKTRACE=0 RASPI_MCP_PING=must nsenter --target "$LEADER" --net cargo test --locked --quiet --test tools ping:: \
     >"$WORK/ping" 2>&1 || die "$(cat "$WORK/ping")"
   grep -qE '^test result: ok\. [1-9]' "$WORK/ping" || die "no test ran: $(cat "$WORK/ping")"
   say "progress for each request, IPv4 and IPv6, and an end on cancellation"

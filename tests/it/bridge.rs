@@ -1,6 +1,6 @@
 //! `raspi-mcp bridge`: a client on stdio, a server in the network, and what may go wrong between them.
 
-use crate::served::{
+use crate::support::served::{
     Door, Wire, modern_meta,
     secure::{Owner, Secure},
     soon,

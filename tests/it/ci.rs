@@ -79,7 +79,7 @@ fn a_complete_run_takes_less_than_an_hour() {
     assert!(sum < COMPLETE_RUN, "the parts take {}:{:02} together", sum / 60, sum % 60);
 }
 
-/// The table of `ci/parts/quick`: a pattern of paths, and the modules of tests/it.
+/// The table of `ci/parts/quick`: a pattern of paths, and the modules of tests/it, or of tests/tools as tools::MODULE.
 fn quick() -> Vec<(String, Vec<String>)> {
     let script = text("ci/parts/quick");
     let (_, table) = script.split_once("<<'TABLE'\n").expect("a table");
@@ -108,8 +108,11 @@ fn paths(folder: &str, into: &mut Vec<PathBuf>) {
 fn what_the_quick_tier_names_is_there() {
     let mut conversations = Vec::new();
     paths("tests/it", &mut conversations);
+    paths("tests/tools", &mut conversations);
+    conversations.push("tests/tools".into());
     let is_module = |name: &str| {
-        let path = Path::new("tests/it").join(name.replace("::", "/"));
+        let folder = if name.starts_with("tools") { "tests" } else { "tests/it" };
+        let path = Path::new(folder).join(name.replace("::", "/"));
         conversations.iter().any(|there| *there == path || *there == path.with_extension("rs"))
     };
     let rows = quick();
@@ -122,13 +125,13 @@ fn what_the_quick_tier_names_is_there() {
         assert!(fits, "{pattern}: no file is called so");
         assert!(!modules.is_empty(), "{pattern}: no conversation");
         for module in modules.iter().filter(|module| !module.contains('{')) {
-            assert!(is_module(module), "{pattern}: tests/it has no module {module}");
+            assert!(is_module(module), "{pattern}: no test program has the module {module}");
         }
     }
     let script = text("ci/parts/quick");
     let slow = script.split_once("\nSLOW=(").and_then(|(_, rest)| rest.split_once(')')).expect("slow ones").0;
     let missing: Vec<&str> = slow.split_whitespace().filter(|module| !is_module(module)).collect();
-    assert!(missing.is_empty(), "slow, and not in tests/it: {missing:?}");
+    assert!(missing.is_empty(), "slow, and not there: {missing:?}");
 }
 
 #[test]

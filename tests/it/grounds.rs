@@ -16,7 +16,7 @@
 
 mod facts;
 
-use crate::served::{Door, Pi, Wire};
+use crate::support::served::{Door, Pi, Wire};
 use serde_json::{Map, Value, json};
 use std::{fs, path::PathBuf};
 

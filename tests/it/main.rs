@@ -1,4 +1,4 @@
-//! One test binary; mirrors `src/`.
+//! Conversations with the program and its crates; mirrors the sources. Those about tools are in `tests/tools`.
 // A test may fail loudly.
 #![allow(clippy::unwrap_used)]
 
@@ -20,19 +20,16 @@ mod grounds;
 mod hw;
 mod images;
 mod layout;
+mod manage;
 mod metrics;
-mod network_manager;
 mod os;
-mod pi;
 mod pins;
-mod private_bus;
 mod prompts;
 mod readme;
 mod resources;
 mod rpc;
-mod served;
 mod store;
-mod tools;
-mod trees;
+#[path = "../support/mod.rs"]
+mod support;
 mod update;
 mod updating;

@@ -1,6 +1,6 @@
 //! `/metrics`: who may read it, and that its numbers are those of what happened.
 
-use crate::served::{Door, Pi, soon, token};
+use crate::support::served::{Door, Pi, soon, token};
 use contract::meta::Role;
 use serde_json::json;
 use std::collections::HashMap;

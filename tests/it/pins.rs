@@ -1,6 +1,6 @@
 //! The picture of the header: of a server's own words, and as the repository shows it.
 
-use crate::tools::gpio::{board_with, pin, stdio};
+use crate::support::gpio::{board_with, pin, stdio};
 use hw::line::Level;
 use raspi_mcp::{
     cli::pins::picture,

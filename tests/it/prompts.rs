@@ -1,6 +1,6 @@
 //! Prompts and completions.
 
-use crate::served::{Door, Pi, Wire, modern_meta};
+use crate::support::served::{Door, Pi, Wire, modern_meta};
 use contract::meta::Role;
 use raspi_mcp::prompts::PROMPTS;
 use serde_json::{Value, json};

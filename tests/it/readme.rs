@@ -1,6 +1,6 @@
 //! The README's tours, taken: each call is made, and what is shown of its answer is in it.
 
-use crate::served::{Door, Wire, process::Process};
+use crate::support::served::{Door, Wire, process::Process};
 use raspi_mcp::registry::Registry;
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};

@@ -1,7 +1,7 @@
 //! What is on the card when a call is answered, and what is there a second later.
 
 use super::call;
-use crate::served::{Door, Pi, Wire, process::command, soon};
+use crate::support::served::{Door, Pi, Wire, process::command, soon};
 use base::error::{ErrorCode, ToolError};
 use contract::{
     access::caller::Transport,

@@ -1,7 +1,7 @@
 //! A person's answer in the client's own dialogue: by requests in the revisions with sessions, in results since 2026-07-28. It
 //! counts for clients that the owner listed, for one call as it was shown, once.
 
-use crate::served::{Answer, Door, Pi, Wire, modern_meta, token};
+use crate::support::served::{Answer, Door, Pi, Wire, modern_meta, token};
 use agent::operations as op;
 use contract::meta::Role;
 use serde_json::{Value, json};

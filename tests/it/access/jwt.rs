@@ -1,6 +1,6 @@
 //! JWTs: the examples of the specifications, and everything that must not pass for one.
 
-use crate::served::issuer::Issuer;
+use crate::support::served::issuer::Issuer;
 use base::base64url::{decode, encode};
 use contract::{
     access::token::EARLIEST,

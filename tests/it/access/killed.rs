@@ -1,6 +1,6 @@
 //! A server that is killed while it writes: each write is recorded with its outcome, or as one whose outcome is not known.
 
-use crate::served::{Door, Wire, process::command, soon};
+use crate::support::served::{Door, Wire, process::command, soon};
 use raspi_mcp::audit::{AuditFilter, recent_file, unfinished, verify_file};
 use serde_json::json;
 use std::{

@@ -1,7 +1,7 @@
 //! What is written of a call, how much of it, and when: nobody's records push out those of others, and no write is done unrecorded.
 
 use super::call;
-use crate::served::{Door, Pi, calls, process::Process, soon, token};
+use crate::support::served::{Door, Pi, calls, process::Process, soon, token};
 use contract::{
     access::caller::{Caller, Transport},
     audit::AuditRecord,

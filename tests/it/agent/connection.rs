@@ -2,7 +2,7 @@
 //! the test's own.
 
 use super::*;
-use crate::{
+use crate::support::{
     network_manager::{HOME, NetworkManager, OFFICE},
     private_bus::PrivateBus,
 };

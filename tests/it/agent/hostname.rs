@@ -1,7 +1,7 @@
 //! The host name: judged by the agent, tried without effect, set once.
 
 use super::*;
-use crate::private_bus::PrivateBus;
+use crate::support::private_bus::PrivateBus;
 use ::agent::{
     machine::{MachineControl, RealMachine},
     operations::hostname::HostnameRequest,

@@ -1,7 +1,7 @@
 //! Services: what the agent does, what it refuses, and how far it looks before it does either.
 
 use super::*;
-use crate::private_bus::{FakeSystemd, FakeUnit, PrivateBus};
+use crate::support::private_bus::{FakeSystemd, FakeUnit, PrivateBus};
 use ::agent::{
     operations::service::{ControlRequest, Controlled, EnableRequest, Enabled},
     units::{Action, JobEnd, JobMode, RealUnits},

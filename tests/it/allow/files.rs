@@ -1,7 +1,7 @@
 //! Grants of `files.*`: one folder, for one tool and one caller.
 
 use super::{close, gates, grant, open};
-use crate::served::{Door, Pi, Wire};
+use crate::support::served::{Door, Pi, Wire};
 use base::error::ErrorCode;
 use contract::{
     access::caller::{Caller, Transport},

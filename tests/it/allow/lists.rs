@@ -1,7 +1,7 @@
 //! Grants beside pins and folders: buses that are scanned, cameras, commands that no grant can say.
 
 use super::{close, gates, grant, open};
-use crate::served::{Door, Pi, soon};
+use crate::support::served::{Door, Pi, soon};
 use base::error::ErrorCode;
 use contract::{
     access::caller::{Caller, Transport},

@@ -5,7 +5,7 @@ mod lists;
 mod walk;
 mod write;
 
-use crate::served::{Door, Pi, Wire, soon, token};
+use crate::support::served::{Door, Pi, Wire, soon, token};
 use agent::operations as op;
 use base::error::ToolError;
 use contract::{

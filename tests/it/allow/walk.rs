@@ -1,6 +1,6 @@
 //! A new user's way from `./ci/serve` to a pin that blinks, with the real program: at most two commands, none of them an edited file.
 
-use crate::served::{Door, Wire, soon};
+use crate::support::served::{Door, Wire, soon};
 use serde_json::json;
 use std::process::Stdio;
 use tempfile::TempDir;

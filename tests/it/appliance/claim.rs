@@ -1,7 +1,7 @@
 //! A machine gets its owner: by the client, on the screen, and whatever is cut short.
 
 use super::fresh::Fresh;
-use crate::served::soon;
+use crate::support::served::soon;
 use agent::{
     boot_clock,
     operations::claim::{Claimed, OWNER},

@@ -6,7 +6,7 @@
 //! let token = up.offered(&fresh.code()).await;
 //! ```
 
-use crate::served::{Door, Wire, secure::pinned, soon};
+use crate::support::served::{Door, Wire, secure::pinned, soon};
 use agent::BootableCard;
 use appliance::{
     Code, Folder, Identity,
@@ -192,7 +192,7 @@ impl Up {
 
     /// A tool, called with this token: the status, and what came.
     pub async fn calls(&self, token: Option<&str>) -> (u16, Value) {
-        let request = crate::served::request(&json!(1), "system.get_basic_info", &json!({}));
+        let request = crate::support::served::request(&json!(1), "system.get_basic_info", &json!({}));
         let mut post =
             self.client().post(self.url("/api/mcp")).header("content-type", "application/json").body(request);
         if let Some(token) = token {

@@ -1,7 +1,7 @@
 //! Whoever would like to be the finger on the approval button: callers of tools, and the configuration of the half that talks
 //! to the network. And the finger itself, through all of both halves.
 
-use crate::served::{Door, Pi, Wire, soon};
+use crate::support::served::{Door, Pi, Wire, soon};
 use contract::{config::Settings, meta::Role, values::Pin};
 use hw::{gpio::SimulatedGpio, line::Level};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 
 use crate::{
     appliance::fresh::{Fresh, Up},
-    served::{Door, Wire, request, secure::Owner, soon},
+    support::served::{Door, Wire, request, secure::Owner, soon},
 };
 use appliance::{Code, certificate::Fingerprint};
 use base::error::ErrorCode;

@@ -2,7 +2,7 @@
 
 use crate::{
     contract::{oracle::oracle, probe},
-    served::{Door, Pi, calls},
+    support::served::{Door, Pi, calls},
 };
 use contract::{config::Settings, meta::Mode};
 use raspi_mcp::{audit::AuditFilter, registry::Registry};

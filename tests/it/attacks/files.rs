@@ -1,9 +1,9 @@
 //! Ways out of a root of `files.*`, tried against the real handlers: links, swaps while a call runs, and what is made to
 //! hang or to fill memory.
 
-use crate::{
+use crate::support::{
+    files::{Files, sha256},
     served::soon,
-    tools::files::{Files, sha256},
 };
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};

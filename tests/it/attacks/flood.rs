@@ -1,6 +1,6 @@
 //! Ten thousand wrong tokens: told to wait, counted, and forgotten; nobody else notices.
 
-use crate::served::{process::Process, secure::pinned, soon, token};
+use crate::support::served::{process::Process, secure::pinned, soon, token};
 use appliance::certificate::Fingerprint;
 use contract::meta::Role;
 use raspi_mcp::audit::{AuditFilter, recent_file};
@@ -124,8 +124,9 @@ async fn handshakes_leave_nothing_behind() {
     );
     fs::write(&config, lines).unwrap();
     let config = config.to_str().unwrap().to_owned();
-    let made =
-        soon(crate::served::process::command(&root, &["tls", "init", "--config", &config]).output()).await.unwrap();
+    let made = soon(crate::support::served::process::command(&root, &["tls", "init", "--config", &config]).output())
+        .await
+        .unwrap();
     let text = String::from_utf8(made.stdout).unwrap();
     let pin = text.lines().find_map(|line| line.strip_prefix("pin ")).expect("the pin");
     let pin = Fingerprint::parse(pin).unwrap();

@@ -14,7 +14,7 @@ mod tls;
 mod tokens;
 mod unread;
 
-use crate::served::soon;
+use crate::support::served::soon;
 use futures::StreamExt;
 use tokio::net::TcpStream;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, tungstenite::Message};

@@ -1,6 +1,6 @@
 //! A page in somebody's browser that reaches the port under another name, or from another page.
 
-use crate::served::{
+use crate::support::served::{
     request,
     secure::{Owner, Secure},
 };

@@ -1,8 +1,8 @@
 //! Names that are none, and photos that are something else: what is kept beside the photos stays unseen.
 
-use crate::{
+use crate::support::{
+    camera::{enabled, folder},
     served::{Door, Pi, soon, token},
-    tools::camera::{enabled, folder},
 };
 use contract::meta::Role;
 use serde_json::json;

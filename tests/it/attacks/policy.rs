@@ -1,8 +1,8 @@
 //! `[policy] "camera.capture" = "ask"` is about pictures, whichever tool, spelling or door takes them; so is every other line.
 
-use crate::{
+use crate::support::{
+    camera::{CARD, enabled, folder},
     served::{Answer, Pi},
-    tools::camera::{CARD, enabled, folder},
 };
 use agent::operations as op;
 use contract::{

@@ -1,7 +1,7 @@
 //! Tokens that are made and revoked while the server runs: a revoked one is of no use from that moment on, wherever it was used.
 
 use super::goodbye;
-use crate::served::{Pi, Wire, process::Process, request, secure, soon};
+use crate::support::served::{Pi, Wire, process::Process, request, secure, soon};
 use contract::{
     access::token,
     config::{self, Places, Settings, Sources, TokenFiles},
@@ -62,7 +62,7 @@ async fn status(address: SocketAddr, token: &str) -> u16 {
 }
 
 async fn on(pi: &Pi, token: &str) -> Wire {
-    let mut wire = pi.on(crate::served::Door::Http).await;
+    let mut wire = pi.on(crate::support::served::Door::Http).await;
     wire.post().headers = vec![("authorization".into(), format!("Bearer {token}"))];
     wire
 }
@@ -206,7 +206,7 @@ async fn the_program_follows_the_one_file_that_it_was_given() {
     let root = TempDir::new().unwrap();
     let file = root.path().join("all.toml");
     let token = |name: &str| {
-        let (secret, setting) = crate::served::token(name, Role::ReadOnly);
+        let (secret, setting) = crate::support::served::token(name, Role::ReadOnly);
         (secret, token::lines(&setting).unwrap())
     };
     let (first, second) = (token("first"), token("second"));

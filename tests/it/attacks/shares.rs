@@ -1,6 +1,6 @@
 //! One weak caller that takes all it can get: others still find places, and approvals are still asked for.
 
-use crate::served::{Door, Pi, Wire, soon, token};
+use crate::support::served::{Door, Pi, Wire, soon, token};
 use contract::meta::Role;
 use serde_json::json;
 use tokio::{io::AsyncReadExt, net::UnixStream};

@@ -1,6 +1,6 @@
 //! Getting around TLS: without it, under it, and in the middle of it.
 
-use crate::served::{
+use crate::support::served::{
     request,
     secure::{Owner, Secure, pinned},
     soon,

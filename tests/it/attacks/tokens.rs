@@ -1,7 +1,7 @@
 //! Without a right token nobody gets anything beyond loopback.
 
 use super::goodbye;
-use crate::served::{
+use crate::support::served::{
     Door, Pi, Wire,
     issuer::{AUDIENCE, Issuer, NAME},
     request,

@@ -1,6 +1,6 @@
 //! Peers that ask for much and do not read it: they lose their connections, and while they hold them others get in.
 
-use crate::served::{Door, Pi, secure::Secure, soon};
+use crate::support::served::{Door, Pi, secure::Secure, soon};
 use raspi_mcp::{tls::pin, transport::write_deadline::PATIENCE};
 use rustls::pki_types::ServerName;
 use serde_json::json;

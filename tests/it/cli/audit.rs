@@ -1,6 +1,6 @@
 //! `raspi-mcp audit verify` and `audit accept-gap`: a store that is gone, and the owner who signs for it.
 
-use crate::served::{Door, Wire, process::Process};
+use crate::support::served::{Door, Wire, process::Process};
 use serde_json::json;
 use std::{fs, process::Output};
 use tempfile::TempDir;

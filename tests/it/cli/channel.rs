@@ -1,6 +1,6 @@
 //! `raspi-mcp channel`: from keys to a channel that devices believe, and every change to it.
 
-use crate::served::{process::command, soon};
+use crate::support::served::{process::command, soon};
 use crate::update::{LATER, NOW, PRODUCT, a_boot, a_bundle, a_key, a_root, an_image, roots};
 use base::base64url;
 use std::{fs, path::Path};
@@ -197,7 +197,7 @@ async fn what_devices_would_not_believe_is_not_published() {
 #[tokio::test]
 async fn what_lies_in_the_future_is_neither_published_nor_good() {
     let desk = Desk::new();
-    let now = crate::tools::manage::web::now();
+    let now = crate::manage::web::now();
     // A root of trust and a release that hold long enough not to be refused for that.
     let mut root = crate::update::a_root_file(1);
     root.expires = now + 4000 * 86_400;

@@ -2,7 +2,7 @@
 
 use crate::{
     appliance::fresh::{Fresh, Up},
-    served::{process::command, soon},
+    support::served::{process::command, soon},
 };
 use appliance::Code;
 use contract::access::token;

@@ -1,13 +1,13 @@
 //! `raspi-mcp fleet status`: devices that are well, that went back, and that do not answer for every reason there is.
 
 use crate::{
-    served::{
+    manage::web::{Web, admin, looks_at, slot, until},
+    support::served::{
         Pi,
         process::command,
         secure::{Owner, Secure},
         soon, token,
     },
-    tools::manage::web::{Web, admin, looks_at, slot, until},
 };
 use appliance::certificate::Fingerprint;
 use contract::{config::Settings, meta::Role};

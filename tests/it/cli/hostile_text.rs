@@ -1,6 +1,6 @@
 //! What commands write to a terminal that others chose: nothing of it moves the cursor. On a pipe it stays as it is.
 
-use crate::served::{Pi, soon};
+use crate::support::served::{Pi, soon};
 use raspi_mcp::terminal::is_unseen;
 use serde_json::{Value, json};
 use std::process::Stdio;

@@ -1,6 +1,6 @@
 //! `raspi-mcp pins`, the program, before a server that answers and before none.
 
-use crate::tools::gpio::board;
+use crate::support::gpio::board;
 use serde_json::{Value, json};
 use std::{path::Path, process::Output};
 
@@ -18,7 +18,7 @@ async fn pins(home: &Path, args: &[&str]) -> Output {
 #[tokio::test]
 async fn what_the_server_has_done_is_drawn() {
     let (pi, _) = board().await;
-    let mut wire = crate::tools::gpio::stdio(&pi).await;
+    let mut wire = crate::support::gpio::stdio(&pi).await;
     wire.call("gpio.write_pin", json!({"pin": 17, "value": "high"})).await.ok();
     let socket = pi.server().pipeline.services.settings.socket.path.clone();
     let home = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! `raspi-mcp serve` and `agent` as services: what systemd hears, and when.
 
-use crate::served::{PATIENCE, process::command};
+use crate::support::served::{PATIENCE, process::command};
 use std::{
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},

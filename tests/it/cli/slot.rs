@@ -1,8 +1,8 @@
 //! `raspi-mcp slot`: a person at a console, with a server that only reads.
 
 use crate::{
-    served::process::Process,
-    tools::manage::web::Web,
+    manage::web::Web,
+    support::served::process::Process,
     update::origin::{Authority, Conduct},
 };
 use serde_json::Value;

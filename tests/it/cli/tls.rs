@@ -1,6 +1,6 @@
 //! `raspi-mcp tls` and `raspi-mcp call --pin`: from no certificate to a call over TLS.
 
-use crate::served::{
+use crate::support::served::{
     process::{Process, command},
     soon,
 };

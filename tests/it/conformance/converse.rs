@@ -1,6 +1,6 @@
 //! Tools that talk to their caller before they answer, in the revisions with sessions.
 
-use crate::served::{Answer, Door, Pi, Wire};
+use crate::support::served::{Answer, Door, Pi, Wire};
 use serde_json::{Value, json};
 
 async fn conversation(pi: &Pi, door: Door) -> Wire {

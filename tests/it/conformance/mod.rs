@@ -1,14 +1,12 @@
 //! The fixtures of the conformance suite: what they add, and that they stay on this machine. The official suite judges the rest.
 
 mod converse;
-#[path = "../../conformance/fixtures/mod.rs"]
-pub mod fixtures;
 mod modern;
 mod tasks;
 
-use crate::served::{Door, Pi};
+use crate::support::fixtures::{self, FIXTURES};
+use crate::support::served::{Door, Pi};
 use contract::config::{Places, Settings};
-use fixtures::FIXTURES;
 use raspi_mcp::{
     cli::exit::Exit,
     registry::{Registry, entry::Entry, listing::descriptor},

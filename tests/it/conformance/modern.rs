@@ -1,6 +1,6 @@
 //! 2026-07-28: results that ask for input, states that come back, capabilities, subscriptions.
 
-use crate::served::{Answer, Door, Pi, Wire, modern_meta};
+use crate::support::served::{Answer, Door, Pi, Wire, modern_meta};
 use serde_json::{Value, json};
 
 const DOORS: [Door; 4] = [Door::Stdio, Door::Unix, Door::Http, Door::Ws];

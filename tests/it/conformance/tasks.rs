@@ -1,6 +1,6 @@
 //! Calls that become tasks (2026-07-28, tasks extension).
 
-use crate::served::{Answer, Door, Pi, Wire, modern_meta, soon};
+use crate::support::served::{Answer, Door, Pi, Wire, modern_meta, soon};
 use serde_json::{Value, json};
 
 const DOORS: [Door; 4] = [Door::Stdio, Door::Unix, Door::Http, Door::Ws];

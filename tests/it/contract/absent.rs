@@ -1,10 +1,8 @@
 //! Models with strict schemas send every property: null, or its default, for those they do not want.
 
-use super::{
-    probe,
-    tools::{allow_everything, arguments},
-};
-use crate::served::{Door, Pi};
+use super::{probe, tools::arguments};
+use crate::support::served::{Door, Pi};
+use crate::support::settings::allow_everything;
 use base::canonical;
 use raspi_mcp::registry::Registry;
 use serde_json::{Map, Value, json};

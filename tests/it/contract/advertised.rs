@@ -1,7 +1,7 @@
 //! Input schemas as they are listed: SDKs of models take them, and what they accept is accepted.
 
 use super::{made::with_made, oracle, probe, tools::each};
-use crate::served::Pi;
+use crate::support::served::Pi;
 use contract::schema::Checker;
 use raspi_mcp::registry::Registry;
 use serde_json::{Value, json};

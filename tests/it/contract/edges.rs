@@ -1,10 +1,8 @@
 //! Declared bounds are the real ones: at each edge the tool itself finds no fault with the argument, beyond it it does.
 
-use super::{
-    oracle,
-    tools::{allow_everything, arguments},
-};
-use crate::served::Pi;
+use super::{oracle, tools::arguments};
+use crate::support::served::Pi;
+use crate::support::settings::allow_everything;
 use base::error::{ErrorCode, ToolError};
 use contract::{
     access::caller::{Caller, Transport},

@@ -1,7 +1,7 @@
 //! Accepted and ignored is forbidden (docs/contract/README.md).
 
-use super::tools::allow_everything;
-use crate::served::{Door, Pi};
+use crate::support::served::{Door, Pi};
+use crate::support::settings::allow_everything;
 use serde_json::{Value, json};
 
 fn with(mut args: Value, more: &Value) -> Value {

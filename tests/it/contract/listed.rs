@@ -1,7 +1,7 @@
 //! What a list shows of the contract: the committed descriptors, with output schemas that the committed ones imply.
 
 use super::{made::with_made, oracle, probe, tools::each};
-use crate::served::{Door, Pi};
+use crate::support::served::{Door, Pi};
 use contract::{config::Profile, schema::projection};
 use raspi_mcp::registry::{Registry, listing::descriptor, row::ToolRow};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn a_projection_that_says_more_is_found() {
 #[tokio::test]
 async fn the_list_shows_the_committed_descriptors() {
     let pi = Pi::standard(|settings| {
-        super::tools::allow_everything(settings);
+        crate::support::settings::allow_everything(settings);
         settings.tools.profile = Profile::All;
     })
     .await;

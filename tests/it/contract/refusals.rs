@@ -1,7 +1,8 @@
 //! Every refusal of a permission names the permission and the thing, and the way out that the caller's door has.
 
-use super::tools::{allow_everything, arguments};
-use crate::served::{Door, Pi, token};
+use super::tools::arguments;
+use crate::support::served::{Door, Pi, token};
+use crate::support::settings::allow_everything;
 use contract::{
     access::caller::{Caller, Transport},
     config::Settings,
@@ -206,7 +207,7 @@ async fn a_lease_says_who_has_it_until_when_and_what_this_caller_can_do() {
     let args = json!({"pin": 17, "value": 1});
     let mut holder = pi.stdio(Caller::new("holder", Role::OpsRw, Transport::Stdio));
     holder.call("gpio.write_pin", args.clone()).await.ok();
-    let refused = |answer: crate::served::Answer| answer.failed("conflict").clone();
+    let refused = |answer: crate::support::served::Answer| answer.failed("conflict").clone();
     let error = refused(pi.on(Door::Http).await.call("gpio.write_pin", args.clone()).await);
     let hint = error["hint"].as_str().unwrap();
     assert!(hint.contains("connection of holder ends") && hint.contains("ask an administrator"), "{hint}");

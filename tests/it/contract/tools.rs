@@ -2,10 +2,12 @@
 
 use super::{oracle, parameters, probe};
 use crate::{
-    served::{Door, Pi},
-    tools::manage::web::{Web, looks_at},
+    manage::web::{Web, looks_at},
+    support::{
+        served::{Door, Pi},
+        settings::{PHOTO, allow_everything},
+    },
 };
-use contract::config::{FileRoot, Settings};
 use contract::{
     meta::{Mode, Tier},
     schema::Checker,
@@ -146,9 +148,6 @@ const NEEDS: &[&str] = &[
     "service.validate_unit_file",
 ];
 
-/// A photo that was taken before, long enough ahead that it does not go for its age.
-const PHOTO: &str = "29991231T235959999Z-0123abcd.jpg";
-
 /// Arguments for a real call, where the fewest are not enough or would do too much.
 pub fn arguments(entry: &'static ToolRow) -> Value {
     let mut args = match entry.name() {
@@ -193,23 +192,6 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         args["dry_run"] = json!(true);
     }
     args
-}
-
-/// Every tool on, and nobody asked: what policy denies is refused before its arguments are looked at.
-pub fn allow_everything(settings: &mut Settings) {
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
-        settings.tools.enable.insert(entry.meta.namespace().to_owned());
-        settings.policy.insert(entry.name().to_owned(), Mode::Allow);
-    }
-    std::fs::create_dir_all(&settings.camera.dir).unwrap();
-    std::fs::write(settings.camera.dir.join(PHOTO), "a photo").unwrap();
-    // A folder with the file that the samples name.
-    let path = settings.places.state_dir.with_file_name("files");
-    std::fs::create_dir_all(&path).unwrap();
-    std::fs::write(path.join("a"), "").unwrap();
-    settings.files.roots = vec![FileRoot { name: "data".into(), path, writable: true, max_bytes: 1 << 20 }];
-    let echo = json!({"name": "echo", "program": "/bin/echo"});
-    settings.exec.commands.push(serde_json::from_value(echo).unwrap());
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ mod files;
 mod network;
 mod update;
 
-use crate::trees::Copied;
+use crate::support::trees::Copied;
 use agent::{AgentStatus, protocol::PROTOCOL};
 use base::{error::ToolError, os::Root};
 use contract::config::{self, PlaceSettings, Places, Settings, Sources};

@@ -1,7 +1,7 @@
 //! A server that is open to the network: what it needs for that, there and missing.
 
 use super::Machine;
-use crate::served::{issuer, token};
+use crate::support::served::{issuer, token};
 use appliance::certificate;
 use contract::{config::Settings, meta::Role};
 use raspi_mcp::doctor::Severity;

@@ -1,6 +1,6 @@
 //! Which board it is.
 
-use crate::trees::{Copied, tree};
+use crate::support::trees::{Copied, tree};
 use ::hw::{
     board::{Board, Choice},
     model::{BoardKind, BootMethod, PROFILES, RevisionError},

@@ -1,6 +1,6 @@
 //! What the kernel offers by files: good, nameless, and what only looks like a device.
 
-use crate::trees::{Copied, tree};
+use crate::support::trees::{Copied, tree};
 use ::hw::devices::{DeviceFile, Devices};
 
 fn described(devices: &[DeviceFile]) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The throttling word, by each way there is.
 
-use crate::trees::{Copied, machine, machine_as, tree};
+use crate::support::trees::{Copied, machine, machine_as, tree};
 use ::hw::{
     board::{Board, BoardPart, Choice},
     firmware::{Firmware, Throttled, throttled_by_mailbox},

@@ -1,6 +1,6 @@
 //! The kernel's buses by their files: what can be seen without one. `contract/hardware` has the rest, on real adapters.
 
-use crate::{pi::Pi, trees::Copied};
+use crate::support::{pi::Pi, trees::Copied};
 use ::hw::i2c::{BoundDevice, Dev, Functions, I2cAdapter, I2cPort, TransferKind};
 use contract::values::I2cAddress;
 use serde_json::json;
@@ -53,7 +53,7 @@ fn what_is_no_bus_says_so() {
 async fn a_board_without_buses_says_how_to_get_one() {
     let tree = tree();
     tree.without("dev/i2c-1").without("dev/i2c-20").without("dev/i2c-21");
-    let pi = Pi::on(crate::trees::machine(tree.root()));
+    let pi = Pi::on(crate::support::trees::machine(tree.root()));
     let answer = pi.call("i2c.list_buses", json!({})).await;
     assert!(!answer.simulated);
     let listed = answer.ok();
@@ -64,7 +64,7 @@ async fn a_board_without_buses_says_how_to_get_one() {
 #[tokio::test]
 async fn a_board_lists_its_buses_and_allows_nothing_until_somebody_does() {
     let tree = tree();
-    let pi = Pi::on(crate::trees::machine(tree.root()));
+    let pi = Pi::on(crate::support::trees::machine(tree.root()));
     let listed = pi.call("i2c.list_buses", json!({})).await.ok();
     let header = &listed["buses"][0];
     assert_eq!((&header["bus"], &header["allowed"], &header["readable"]), (&json!(1), &json!(false), &json!([])));

@@ -1,6 +1,6 @@
 //! The temperature, by each of the four steps (docs/contract/system.md).
 
-use crate::trees::{Copied, machine, machine_as, tree};
+use crate::support::trees::{Copied, machine, machine_as, tree};
 use ::hw::{
     board::Choice,
     machine::Machine,

@@ -148,6 +148,8 @@ fn every_source_file_says_at_the_top_what_it_is_for() {
     let silent: Vec<String> = all_sources()
         .iter()
         .chain(&sources("tests/it"))
+        .chain(&sources("tests/tools"))
+        .chain(&sources("tests/support"))
         .filter(|(_, text)| !text.starts_with("//!"))
         .map(|(path, _)| short(path))
         .collect();

@@ -1,6 +1,6 @@
 //! Two readings make an interval: from an earlier call where there is one of the right age, else by waiting.
 
-use crate::trees::Copied;
+use crate::support::trees::Copied;
 use base::os::activity::Activity;
 use std::time::Duration;
 use tokio::time::{Instant, advance};

@@ -1,7 +1,7 @@
 //! Whatever a file holds, its reader answers or refuses: it never panics, and a number is never out of its bounds.
 
 use super::faults::READERS;
-use crate::trees::Copied;
+use crate::support::trees::Copied;
 use base::os::{Root, hwmon, mounts, os_release};
 use hw::board::{Board, Choice};
 use proptest::{prelude::*, test_runner::TestRunner};

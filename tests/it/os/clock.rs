@@ -1,6 +1,6 @@
 //! Time zones: linked, copied, named, missing, broken.
 
-use crate::trees::Copied;
+use crate::support::trees::Copied;
 use base::os::clock;
 use std::io::ErrorKind;
 

@@ -1,6 +1,6 @@
 //! Every reader says which file is missing and which one it does not understand, on every tree.
 
-use crate::trees::{Copied, tree};
+use crate::support::trees::{Copied, tree};
 use base::os::*;
 use std::io::{self, ErrorKind};
 

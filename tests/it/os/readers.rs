@@ -1,6 +1,6 @@
 //! Every reader on every tree reads what the capture says.
 
-use crate::trees::tree;
+use crate::support::trees::tree;
 use base::os::*;
 use std::time::Duration;
 

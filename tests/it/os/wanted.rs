@@ -1,6 +1,6 @@
 //! A service that is up for a moment is told from one that starts with the machine.
 
-use crate::private_bus::{FakeSystemd, FakeUnit, PrivateBus};
+use crate::support::private_bus::{FakeSystemd, FakeUnit, PrivateBus};
 use base::{error::ErrorCode, os::systemd::wanted};
 
 #[tokio::test]

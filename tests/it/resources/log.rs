@@ -1,7 +1,7 @@
 //! The server's log: as messages from the severity a session asked for, and as a resource that changes.
 
 use super::{DOORS, conversation, modern, read};
-use crate::served::{Door, Pi, Wire, modern_meta};
+use crate::support::served::{Door, Pi, Wire, modern_meta};
 use serde_json::{Value, json};
 
 async fn message(wire: &mut Wire) -> Value {

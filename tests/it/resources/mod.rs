@@ -6,7 +6,7 @@ mod read;
 mod services;
 mod subscribe;
 
-use crate::served::{Answer, Door, Pi, Wire, modern_meta};
+use crate::support::served::{Answer, Door, Pi, Wire, modern_meta};
 use serde_json::{Value, json};
 
 /// Ways in that can be told something later.

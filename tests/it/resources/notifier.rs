@@ -1,6 +1,6 @@
 //! Looking at the machine: only while somebody listens, and only what moved is news.
 
-use crate::{pi::Pi, trees::Copied};
+use crate::support::{pi::Pi, trees::Copied};
 use contract::{
     access::caller::{Caller, Transport},
     meta::Role,
@@ -42,7 +42,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let tree = Copied::of("pi-4b");
-        let pi = Pi::on(crate::trees::machine(tree.root()));
+        let pi = Pi::on(crate::support::trees::machine(tree.root()));
         Self { pi, tree, subscriptions: Arc::default(), heard: Arc::default(), started: Instant::now() }
     }
 

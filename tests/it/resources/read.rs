@@ -1,7 +1,7 @@
 //! A resource is the answer of the tool behind it, with everything that holds for the tool.
 
 use super::{content, conversation, modern, read};
-use crate::served::{Door, Pi};
+use crate::support::served::{Door, Pi};
 use contract::{
     access::caller::{Caller, Transport},
     meta::Role,

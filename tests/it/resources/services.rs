@@ -1,6 +1,6 @@
 //! News of one service: from systemd, at once, and only while somebody listens.
 
-use crate::{
+use crate::support::{
     pi::Pi,
     private_bus::{FakeSystemd, FakeUnit, PrivateBus},
     served::soon,

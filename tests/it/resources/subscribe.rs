@@ -1,7 +1,7 @@
 //! Subscriptions: who hears of what, in both eras, and within which bounds.
 
 use super::{DOORS, conversation, modern, read};
-use crate::served::{Answer, Door, Pi, Wire, modern_meta, soon};
+use crate::support::served::{Answer, Door, Pi, Wire, modern_meta, soon};
 use contract::{
     access::caller::{Caller, Transport},
     meta::Role,
@@ -203,7 +203,8 @@ async fn subscriptions_are_bounded_and_end_with_their_conversation() {
 async fn a_subscriber_that_does_not_read_holds_up_nobody_and_no_stop() {
     let pi = Pi::with(|settings| settings.limits.reads_per_minute = 100_000).await;
     let mut deaf = tokio::net::UnixStream::connect(&pi.server().pipeline.services.settings.socket.path).await.unwrap();
-    let say = |id: i64, method: &str, params: Value| crate::served::request(&json!(id), method, &params) + "\n";
+    let say =
+        |id: i64, method: &str, params: Value| crate::support::served::request(&json!(id), method, &params) + "\n";
     let hello =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "d", "version": "1"}});
     let begin = say(1, "initialize", hello) + &say(2, "resources/subscribe", json!({"uri": "raspi://audit"}));

@@ -1,6 +1,6 @@
 //! Tools that are added, replaced and removed while the server runs.
 
-use crate::served::{Door, Pi, Wire, bench::Bench, soon};
+use crate::support::served::{Door, Pi, Wire, bench::Bench, soon};
 use base::error::ToolError;
 use contract::meta::{Effect, Meta, OwnedMeta, Role, Tier};
 use raspi_mcp::registry::{

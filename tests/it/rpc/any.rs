@@ -1,7 +1,7 @@
 //! Any bytes, in any pieces: never a hang or a panic, and exactly one answer for every request.
 
 use super::oracle::{self, Answers};
-use crate::served::{Pi, soon};
+use crate::support::served::{Pi, soon};
 use contract::{
     access::caller::{Caller, Transport},
     meta::Role,

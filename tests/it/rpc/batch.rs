@@ -1,6 +1,6 @@
 //! Batches: 2025-03-26 has them, every other revision refuses them.
 
-use crate::served::{Answer, Door, Pi, Wire};
+use crate::support::served::{Answer, Door, Pi, Wire};
 use serde_json::{Value, json};
 
 const BATCHING: &str = "2025-03-26";

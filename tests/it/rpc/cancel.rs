@@ -1,6 +1,6 @@
 //! Withdrawing a request: exactly one answer, which says so, and only the caller's own requests.
 
-use crate::served::{Door, Pi, Wire};
+use crate::support::served::{Door, Pi, Wire};
 use contract::{
     access::caller::{Caller, Transport},
     meta::Role,
@@ -48,7 +48,7 @@ async fn cancelled_once(pi: &Pi, wire: &mut Wire, method: &str, params: &Value, 
 
 #[tokio::test]
 async fn a_cancelled_call_ends_in_one_answer_that_says_so() {
-    let (token, setting) = crate::served::token("mine", Role::ReadOnly);
+    let (token, setting) = crate::support::served::token("mine", Role::ReadOnly);
     let pi = Pi::with(|settings| settings.access.tokens.push(setting)).await;
     for door in Door::ALL {
         for (method, params) in requests() {
@@ -88,7 +88,7 @@ async fn nobody_withdraws_somebody_else_s_request() {
     let pi = Pi::start().await;
     for door in [Door::Stdio, Door::Unix, Door::Ws] {
         let (mut mine, mut yours) = (pi.on(door).await, pi.on(door).await);
-        mine.raw(crate::served::request(&json!("same"), "test.hold", &json!({})));
+        mine.raw(crate::support::served::request(&json!("same"), "test.hold", &json!({})));
         pi.bench.until_inside(1).await;
         for method in ["notifications/cancelled", "$/cancelRequest"] {
             yours.notify(method, json!({"requestId": "same"}));
@@ -101,7 +101,7 @@ async fn nobody_withdraws_somebody_else_s_request() {
 
 #[tokio::test]
 async fn over_http_the_session_and_the_token_say_whose_a_request_is() {
-    let (token, setting) = crate::served::token("other", Role::ReadOnly);
+    let (token, setting) = crate::support::served::token("other", Role::ReadOnly);
     let pi = Pi::with(|settings| settings.access.tokens.push(setting)).await;
     let stranger = ("authorization".to_owned(), format!("Bearer {token}"));
     for door in [Door::Http, Door::Api] {
@@ -119,7 +119,7 @@ async fn over_http_the_session_and_the_token_say_whose_a_request_is() {
             if call["_meta"].is_null() {
                 call.as_object_mut().unwrap().remove("_meta");
             }
-            mine.raw(crate::served::request(&json!("same"), "tools/call", &call));
+            mine.raw(crate::support::served::request(&json!("same"), "tools/call", &call));
             pi.bench.until_inside(1).await;
             let mut strangers = vec![&mut other_principal];
             // Without sessions only the principal tells callers apart.
@@ -140,7 +140,7 @@ async fn over_http_the_session_and_the_token_say_whose_a_request_is() {
 
 #[tokio::test]
 async fn anonymous_callers_without_a_session_reach_nobody_s_requests() {
-    let (token, setting) = crate::served::token("other", Role::ReadOnly);
+    let (token, setting) = crate::support::served::token("other", Role::ReadOnly);
     let pi = Pi::with(|settings| settings.access.tokens.push(setting)).await;
     let withdrawals = [
         ("notifications/cancelled", json!({"requestId": 1})),
@@ -151,7 +151,7 @@ async fn anonymous_callers_without_a_session_reach_nobody_s_requests() {
     for (mine, yours) in [(Door::Api, Door::Api), (Door::Http, Door::Http), (Door::Api, Door::Http)] {
         for (method, params) in requests() {
             let mut wire = pi.on(mine).await;
-            wire.raw(crate::served::request(&json!(1), method, &params));
+            wire.raw(crate::support::served::request(&json!(1), method, &params));
             pi.bench.until_inside(1).await;
             let (mut anonymous, mut in_session, mut known) =
                 (pi.on(yours).await, pi.on(Door::Http).await, pi.on(yours).await);
@@ -176,7 +176,7 @@ async fn anonymous_callers_without_a_session_reach_nobody_s_requests() {
 
 #[tokio::test]
 async fn somebody_else_s_session_is_no_session() {
-    let (token, setting) = crate::served::token("other", Role::Admin);
+    let (token, setting) = crate::support::served::token("other", Role::Admin);
     let pi = Pi::with(|settings| settings.access.tokens.push(setting)).await;
     let mut mine = pi.on(Door::Http).await;
     mine.initialize("2025-11-25", "mine").await.result();
@@ -217,8 +217,8 @@ async fn who_may_be_told_apart_by_pipe_is() {
     let pi = Pi::start().await;
     let caller = || Caller::new("uid:1000", Role::ReadOnly, Transport::Unix);
     let (mut one, mut two) = (pi.stdio(caller()), pi.stdio(caller()));
-    one.raw(crate::served::request(&json!(1), "test.hold", &json!({})));
-    two.raw(crate::served::request(&json!(1), "test.hold", &json!({})));
+    one.raw(crate::support::served::request(&json!(1), "test.hold", &json!({})));
+    two.raw(crate::support::served::request(&json!(1), "test.hold", &json!({})));
     pi.bench.until_inside(2).await;
     two.notify("$/cancelRequest", json!({"id": 1}));
     two.answer_to(1).await.fault(-32011);

@@ -1,6 +1,6 @@
 //! What only HTTP has: hosts, origins, content types, sessions, small writes.
 
-use crate::served::{Door, Pi, request, soon};
+use crate::support::served::{Door, Pi, request, soon};
 use contract::meta::Role;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -87,8 +87,8 @@ async fn only_json_is_read() {
 
 #[tokio::test]
 async fn a_token_decides_who_it_is_and_a_bad_one_is_refused() {
-    let (good, setting) = crate::served::token("laptop", Role::Admin);
-    let (expired, mut old) = crate::served::token("old", Role::Admin);
+    let (good, setting) = crate::support::served::token("laptop", Role::Admin);
+    let (expired, mut old) = crate::support::served::token("old", Role::Admin);
     old.expires = Some(time::OffsetDateTime::UNIX_EPOCH);
     let pi = Pi::with(|settings| settings.access.tokens = vec![setting, old]).await;
     for door in [Door::Http, Door::Api] {
@@ -157,7 +157,7 @@ async fn small_writes_do_not_wait_for_acknowledgements() {
     let pi = Pi::with(|settings| settings.limits.reads_per_minute = 100_000).await;
     // An event stream is several small writes: without TCP_NODELAY each waits for the one before it, 40 ms at a time.
     let mut params =
-        crate::served::modern_meta(json!({"name": "test.steps", "arguments": {"steps": 1, "every_ms": 0}}));
+        crate::support::served::modern_meta(json!({"name": "test.steps", "arguments": {"steps": 1, "every_ms": 0}}));
     params["_meta"]["progressToken"] = json!("p");
     let body = request(&json!(1), "tools/call", &params);
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -204,7 +204,7 @@ async fn health_says_only_that_it_serves() {
 #[tokio::test]
 async fn headers_of_the_modern_era_must_repeat_the_body() {
     let pi = Pi::start().await;
-    let params = crate::served::modern_meta(json!({"name": "test.echo", "arguments": {}}));
+    let params = crate::support::served::modern_meta(json!({"name": "test.echo", "arguments": {}}));
     let cases: [(&str, Option<&str>, u16, i64); 3] = [
         ("tools/list", Some("test.echo"), 400, -32020),
         ("tools/call", Some("test.other"), 400, -32020),
@@ -217,7 +217,7 @@ async fn headers_of_the_modern_era_must_repeat_the_body() {
         answer.under(code).fault(i32::try_from(number).unwrap());
     }
     wire.modern("no.such.method", None);
-    wire.request("no.such.method", crate::served::modern_meta(json!({}))).await.under(404).fault(-32601);
+    wire.request("no.such.method", crate::support::served::modern_meta(json!({}))).await.under(404).fault(-32601);
     let mut old = params.clone();
     old["_meta"]["io.modelcontextprotocol/protocolVersion"] = Value::from("1999-01-01");
     wire.modern("tools/call", Some("test.echo"));

@@ -1,6 +1,6 @@
 //! Writes that are withdrawn, or whose time is up, while they run: what the answer, its `_meta` and the audit say about them.
 
-use crate::served::{Answer, Door, Pi, Wire, soon};
+use crate::support::served::{Answer, Door, Pi, Wire, soon};
 use contract::{config::Settings, meta::Role};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ async fn a_write_that_stops_when_told_says_whether_it_changed_something() {
 
 #[tokio::test]
 async fn one_that_cannot_stop_goes_on_in_its_place_and_its_outcome_is_recorded_when_it_comes() {
-    let (token, setting) = crate::served::token("mine", Role::Admin);
+    let (token, setting) = crate::support::served::token("mine", Role::Admin);
     let pi = pi(|settings| settings.access.tokens.push(setting)).await;
     for door in [Door::Stdio, Door::Api] {
         let mut wire = pi.on(door).await;

@@ -1,6 +1,6 @@
 //! How much at once, how often, how long, and what happens to the one that breaks.
 
-use crate::served::{Door, Pi};
+use crate::support::served::{Door, Pi};
 use serde_json::json;
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn a_panic_fails_its_call_and_nothing_else() {
     // The record says where, and in which thread.
     let record = pi.audited(|record| record["outcome"] == "internal").await;
     let message = record["message"].as_str().unwrap();
-    assert!(message.contains("tests/it/served/bench.rs:") && message.contains("thread "), "{record}");
+    assert!(message.contains("support/served/bench.rs:") && message.contains("thread "), "{record}");
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_panic_in_another_thread_is_recorded_with_its_place_there() {
     pi.call("test.panic_elsewhere", json!({})).await.failed("internal");
     let record = pi.audited(|record| record["outcome"] == "internal").await;
     let message = record["message"].as_str().unwrap();
-    assert!(message.contains("tests/it/served/bench.rs:"), "{record}");
+    assert!(message.contains("support/served/bench.rs:"), "{record}");
     let here = std::thread::current().name().unwrap_or_default().to_owned();
     assert!(!message.contains(&format!("thread {here};")), "{record}");
     let logged = pi.call("logs.get_recent_app_logs", json!({"level": "error"})).await;

@@ -1,6 +1,6 @@
 //! `tools/list`: pages, filters, spellings, roles.
 
-use crate::served::{Door, Pi, Wire};
+use crate::support::served::{Door, Pi, Wire};
 use contract::{config::ToolNames, meta::Role};
 use serde_json::{Value, json};
 
@@ -134,14 +134,15 @@ async fn a_modern_list_says_how_long_it_may_be_kept_and_by_whom() {
     let pi = Pi::start().await;
     for mut wire in pi.every_door().await {
         wire.modern("tools/list", None);
-        let answer = wire.request("tools/list", crate::served::modern_meta(json!({}))).await;
+        let answer = wire.request("tools/list", crate::support::served::modern_meta(json!({}))).await;
         let result = answer.under(200).result();
         assert_eq!(result["resultType"], "complete");
         assert_eq!(result["cacheScope"], "private");
         assert!(result["ttlMs"].as_u64().unwrap() > 0);
         let called = {
             wire.modern("tools/call", Some("test.echo"));
-            let params = crate::served::modern_meta(json!({"name": "test.echo", "arguments": {"text": "new"}}));
+            let params =
+                crate::support::served::modern_meta(json!({"name": "test.echo", "arguments": {"text": "new"}}));
             wire.request("tools/call", params).await
         };
         assert_eq!(called.result()["resultType"], "complete", "{:?}", wire.door);

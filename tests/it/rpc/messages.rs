@@ -1,6 +1,6 @@
 //! What is no proper message gets JSON-RPC's own answer, and the conversation goes on.
 
-use crate::served::{Door, Pi, Wire};
+use crate::support::served::{Door, Pi, Wire};
 use serde_json::{Value, json};
 
 /// The conversation still works.
@@ -146,23 +146,23 @@ async fn an_id_is_echoed_as_it_came_and_may_be_in_use_once() {
     let pi = Pi::start().await;
     for mut wire in pi.every_door().await {
         for id in [json!(0), json!(-7), json!(i64::MAX), json!("text"), json!(""), json!("ünï")] {
-            wire.raw(crate::served::request(&id, "test.echo", &json!({})));
+            wire.raw(crate::support::served::request(&id, "test.echo", &json!({})));
             assert_eq!(*wire.answer().await.id(), id);
         }
     }
     // Over HTTP each request has its own answer; on a stream two answers under one id could not be told apart.
     for mut wire in pi.on_all(&Door::STREAMS).await {
-        wire.raw(crate::served::request(&json!(7), "test.hold", &json!({})));
+        wire.raw(crate::support::served::request(&json!(7), "test.hold", &json!({})));
         pi.bench.until_inside(1).await;
         for method in ["test.echo", "tools/list", "ping", "no.such.method"] {
             for id in [json!(7), json!("7")] {
-                wire.raw(crate::served::request(&id, method, &json!({})));
+                wire.raw(crate::support::served::request(&id, method, &json!({})));
                 assert!(wire.answer().await.fault(-32600)["message"].as_str().unwrap().contains("in use"));
             }
         }
         pi.bench.release.add_permits(1);
         wire.answer().await.result();
-        wire.raw(crate::served::request(&json!(7), "test.echo", &json!({})));
+        wire.raw(crate::support::served::request(&json!(7), "test.echo", &json!({})));
         wire.answer().await.result();
     }
 }

@@ -1,6 +1,6 @@
 //! What every answer says about itself.
 
-use crate::served::Pi;
+use crate::support::served::Pi;
 use serde_json::json;
 
 #[tokio::test]
@@ -30,7 +30,14 @@ async fn a_write_says_whether_it_changed_anything_and_whether_it_was_simulated()
         settings.access.loopback_role = contract::meta::Role::Admin;
     })
     .await;
-    for mut wire in pi.on_all(&[crate::served::Door::Stdio, crate::served::Door::Http, crate::served::Door::Ws]).await {
+    for mut wire in pi
+        .on_all(&[
+            crate::support::served::Door::Stdio,
+            crate::support::served::Door::Http,
+            crate::support::served::Door::Ws,
+        ])
+        .await
+    {
         for (dry_run, changed) in [(false, true), (true, false)] {
             let answer = wire.call("test.write", json!({"dry_run": dry_run})).await;
             answer.ok();

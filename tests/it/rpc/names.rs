@@ -1,6 +1,6 @@
 //! One tool, many spellings; and what a name that is no tool's gets.
 
-use crate::served::{Door, Pi};
+use crate::support::served::{Door, Pi};
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What a server does not offer it does not announce, and does not find.
 
-use crate::served::{Door, Pi, modern_meta};
+use crate::support::served::{Door, Pi, modern_meta};
 use serde_json::{Value, json};
 
 /// MCP methods that tools alone do not bring, with parameters that fit.

@@ -1,6 +1,6 @@
 //! rmcp's own client as the other end, on every transport and in both eras.
 
-use crate::served::{Pi, soon};
+use crate::support::served::{Pi, soon};
 use contract::{
     access::caller::{Caller, Transport},
     meta::Role,

@@ -1,8 +1,8 @@
 //! `tools.profile`: which tools `tools/list` gives.
 
-use crate::{
-    contract::tools::allow_everything,
+use crate::support::{
     served::{Door, Pi, Wire},
+    settings::allow_everything,
 };
 use contract::{config::Profile, meta::Listing};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Progress: at most four a second, rising, with the caller's token, and none after the answer.
 
-use crate::served::{Answer, Door, Pi};
+use crate::support::served::{Answer, Door, Pi};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -97,7 +97,7 @@ async fn a_modern_call_streams_its_progress_too() {
     let mut wire = pi.on(Door::Http).await;
     wire.modern("tools/call", Some("test.steps"));
     let mut params =
-        crate::served::modern_meta(json!({"name": "test.steps", "arguments": {"steps": 60, "every_ms": 10}}));
+        crate::support::served::modern_meta(json!({"name": "test.steps", "arguments": {"steps": 60, "every_ms": 10}}));
     params["_meta"]["progressToken"] = json!("new");
     let answer = wire.request("tools/call", params).await;
     assert_eq!(answer.result()["resultType"], "complete");

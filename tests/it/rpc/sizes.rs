@@ -1,6 +1,6 @@
 //! Sizes at their edges, and senders and readers that take their time.
 
-use crate::served::{Door, PATIENCE, Pi, soon};
+use crate::support::served::{Door, PATIENCE, Pi, soon};
 use contract::access::caller::{Caller, Transport};
 use contract::meta::Role;
 use serde_json::json;
@@ -107,8 +107,11 @@ async fn who_does_not_read_is_not_read_either() {
     tokio::spawn(raspi_mcp::transport::lines::serve(pi.server(), caller, reader, writer));
     // Each answer has 64 KiB and more (text and structure): a megabyte waits after a dozen, and then nothing more is taken.
     let ask = |id: usize| {
-        crate::served::request(&json!(id), "tools/call", &json!({"name": "test.big", "arguments": {"bytes": 65536}}))
-            + "\n"
+        crate::support::served::request(
+            &json!(id),
+            "tools/call",
+            &json!({"name": "test.big", "arguments": {"bytes": 65536}}),
+        ) + "\n"
     };
     let mut taken = 0;
     while tokio::time::timeout(Duration::from_millis(500), ours.write_all(ask(taken).as_bytes())).await.is_ok() {

@@ -1,6 +1,6 @@
 //! Stopping: what runs may finish, what takes too long is cancelled, and nobody who does not read holds it up.
 
-use crate::served::{Door, Pi, Wire, process::Process, request, soon};
+use crate::support::served::{Door, Pi, Wire, process::Process, request, soon};
 use contract::{
     access::caller::{Caller, Transport},
     meta::Role,

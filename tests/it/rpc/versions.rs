@@ -1,6 +1,6 @@
 //! Two schema versions of one tool, side by side: `name@N` and `name@N-1`, each with its own parser.
 
-use crate::served::{Door, Pi};
+use crate::support::served::{Door, Pi};
 use serde_json::json;
 
 #[tokio::test]

@@ -14,7 +14,7 @@ pub use still::Standstill;
 
 use crate::{
     agent::update::request,
-    tools::manage::web::{Web, looks_at},
+    manage::web::{Web, looks_at},
     update::envelope,
 };
 use agent::operations as op;
@@ -76,7 +76,7 @@ impl Device {
     }
 
     fn set(hour: u64, change: impl FnOnce(&mut Settings)) -> Self {
-        let midnight = (crate::tools::manage::web::now() / 86_400 + 1) * 86_400;
+        let midnight = (crate::manage::web::now() / 86_400 + 1) * 86_400;
         let web = Web::at(midnight);
         let dir = TempDir::new().unwrap();
         let root = Root::at(dir.path());

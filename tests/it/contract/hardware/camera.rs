@@ -3,8 +3,8 @@
 use super::{
     Bench, assertions,
     hand::{Camera, Hand, Scene},
-    picture::{decoded, from_base64, shows},
 };
+use crate::support::picture::{decoded, from_base64, shows};
 use hw::model::BoardKind;
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 //! What a server leaves when it is killed, on the kernel's own drivers: with a process to kill. The simulated board's state is
-//! in that process; its twin is in `tests/it/tools/gpio`.
+//! in that process; its twin is in `tests/tools/gpio`.
 
 use super::{Assertion, Bench};
 use hw::model::BoardKind;

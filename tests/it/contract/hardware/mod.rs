@@ -13,10 +13,9 @@ mod gpio;
 pub mod hand;
 mod i2c;
 pub mod killed;
-pub mod picture;
 mod pwm;
 
-use crate::pi::{Answer, Pi};
+use crate::support::pi::{Answer, Pi};
 use base::os::Root;
 use contract::{
     access::caller::Transport,

@@ -1,7 +1,7 @@
 //! Cameras of the kernel's test drivers: vivid shows bars by itself, v4l2loopback what somebody writes into it.
 
 use super::{Camera, Held, Scene};
-use crate::contract::hardware::picture;
+use crate::support::picture;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     process::{Child, Command, Stdio},

@@ -1,0 +1,147 @@
+//! A channel in a folder, with keys of its own, and a server that takes its releases.
+
+use crate::{
+    support::served::{Answer, Door, Pi, Wire},
+    update::{a_boot_of, a_bundle_of, a_plan, a_root_file, signed},
+};
+use contract::{config::Settings, meta::Mode};
+use serde_json::{Value, json};
+use std::{fs, path::Path, time::Duration};
+use tempfile::TempDir;
+use update::{
+    bundle::Digest,
+    channel::{ChannelIndex, ReleaseEntry, Rollout},
+    trust::Purpose,
+};
+
+pub const SIMULATED: &str = "raspi-mcp,simulated";
+
+/// Seconds since 1970: the server under test has the machine's own clock.
+pub fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// The publisher's folder.
+pub struct Web {
+    pub folder: TempDir,
+    /// Its time, in seconds since 1970: stands still.
+    now: u64,
+    index: ChannelIndex,
+}
+
+/// For how long what is published holds, in seconds.
+const HOLDS: u64 = 60 * 86_400;
+
+impl Web {
+    pub fn new() -> Self {
+        Self::at(now())
+    }
+
+    /// One whose publisher's clock shows `now`, in seconds since 1970.
+    pub fn at(now: u64) -> Self {
+        let folder = TempDir::new().unwrap();
+        let mut root = a_root_file(1);
+        (root.created, root.expires) = (now - 100, now + HOLDS);
+        let root = signed(Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
+        fs::write(folder.path().join("root.signed"), root).unwrap();
+        let index = ChannelIndex {
+            format: 1,
+            product: crate::update::PRODUCT.into(),
+            channel: "stable".into(),
+            sequence: 0,
+            created: now - 50,
+            expires: now + HOLDS,
+            paused: None,
+            releases: Vec::new(),
+            revoked: Vec::new(),
+        };
+        Self { folder, now, index }
+    }
+
+    /// Publishes a release whose simulated system is as its root image says.
+    pub fn release(&mut self, version: &str, counter: u64, root: &str) -> Digest {
+        let mut plan = a_plan(version, counter);
+        plan.hardware = vec![SIMULATED.into()];
+        (plan.created, plan.expires) = (self.now - 60, self.now + HOLDS);
+        let mut root = root.as_bytes().to_vec();
+        root.resize(64 << 10, 0);
+        let bundle = a_bundle_of(&plan, &a_boot_of(version), &root, &[11, 12]);
+        let manifest = Digest::of(&crate::update::envelope(&bundle).manifest);
+        let file = format!("{version}.bundle");
+        fs::write(self.folder.path().join(&file), &bundle).unwrap();
+        let offer = ReleaseEntry {
+            version: version.into(),
+            counter,
+            manifest,
+            url: file,
+            size: bundle.len() as u64,
+            released: self.now - 60,
+            layout: crate::update::LAYOUT.into(),
+            hardware: vec![SIMULATED.into()],
+            rollout: Rollout { percent: 100, salt: version.into() },
+            rings: Vec::new(),
+            min_counter: None,
+            notes: format!("What is new in {version}."),
+            notes_url: None,
+        };
+        self.index.releases.insert(0, offer);
+        self.publish();
+        manifest
+    }
+
+    pub fn publish(&mut self) {
+        self.index.sequence += 1;
+        let text = self.index.encode().unwrap();
+        fs::create_dir_all(self.folder.path().join("stable")).unwrap();
+        fs::write(self.folder.path().join("stable/index.signed"), signed(Purpose::Channel, &text, &[21])).unwrap();
+    }
+
+    pub fn change(&mut self, change: impl FnOnce(&mut ChannelIndex)) {
+        change(&mut self.index);
+        self.publish();
+    }
+
+    /// A server that looks here, where everything that `manage.*` does is allowed to whoever is admin.
+    pub async fn pi(&self, change: impl FnOnce(&mut Settings)) -> Pi {
+        let folder = self.folder.path().to_owned();
+        Pi::standard(move |settings| {
+            looks_at(settings, &folder);
+            change(settings);
+        })
+        .await
+    }
+}
+
+pub fn looks_at(settings: &mut Settings, folder: &Path) {
+    settings.update.url = folder.display().to_string();
+    settings.update.trust = folder.join("root.signed");
+    settings.update.product = crate::update::PRODUCT.into();
+    settings.update.health_deadline_seconds = 30;
+    settings.tools.enable.insert("manage".into());
+    for tool in ["update_server", "apply_os_updates", "rollback", "mark_good"] {
+        settings.policy.insert(format!("manage.{tool}"), Mode::Allow);
+    }
+}
+
+/// Asks for the update's status until it is as `is` says.
+pub async fn until(wire: &mut Wire, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+    let started = std::time::Instant::now();
+    loop {
+        let answer: Answer = wire.call("manage.get_update_status", json!({})).await;
+        let status = answer.ok().clone();
+        if is(&status) {
+            return status;
+        }
+        assert!(started.elapsed() < Duration::from_secs(90), "not {what}: {status:#}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+pub async fn admin(pi: &Pi) -> Wire {
+    pi.on(Door::Stdio).await
+}
+
+/// A slot of a status.
+pub fn slot<'a>(status: &'a Value, name: &str) -> &'a Value {
+    status["slots"].as_array().unwrap().iter().find(|slot| slot["slot"] == name).unwrap()
+}
