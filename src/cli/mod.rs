@@ -4,6 +4,7 @@ mod accept_gap;
 mod agent;
 mod allow;
 pub mod approve;
+mod approver;
 mod audit;
 mod bridge;
 mod bundle;
@@ -79,6 +80,8 @@ enum Command {
     Revoke(allow::RevokeArgs),
     /// Approve or deny a caller's pending request
     Approve(approve::Args),
+    /// Manage the people who may answer approval requests with a key of their own
+    Approver(approver::Args),
     /// Verify or show the audit log of all calls
     Audit(audit::Args),
     /// Show the two slots of this machine, install a release, roll back, or commit a trial
@@ -123,6 +126,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Allow(args) => allow::run(&args, &cli.sources),
         Command::Revoke(args) => allow::revoke(&args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
+        Command::Approver(args) => approver::run(args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Prepare(args) => prepare::run(&args, &cli.sources),

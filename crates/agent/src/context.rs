@@ -1,6 +1,7 @@
 //! The agent's parts, and the context of an operation: all parts, and the peer that asks.
 
 use super::{
+    approvers::Approvers,
     asks::{Ask, Asks, BoundCall},
     authorization::Authorization,
     button::Grip,
@@ -34,6 +35,7 @@ pub struct Agent {
     pub(super) policy: ReloadOnChange<AgentPolicy>,
     pub(super) clock: Clock,
     pub(super) asks: Arc<Asks>,
+    pub(super) approvers: Approvers,
     pub(super) machine: Arc<dyn MachineControl>,
     pub(super) power: Power,
     pub(super) runner: Arc<dyn Runner>,

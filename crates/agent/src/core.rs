@@ -1,6 +1,7 @@
 //! The agent: its parts assembled at start, and operations performed for a peer.
 
 use super::{
+    approvers::Approvers,
     asks::Asks,
     button::Button,
     claims::ClaimService,
@@ -46,6 +47,7 @@ impl Agent {
             ReloadOnChange::after(settings.policy.clone(), settings.reload.files.clone(), make)
         };
         let asks = Asks::load(folder, &clock, &boot_clock, settings.policy.ask_expiry, &mut faults);
+        let approvers = Approvers::load(folder, &clock, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;
         let power = Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?;
         let connections = NetworkChanges::load(folder, Arc::clone(&clock), network, &mut faults)?;
@@ -55,6 +57,7 @@ impl Agent {
         let agent = Arc::new(Self {
             policy,
             asks: Arc::new(asks),
+            approvers,
             machine,
             power,
             runner,

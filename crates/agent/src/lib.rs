@@ -24,6 +24,7 @@
 //! | `admission`, `server`, `client`, `link`, `start` | both ends of the socket |
 
 mod admission;
+pub mod approvers;
 pub mod asks;
 mod authorization;
 mod button;

@@ -1,6 +1,7 @@
 //! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST), `/ws`, `/healthz`, `/metrics`, `/photos/`;
 //! through TLS where the configuration says so. `/claim` is for machines that begin without an owner.
 
+mod approvals;
 mod authenticator;
 mod body;
 mod claim;
@@ -165,6 +166,9 @@ impl App {
         if let Err(unclaimed) = ownership.check() {
             self.server.metrics.refused(RefusalReason::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
+        }
+        if request.uri().path().starts_with(approvals::PREFIX) {
+            return approvals::answer(&self, request).await;
         }
         let tokens = &self.server.pipeline.services.tokens;
         tokens.refresh();

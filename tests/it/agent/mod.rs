@@ -17,6 +17,7 @@ mod oracle;
 mod power;
 mod rescue;
 mod rewritten;
+mod signed;
 mod socket;
 mod units;
 pub mod update;
@@ -93,6 +94,7 @@ impl Pi {
                 agent_socket: dir.join("run/agent.sock"),
             },
             server_uid: None,
+            approval_page_uid: None,
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,

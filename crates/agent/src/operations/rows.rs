@@ -47,4 +47,10 @@ operations! {
     update::TrustRoot,
     claim::Claim,
     claim::ConfirmClaim,
+    approvals::DescribeDevice,
+    approvals::ListSigned,
+    approvals::AnswerSigned,
+    approvals::AddApprover,
+    approvals::RevokeApprover,
+    approvals::ListApprovers,
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// The account that the server runs under on an appliance.
 pub const SERVER_USER: &str = "raspi-mcp";
+/// The user that the approval page runs as on an installed system.
+pub const APPROVAL_PAGE_USER: &str = "raspi-mcp-approval";
 
 /// The folders that the configuration starts from. Passed in, so that a test can supply its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
