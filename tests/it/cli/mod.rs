@@ -2,6 +2,7 @@
 
 mod agent;
 mod approve;
+mod approver;
 mod audit;
 mod bundle;
 mod channel;
