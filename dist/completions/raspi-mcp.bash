@@ -25,6 +25,9 @@ _raspi__mcp() {
             raspi__mcp,approve)
                 cmd="raspi__mcp__subcmd__approve"
                 ;;
+            raspi__mcp,approver)
+                cmd="raspi__mcp__subcmd__approver"
+                ;;
             raspi__mcp,audit)
                 cmd="raspi__mcp__subcmd__audit"
                 ;;
@@ -81,6 +84,18 @@ _raspi__mcp() {
                 ;;
             raspi__mcp,tools)
                 cmd="raspi__mcp__subcmd__tools"
+                ;;
+            raspi__mcp__subcmd__approver,add)
+                cmd="raspi__mcp__subcmd__approver__subcmd__add"
+                ;;
+            raspi__mcp__subcmd__approver,key)
+                cmd="raspi__mcp__subcmd__approver__subcmd__key"
+                ;;
+            raspi__mcp__subcmd__approver,list)
+                cmd="raspi__mcp__subcmd__approver__subcmd__list"
+                ;;
+            raspi__mcp__subcmd__approver,revoke)
+                cmd="raspi__mcp__subcmd__approver__subcmd__revoke"
                 ;;
             raspi__mcp__subcmd__audit,accept-gap)
                 cmd="raspi__mcp__subcmd__audit__subcmd__accept__subcmd__gap"
@@ -185,7 +200,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke approve audit slot prepare grow guard doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke approve approver audit slot prepare grow guard doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -267,8 +282,154 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__approve)
-            opts="-h --deny --list --config --set --help"
+            opts="-h --deny --list --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__approver)
+            opts="-h --config --set --help key add list revoke"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__approver__subcmd__add)
+            opts="-h --name --key --kind --origin --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kind)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --origin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__approver__subcmd__key)
+            opts="-h --out --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__approver__subcmd__list)
+            opts="-h --json --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__approver__subcmd__revoke)
+            opts="-h --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
