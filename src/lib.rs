@@ -9,6 +9,7 @@
 
 pub mod allow;
 pub mod approval;
+pub mod approval_page;
 pub mod audit;
 pub mod authentication;
 pub mod bridge;

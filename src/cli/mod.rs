@@ -3,6 +3,7 @@
 mod accept_gap;
 mod agent;
 mod allow;
+mod approval_page;
 pub mod approve;
 mod approver;
 mod audit;
@@ -80,6 +81,8 @@ enum Command {
     Revoke(allow::RevokeArgs),
     /// Approve or deny a caller's pending request
     Approve(approve::Args),
+    /// Serve a page on which approval requests are answered with a phone
+    ApprovalPage(approval_page::Args),
     /// Manage the people who may answer approval requests with a key of their own
     Approver(approver::Args),
     /// Verify or show the audit log of all calls
@@ -126,6 +129,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Allow(args) => allow::run(&args, &cli.sources),
         Command::Revoke(args) => allow::revoke(&args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
+        Command::ApprovalPage(args) => approval_page::run(&args, &cli.sources),
         Command::Approver(args) => approver::run(args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),

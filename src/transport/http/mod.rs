@@ -1,7 +1,7 @@
 //! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST), `/ws`, `/healthz`, `/metrics`, `/photos/`;
 //! through TLS where the configuration says so. `/claim` is for machines that begin without an owner.
 
-mod approvals;
+pub mod approvals;
 mod authenticator;
 mod body;
 mod claim;
@@ -14,7 +14,7 @@ mod peer;
 mod photos;
 mod post;
 mod refused;
-mod stream;
+pub mod stream;
 
 pub use authenticator::Authenticator;
 pub use listen::{HttpListener, HttpOptions};
@@ -168,7 +168,7 @@ impl App {
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
         if request.uri().path().starts_with(approvals::PREFIX) {
-            return approvals::answer(&self, request).await;
+            return approvals::answer(&self.server.pipeline.services.agent, self.body_timeout, request).await;
         }
         let tokens = &self.server.pipeline.services.tokens;
         tokens.refresh();

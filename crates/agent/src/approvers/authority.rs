@@ -177,7 +177,10 @@ impl Approvers {
             authenticator_data: answer.authenticator_data.as_deref(),
             client_data: answer.client_data.as_deref(),
         };
-        self.verified(&mut state, &signature, &challenge(answer.decision, &signed.document))
+        let (approver, counter) =
+            self.verified(&mut state, &signature, &challenge(answer.decision, &signed.document))?;
+        self.counted(&mut state, &approver, counter)?;
+        Ok(approver)
     }
 
     /// The approver that proves who it is, to read asks.
@@ -201,11 +204,17 @@ impl Approvers {
             authenticator_data: proof.authenticator_data.as_deref(),
             client_data: proof.client_data.as_deref(),
         };
-        self.verified(&mut state, &signature, &list_challenge(&device, &self.boot, proof.time_ms))
+        // A proof is used again for five minutes, so its counter does not have to rise.
+        self.verified(&mut state, &signature, &list_challenge(&device, &self.boot, proof.time_ms)).map(|(who, _)| who)
     }
 
-    /// Verifies a signature over `challenge`, and keeps the counter of its authenticator.
-    fn verified(&self, state: &mut State, given: &Signature<'_>, challenge: &[u8]) -> Result<Approver, ToolError> {
+    /// Verifies a signature over `challenge`. Also returns the counter of its authenticator.
+    fn verified(
+        &self,
+        state: &mut State,
+        given: &Signature<'_>,
+        challenge: &[u8],
+    ) -> Result<(Approver, u32), ToolError> {
         let found = state.approvers.iter().find(|known| known.key.id() == given.key && known.kind == given.kind);
         let Some(approver) = found.cloned() else {
             return Err(self.wrong(state, "its key is not enrolled, or was revoked"));
@@ -218,7 +227,7 @@ impl Approvers {
                 return Err(self.wrong(state, "only passkeys have authenticator_data and client_data"));
             }
             return if approver.key.verifies(challenge, &signature) {
-                Ok(approver)
+                Ok((approver, 0))
             } else {
                 Err(self.wrong(state, "its signature is wrong"))
             };
@@ -238,20 +247,25 @@ impl Approvers {
         if !approver.key.verifies(&checked.message, &signature) {
             return Err(self.wrong(state, "its signature is wrong"));
         }
+        Ok((approver, checked.counter))
+    }
+
+    /// Keeps the counter of an authenticator.
+    fn counted(&self, state: &mut State, approver: &Approver, counter: u32) -> Result<(), ToolError> {
         // A counter that does not rise tells of a copied authenticator (WebAuthn Level 3, section 6.1.1).
-        if (checked.counter, approver.counter) != (0, 0) && checked.counter <= approver.counter {
+        if (counter, approver.counter) != (0, 0) && counter <= approver.counter {
             return Err(self.wrong(state, "its counter did not rise: the authenticator may have been copied"));
         }
-        if checked.counter != approver.counter {
+        if counter != approver.counter {
             let mut approvers = state.approvers.clone();
             for known in &mut approvers {
                 if known.key == approver.key {
-                    known.counter = checked.counter;
+                    known.counter = counter;
                 }
             }
             self.store(state, approvers)?;
         }
-        Ok(approver)
+        Ok(())
     }
 
     fn sign(&self, state: &mut State, ask: &Ask) -> Result<SignedAsk, ToolError> {

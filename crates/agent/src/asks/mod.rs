@@ -191,6 +191,26 @@ impl Asks {
         (asks, left, self.opened.load(Ordering::Relaxed))
     }
 
+    /// Returns when other asks than `known` are pending, or after `wait`.
+    pub(super) async fn others_than(&self, known: &[String], wait: Duration) {
+        let until = Instant::now() + wait;
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // Registered before the check, so that no ask in between is missed.
+            changed.as_mut().enable();
+            let (pending, expiry, _) = self.waiting();
+            let left = until.saturating_duration_since(Instant::now());
+            let same = pending.len() == known.len() && pending.iter().all(|ask| known.contains(&ask.id));
+            if !same || left.is_zero() {
+                return;
+            }
+            let expiry = expiry.unwrap_or(left).max(Duration::from_millis(1));
+            // The loop checks again whether this timed out or not.
+            let _ = tokio::time::timeout(left.min(expiry), changed).await;
+        }
+    }
+
     /// Notified when an ask is opened, answered or removed, but not when one expires.
     pub(super) fn changed(&self) -> Arc<Notify> {
         Arc::clone(&self.changed)

@@ -63,7 +63,7 @@ impl Places {
     /// As [`Places::detect`].
     pub fn for_user(uid: u32, passwd: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<Self, Faults> {
         let (name, home) = account(uid, passwd).unwrap_or_default();
-        if uid == 0 || name == SERVER_USER {
+        if uid == 0 || [SERVER_USER, APPROVAL_PAGE_USER].contains(&name) {
             return Ok(Self::system());
         }
         // The XDG specification: a relative path in one of these is invalid and must be ignored.

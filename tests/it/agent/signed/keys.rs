@@ -30,7 +30,10 @@ async fn a_revoked_key_sees_and_answers_nothing() {
     let late = pi.carried::<AnswerSigned>(anna.answers(&seen[0], Decision::Approve)).await.unwrap_err();
     assert_eq!(late.code, ErrorCode::PermissionDenied);
     let device = pi.carried::<DescribeDevice>(Default::default()).await.unwrap();
-    let blind = pi.carried::<ListSigned>(ListSignedRequest { proof: Some(anna.proof(&device)) }).await.unwrap_err();
+    let blind = pi
+        .carried::<ListSigned>(ListSignedRequest { proof: Some(anna.proof(&device)), known: None })
+        .await
+        .unwrap_err();
     assert_eq!(blind.code, ErrorCode::PermissionDenied);
     assert_eq!(pi.state(&opened.id).await, ::agent::AskState::Pending);
 }
@@ -45,7 +48,10 @@ async fn approvers_and_the_devices_id_outlive_the_agent() {
     assert_eq!((&before.id, &before.key), (&after.id, &after.key));
     assert_ne!(before.boot, after.boot);
     assert_eq!(pi.person::<ListApprovers>(Default::default()).await.unwrap().len(), 1);
-    let stale = pi.carried::<ListSigned>(ListSignedRequest { proof: Some(anna.proof(&before)) }).await.unwrap_err();
+    let stale = pi
+        .carried::<ListSigned>(ListSignedRequest { proof: Some(anna.proof(&before)), known: None })
+        .await
+        .unwrap_err();
     assert_eq!(stale.code, ErrorCode::PermissionDenied, "a proof for the boot before");
     assert!(anna.sees(&pi).await.is_empty());
 }
@@ -61,7 +67,7 @@ async fn damaged_approvers_let_nobody_in_and_are_told() {
     assert!(status.faults.iter().any(|fault| fault.contains("approvers.json")), "{:?}", status.faults);
     pi.opened("gpio.write_pin", json!({"pin": 4})).await;
     let device = pi.carried::<DescribeDevice>(Default::default()).await.unwrap();
-    let blind = pi.carried::<ListSigned>(ListSignedRequest { proof: Some(anna.proof(&device)) }).await;
+    let blind = pi.carried::<ListSigned>(ListSignedRequest { proof: Some(anna.proof(&device)), known: None }).await;
     assert_eq!(blind.unwrap_err().code, ErrorCode::PermissionDenied);
 }
 

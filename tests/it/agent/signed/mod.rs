@@ -66,7 +66,7 @@ impl Person {
     async fn sees(&self, pi: &Pi) -> Vec<(SignedAsk, AskDocument)> {
         let device = pi.carried::<DescribeDevice>(Default::default()).await.unwrap();
         let proof = Some(self.proof(&device));
-        let asks = pi.carried::<ListSigned>(ListSignedRequest { proof }).await.unwrap();
+        let asks = pi.carried::<ListSigned>(ListSignedRequest { proof, known: None }).await.unwrap();
         asks.into_iter().map(|ask| (ask.clone(), ask.open(&device.id).unwrap())).collect()
     }
 
@@ -155,7 +155,7 @@ async fn the_page_may_carry_and_nothing_else() {
     refused(pi.carried::<ListApprovers>(Default::default()).await.unwrap_err());
     refused(pi.carried::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({}))).await.unwrap_err());
     refused(pi.carried::<AddApprover>(Person::new("page").described()).await.unwrap_err());
-    refused(pi.carried::<ListSigned>(ListSignedRequest { proof: None }).await.unwrap_err());
+    refused(pi.carried::<ListSigned>(ListSignedRequest::default()).await.unwrap_err());
     let opened = pi.opened("gpio.write_pin", json!({"pin": 4})).await;
     let answer = op::asks::AnswerRequest { id: opened.id, approve: true };
     refused(pi.carried::<op::asks::AnswerAsk>(answer).await.unwrap_err());

@@ -8,7 +8,7 @@ use crate::{
     },
     values::{Level, Pin},
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, net::SocketAddr};
 
 section! {
     /// How long a request for a person's approval stays open, and how it can be answered.
@@ -20,6 +20,8 @@ section! {
         /// Clients, by the name that they report, whose own dialogue counts as the person's answer. Empty by default,
         /// because some clients answer it without a person.
         elicitation_clients: Vec<String> = Vec::new(), SettingKind::Clients, InState::Never;
+        /// Where `raspi-mcp approval-page` listens with TLS, unless systemd passes it a socket.
+        listen: SocketAddr = SocketAddr::from(([0, 0, 0, 0], 8444)), SettingKind::Address, InState::Never;
         /// GPIO of a button that approves the only pending request when it is held for two seconds; 0: none. Only the
         /// agent can use this pin; no tool can. Anyone who can reach the button can approve, and the log records no
         /// name.
