@@ -120,9 +120,9 @@ await check("a passkey answers, at a name whose certificate is trusted", async (
   await cdp.send("WebAuthn.addVirtualAuthenticator", {
     options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
   });
-  const name = other.tab.getByLabel("Name");
-  await name.fill("key");
+  await other.tab.getByLabel("Name").fill("key");
   await other.tab.getByRole("button", { name: "Use a passkey" }).click();
+  await other.tab.getByRole("textbox", { name: "Command" }).waitFor();
   await other.tab.getByLabel("Name").fill("key");
   await enrol(other.tab);
   await other.tab.getByText("Nothing waits for you.").waitFor();

@@ -35,15 +35,21 @@ pub struct Page {
     pub tls: ServedCertificate,
 }
 
-/// Serves until `stop`.
-pub async fn serve(page: Arc<Page>, listener: TcpListener, stop: CancellationToken) {
+/// Serves until `stop` or, with `idle`, until nobody was connected for so long.
+pub async fn serve(page: Arc<Page>, listener: TcpListener, idle: Option<Duration>, stop: CancellationToken) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let next = async {
             let place = Arc::clone(&places).acquire_owned().await;
             (place, listener.accept().await)
         };
-        let Some((place, accepted)) = stop.run_until_cancelled(next).await else { return };
+        // In this order: who waits for all places must not stand before who accepts.
+        let (place, accepted) = tokio::select! {
+            biased;
+            next = next => next,
+            () = stop.cancelled() => return,
+            () = nobody(&places, idle) => return,
+        };
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -59,6 +65,14 @@ pub async fn serve(page: Arc<Page>, listener: TcpListener, stop: CancellationTok
             drop(place);
         });
     }
+}
+
+/// Returns when no connection was open for `idle`; never without it.
+async fn nobody(places: &Semaphore, idle: Option<Duration>) {
+    let Some(idle) = idle else { return std::future::pending().await };
+    // All places but the next one's are free only while no connection is open.
+    drop(places.acquire_many(MAX_CONNECTIONS as u32 - 1).await);
+    tokio::time::sleep(idle).await;
 }
 
 async fn converse(page: Arc<Page>, stream: TcpStream) {

@@ -14,14 +14,18 @@ use crate::{
 use agent::{AgentLink, Client};
 use appliance::certificate;
 use base::os::{Root, addresses, notify::ServiceManager};
-use contract::config::{Settings, Tls};
+use contract::config::{Places, Settings, Tls};
 use std::{
     io::{self, IsTerminal},
     net::{SocketAddr, TcpListener},
     os::fd::AsFd,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
+
+/// Time without a visitor after which the service ends, to use no memory.
+const IDLE: Duration = Duration::from_secs(300);
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -37,7 +41,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
+    // As a service it reads no configuration: parts of it are for the server's user alone.
+    let settings = if args.inherited {
+        Settings::default_for(&Places::detect().map_err(|faults| Failure::new(Exit::Config, faults.to_string()))?)
+    } else {
+        sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?
+    };
     let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
     let folder = args.folder.clone().unwrap_or_else(|| settings.places.state_dir.with_file_name("raspi-mcp-approval"));
     let tls = identity(&settings, &folder)?;
@@ -45,15 +54,21 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let listener = if args.inherited { inherited()? } else { bind(args.listen.unwrap_or(settings.approval.listen))? };
     let address = listener.local_addr().map_err(|error| failed("its socket has no address", &error))?;
     errln!("the approval page listens on https://{address}, certificate {}", page.tls.now().fingerprint);
+    let idle = args.inherited.then_some(IDLE);
     super::runtime()?.block_on(async {
         let told = daemon::told_to_stop();
         let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| failed("cannot listen", &error))?;
         let stop = tokio_util::sync::CancellationToken::new();
-        let serving = base::task::spawn(serve(page, listener, stop.clone()));
+        let mut serving = base::task::spawn(serve(page, listener, idle, stop.clone()));
         ServiceManager::of_process().ready("carries approval requests");
-        told.await;
-        stop.cancel();
-        let _ = serving.await;
+        tokio::select! {
+            () = told => {
+                stop.cancel();
+                let _ = serving.await;
+            }
+            // systemd starts it again at the next visit.
+            _ = &mut serving => {}
+        }
         Ok(())
     })
 }
