@@ -2,7 +2,7 @@
 
 mod remote;
 
-pub use remote::{Remote, TOKEN_VARIABLE, Trust, admits, checked, root_cause, tls_fault};
+pub use remote::{Remote, TOKEN_VARIABLE, Trust, admits, checked, encrypted, root_cause, tls_fault};
 
 use base::error::{ErrorCode, ToolError};
 use serde_json::Value;
