@@ -23,6 +23,7 @@ pub mod instance;
 pub mod live;
 pub mod log;
 pub mod metrics;
+pub mod notifications;
 pub mod observed;
 pub mod pins;
 pub mod process_setup;

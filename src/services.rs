@@ -1,8 +1,8 @@
 //! Everything that a server's tools can use, created once by `daemon.rs`.
 
 use crate::{
-    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, log::Ring, sampling::Sampling,
-    store::Store,
+    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, log::Ring, notifications::Notifications,
+    sampling::Sampling, store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
@@ -40,6 +40,8 @@ pub struct Services {
     pub cameras: Cameras,
     /// The updates.
     pub updates: UpdateClient,
+    /// News of asks and of trouble for the owner.
+    pub notifications: Notifications,
     /// Whether this machine has an owner.
     pub ownership: Ownership,
     /// Where `raspi-mcp allow` writes for this server; `None` if it does not read such fragments.
@@ -81,6 +83,7 @@ impl Services {
                 &machine.root,
             ),
             updates: UpdateClient::of(&settings, &machine, agent.clone(), Wall::system()),
+            notifications: Notifications::of(&settings, &machine.root, Wall::system()),
             agent,
             machine,
             files: FolderRoots::of(settings.files.roots.iter().map(FileRoot::folder)),

@@ -46,6 +46,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "revoke" -d 'Rev
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Approve or deny a caller\'s pending request'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approver" -d 'Manage the people who may answer approval requests with a key of their own'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Verify or show the audit log of all calls'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "notifications" -d 'Test the webhooks to which news of approvals and of trouble is sent'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two slots of this machine, install a release, roll back, or commit a trial'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "prepare" -d 'Restore the identity of an appliance at boot, and apply the owner\'s raspi-mcp.toml'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "grow" -d 'Extend the data partition to the end of the card, on images with two slots'
@@ -355,6 +356,14 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'Print JSON, one record per line'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -f -a "test" -d 'Send a test message to the configured webhooks, once, and print each answer'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -l to -d 'Only to the webhook with this name' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -s h -l help -d 'Print help'

@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod exit;
 mod fleet;
 mod grow;
+mod notifications;
 pub mod pins;
 mod prepare;
 mod say;
@@ -87,6 +88,8 @@ enum Command {
     Approver(approver::Args),
     /// Verify or show the audit log of all calls
     Audit(audit::Args),
+    /// Test the webhooks to which news of approvals and of trouble is sent
+    Notifications(notifications::Args),
     /// Show the two slots of this machine, install a release, roll back, or commit a trial
     Slot(slot::Args),
     /// Restore the identity of an appliance at boot, and apply the owner's raspi-mcp.toml
@@ -132,6 +135,7 @@ pub fn run() -> std::process::ExitCode {
         Command::ApprovalPage(args) => approval_page::run(&args, &cli.sources),
         Command::Approver(args) => approver::run(args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
+        Command::Notifications(args) => notifications::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Prepare(args) => prepare::run(&args, &cli.sources),
         Command::Grow(args) => grow::run(&args),

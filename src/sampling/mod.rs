@@ -32,7 +32,10 @@ use job::Job;
 use look::Looker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{BlockTotals, StoredJob};
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Most running jobs of callers. Each takes a few KB of memory and, at five seconds, writes six MB to the card a day.
@@ -57,6 +60,8 @@ struct Inner {
     changed: Notify,
     stop: CancellationToken,
     power: power::PowerHistory,
+    /// The newest sample, for those who listen.
+    newest: watch::Sender<Option<metric::Sample>>,
 }
 
 #[derive(Default)]
@@ -108,6 +113,7 @@ impl Sampling {
             looker: Default::default(),
             changed: Notify::new(),
             stop: CancellationToken::new(),
+            newest: watch::Sender::new(None),
         }))
     }
 
@@ -245,6 +251,11 @@ impl Sampling {
     /// Why samples are not being stored, if so.
     pub fn fault(&self) -> Option<String> {
         self.state().fault.clone()
+    }
+
+    /// Receives each later sample, with the metrics of the jobs that were due. No sample is taken for it.
+    pub fn samples(&self) -> watch::Receiver<Option<metric::Sample>> {
+        self.0.newest.subscribe()
     }
 
     /// The record of low voltage and throttling.

@@ -74,6 +74,10 @@ impl Sampling {
             if let Some(word) = word {
                 self.0.power.seen(word, &machine.root, self.now_ms()).await;
             }
+            // After the record of low voltage, which listeners read.
+            if self.0.newest.receiver_count() > 0 {
+                self.0.newest.send_replace(Some(sample));
+            }
         }
         if self.is_time_to_flush() {
             let _turn = self.0.turn.lock().await;

@@ -22,6 +22,7 @@ mod images;
 mod layout;
 mod manage;
 mod metrics;
+mod notifications;
 mod os;
 mod pins;
 mod prompts;

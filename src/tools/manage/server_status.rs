@@ -1,6 +1,7 @@
 //! `manage.get_server_status`: the server's version and settings, and the state of the agent (docs/contract/manage.md).
 
 use crate::{
+    notifications::WebhookReport,
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     services::Services,
     tools::{common_status::CommonStatus, none::NoArgs},
@@ -36,6 +37,10 @@ pub struct Out {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CommonStatus")]
     last_update: Option<CommonStatus>,
+    /// What became of news for the owner; absent without a webhook.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<WebhookReport>")]
+    notifications: Vec<WebhookReport>,
 }
 
 /// The privileged half.
@@ -163,6 +168,7 @@ impl Tool for GetServerStatus {
             config_summary: summary(services),
             config_faults: services.settings.restricted.iter().cloned().chain(services.policy.fault()).collect(),
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
+            notifications: services.notifications.reports(),
             agent,
             audit: AuditState {
                 ok: audit.is_ok(),

@@ -54,6 +54,7 @@ pub use sections::{
     files::{FileRoot, is_grantable, wrong_grants},
     gpio::{PwmPin, Revert},
     i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS},
+    notifications::{NewsKind, NotificationSettings, Webhook, WebhookForm},
     update::Flow,
 };
 pub use settings::*;
