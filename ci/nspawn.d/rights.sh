@@ -107,7 +107,7 @@ check_approval_page() {
   expect "before the first visit" inactive "$(c systemctl is-active raspi-mcp-approval.service || true)"
   c systemctl start raspi-mcp-approval.socket
   expect "with its port open" inactive "$(c systemctl is-active raspi-mcp-approval.service || true)"
-  device=$(c curl --silent --show-error --insecure --max-time 20 https://127.0.0.1:8444/approvals/device)
+  device=$(nsenter --target "$LEADER" --net curl --silent --show-error --insecure --max-time 20 https://127.0.0.1:8444/approvals/device)
   expect "after a visit" active "$(c systemctl is-active raspi-mcp-approval.service)"
   expect_in "the device's id" '"id":"[0-9a-f]{64}"' "$device"
   pid=$(show raspi-mcp-approval MainPID)

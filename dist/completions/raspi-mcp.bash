@@ -22,6 +22,9 @@ _raspi__mcp() {
             raspi__mcp,allow)
                 cmd="raspi__mcp__subcmd__allow"
                 ;;
+            raspi__mcp,approval-page)
+                cmd="raspi__mcp__subcmd__approval__subcmd__page"
+                ;;
             raspi__mcp,approve)
                 cmd="raspi__mcp__subcmd__approve"
                 ;;
@@ -57,6 +60,9 @@ _raspi__mcp() {
                 ;;
             raspi__mcp,guard)
                 cmd="raspi__mcp__subcmd__guard"
+                ;;
+            raspi__mcp,notifications)
+                cmd="raspi__mcp__subcmd__notifications"
                 ;;
             raspi__mcp,pins)
                 cmd="raspi__mcp__subcmd__pins"
@@ -163,6 +169,9 @@ _raspi__mcp() {
             raspi__mcp__subcmd__fleet,status)
                 cmd="raspi__mcp__subcmd__fleet__subcmd__status"
                 ;;
+            raspi__mcp__subcmd__notifications,test)
+                cmd="raspi__mcp__subcmd__notifications__subcmd__test"
+                ;;
             raspi__mcp__subcmd__slot,install)
                 cmd="raspi__mcp__subcmd__slot__subcmd__install"
                 ;;
@@ -200,7 +209,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke approve approver audit slot prepare grow guard doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke approve approval-page approver audit notifications slot prepare grow guard doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -263,6 +272,36 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__approval__subcmd__page)
+            opts="-h --listen --inherited --folder --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --folder)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1546,6 +1585,54 @@ _raspi__mcp() {
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__notifications)
+            opts="-h --config --set --help test"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__notifications__subcmd__test)
+            opts="-h --to --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

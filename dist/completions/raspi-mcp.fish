@@ -44,6 +44,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "claim" -d 'Clai
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "allow" -d 'Enable a tool for given callers and resources, without a restart. Needs root on an installed system'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "revoke" -d 'Revoke what `raspi-mcp allow` granted'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Approve or deny a caller\'s pending request'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approval-page" -d 'Serve a page on which approval requests are answered with a phone'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approver" -d 'Manage the people who may answer approval requests with a key of their own'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Verify or show the audit log of all calls'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "notifications" -d 'Test the webhooks to which news of approvals and of trouble is sent'
@@ -306,6 +307,12 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d '
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Deny the request without asking'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l list -d 'List the pending requests and exit'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l listen -d 'Listen on this address; default: approval.listen' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l folder -d 'The folder of the page\'s own certificate, which is made at the first start' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l inherited -d 'Listen on the socket that is standard input, as systemd passes it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -s h -l help -d 'Print help'
