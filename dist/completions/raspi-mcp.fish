@@ -44,6 +44,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "claim" -d 'Clai
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "allow" -d 'Enable a tool for given callers and resources, without a restart. Needs root on an installed system'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "revoke" -d 'Revoke what `raspi-mcp allow` granted'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Approve or deny a caller\'s pending request'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "halt" -d 'Halt the machine: refuse every change until it is lifted here. Needs root, or an approver'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Verify or show the audit log of all calls'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two slots of this machine, install a release, roll back, or commit a trial'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "prepare" -d 'Restore the identity of an appliance at boot, and apply the owner\'s raspi-mcp.toml'
@@ -300,6 +301,12 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d '
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Deny the request without asking'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l list -d 'List the pending requests and exit'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l reason -d 'Why, in one line of at most 200 characters; everybody whose call is refused is told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l lift -d 'Lift the halt'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l status -d 'Say whether the machine is halted, by whom and why, and change nothing'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -s h -l help -d 'Print help'

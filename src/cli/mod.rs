@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod exit;
 mod fleet;
 mod grow;
+pub mod halt;
 pub mod pins;
 mod prepare;
 mod say;
@@ -79,6 +80,8 @@ enum Command {
     Revoke(allow::RevokeArgs),
     /// Approve or deny a caller's pending request
     Approve(approve::Args),
+    /// Halt the machine: refuse every change until it is lifted here. Needs root, or an approver
+    Halt(halt::Args),
     /// Verify or show the audit log of all calls
     Audit(audit::Args),
     /// Show the two slots of this machine, install a release, roll back, or commit a trial
@@ -123,6 +126,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Allow(args) => allow::run(&args, &cli.sources),
         Command::Revoke(args) => allow::revoke(&args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
+        Command::Halt(args) => halt::run(args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Prepare(args) => prepare::run(&args, &cli.sources),

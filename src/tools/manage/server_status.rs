@@ -3,7 +3,7 @@
 use crate::{
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     services::Services,
-    tools::{common_status::CommonStatus, none::NoArgs},
+    tools::{common_status::CommonStatus, halted::HaltedBy, none::NoArgs},
 };
 use agent::{
     self, PowerAction,
@@ -32,6 +32,10 @@ pub struct Out {
     config_faults: Vec<String>,
     agent: AgentState,
     audit: AuditState,
+    /// Who halted the machine, when and why: every change is refused. Absent unless it is halted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "HaltedBy")]
+    halted: Option<HaltedBy>,
     /// Of the newest update; absent before the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CommonStatus")]
@@ -164,6 +168,7 @@ impl Tool for GetServerStatus {
             config_faults: services.settings.restricted.iter().cloned().chain(services.policy.fault()).collect(),
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
             agent,
+            halted: services.halt.standing().map(HaltedBy::from),
             audit: AuditState {
                 ok: audit.is_ok(),
                 reason: audit.err().as_ref().map(ToolError::advice),

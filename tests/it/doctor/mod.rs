@@ -113,6 +113,7 @@ fn status() -> AgentStatus {
         audit_head: None,
         faults: Vec::new(),
         places: None,
+        halted: None,
     }
 }
 

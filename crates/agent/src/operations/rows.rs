@@ -47,4 +47,7 @@ operations! {
     update::TrustRoot,
     claim::Claim,
     claim::ConfirmClaim,
+    halt::SetHalt,
+    halt::LiftHalt,
+    halt::FollowHalt,
 }
