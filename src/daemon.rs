@@ -118,6 +118,7 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     });
     let server = Arc::new(server(Arc::new(services), registry, agent, &audit, stop, tasks, provider));
     server.pipeline.services.gpio.begin();
+    server.pipeline.services.halt.learn().await;
     live::follow(&server);
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     let services = &server.pipeline.services;

@@ -19,6 +19,7 @@ pub mod client;
 pub mod daemon;
 pub mod doctor;
 pub mod fleet;
+pub mod halt;
 pub mod instance;
 pub mod live;
 pub mod log;

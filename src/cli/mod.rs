@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod exit;
 mod fleet;
 mod grow;
+pub mod halt;
 mod notifications;
 pub mod pins;
 mod prepare;
@@ -86,6 +87,8 @@ enum Command {
     ApprovalPage(approval_page::Args),
     /// Manage the people who may answer approval requests with a key of their own
     Approver(approver::Args),
+    /// Halt the machine: refuse every change until it is lifted here. Needs root, or an approver
+    Halt(halt::Args),
     /// Verify or show the audit log of all calls
     Audit(audit::Args),
     /// Test the webhooks to which news of approvals and of trouble is sent
@@ -134,6 +137,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::ApprovalPage(args) => approval_page::run(&args, &cli.sources),
         Command::Approver(args) => approver::run(args, &cli.sources),
+        Command::Halt(args) => halt::run(args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Notifications(args) => notifications::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),

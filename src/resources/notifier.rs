@@ -1,6 +1,6 @@
 //! Notifies subscribers: the first change at once, later ones together, at most once a second.
 //!
-//! A notifier runs only while there are subscriptions. The log and the audit wake it; it polls the machine only for
+//! A notifier runs only while there are subscriptions. The log, the audit and the halt wake it; it polls the machine only for
 //! subscribers of health or capabilities.
 
 use super::{
@@ -42,16 +42,25 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
     let (mut units, mut pins) = (ServiceListeners::default(), Pins::default());
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
-    let mut update = services.updates.marks();
+    let (mut update, mut halt) = (services.updates.marks(), services.halt.changes());
     while !subscriptions.dismiss() {
         let needs = subscriptions.needs(|pin, caller| may_read(services, pin, caller));
         seen.forget_all_but(&needs);
+        if !needs.health {
+            halt.mark_unchanged();
+        }
         units.listen_to(services, subscriptions, &needs.services).await;
         pins.listen_to(services, subscriptions, &needs.pins);
         tokio::select! {
             () = subscriptions.changed() => {}
             () = services.log.arrived(), if needs.log => {}
             () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(UpdateTrigger::Update),
+            // Its sender lives as long as the server.
+            _ = halt.changed(), if needs.health => {
+                // Whatever the last look saw: it may have been taken since.
+                subscriptions.moved(UpdateTrigger::Health);
+                seen.look(services, subscriptions, &needs).await;
+            }
             () = sleep_until(next_look), if needs.health || needs.capabilities || units.is_cut_off() => {
                 seen.look(services, subscriptions, &needs).await;
                 next_look = Instant::now() + EVERY;

@@ -17,6 +17,7 @@ mod contract;
 mod decisions;
 mod doctor;
 mod grounds;
+mod halt;
 mod hw;
 mod images;
 mod layout;

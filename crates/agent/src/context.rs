@@ -9,6 +9,7 @@ use super::{
     clock::Clock,
     connections::NetworkChanges,
     exec::{Commands, Runner},
+    halt::Latch,
     header::HeaderRegisters,
     heads::Heads,
     installer::Installer,
@@ -53,6 +54,7 @@ pub struct Agent {
     pub(super) header: HeaderRegisters,
     pub(super) installer: Arc<Installer>,
     pub(super) claims: ClaimService,
+    pub(super) halt: Arc<Latch>,
     pub(super) button: OnceLock<Grip>,
     /// Held as long as the agent lives: one agent per folder.
     pub(super) _lock: Lock,
@@ -104,7 +106,8 @@ impl Context<'_> {
     /// it last, after every check that could still refuse.
     ///
     /// # Errors
-    /// `permission_denied` naming the setting or the ask that denies it.
+    /// `failed_precondition` while the machine is halted; `permission_denied` naming the setting or the ask that denies
+    /// it.
     pub(super) fn admit(
         &self,
         tool: &str,
@@ -126,6 +129,7 @@ impl Context<'_> {
             // Namespaces, modes and asks apply to network callers. A bundle is still verified.
             return Ok(());
         }
+        self.halt.check(tool)?;
         if self.policy().check_call(tool, args)? != Mode::Ask {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use crate::{
     notifications::WebhookReport,
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     services::Services,
-    tools::{common_status::CommonStatus, none::NoArgs},
+    tools::{common_status::CommonStatus, halted::HaltedBy, none::NoArgs},
 };
 use agent::{
     self, PowerAction,
@@ -33,6 +33,10 @@ pub struct Out {
     config_faults: Vec<String>,
     agent: AgentState,
     audit: AuditState,
+    /// Who halted the machine, when and why: every change is refused. Absent unless it is halted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "HaltedBy")]
+    halted: Option<HaltedBy>,
     /// Of the newest update; absent before the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CommonStatus")]
@@ -170,6 +174,7 @@ impl Tool for GetServerStatus {
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
             notifications: services.notifications.reports(),
             agent,
+            halted: services.halt.standing().map(HaltedBy::from),
             audit: AuditState {
                 ok: audit.is_ok(),
                 reason: audit.err().as_ref().map(ToolError::advice),

@@ -8,6 +8,7 @@ mod connection;
 mod connections;
 mod exec;
 mod firmware;
+mod halt;
 mod heads;
 mod holders;
 mod hostname;

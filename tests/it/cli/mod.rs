@@ -8,6 +8,7 @@ mod bundle;
 mod channel;
 mod claim;
 pub mod fleet;
+mod halt;
 mod hostile_text;
 mod pages;
 mod pins;

@@ -116,6 +116,7 @@ fn status() -> AgentStatus {
         audit_head: None,
         faults: Vec::new(),
         places: None,
+        halted: None,
     }
 }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! pending --answer--> approved --redeem--> consumed
 //!    |  \---answer--> denied      \
-//!    |---withdraw---> withdrawn    \--expiry--> expired
+//!    |---withdraw---> withdrawn    |--expiry--> expired
+//!    |---halt-------> denied       \--halt----> denied
 //!    \---expiry, agent restart----------------> expired
 //! ```
 
@@ -251,6 +252,29 @@ impl Asks {
             kept.until = now + self.expiry;
             Ok(())
         })
+    }
+
+    /// Denies every open ask, approved ones included, and returns their IDs. Unlike a person's no to one call, it does
+    /// not stand: whoever asks again is asked about anew. Counts even if it cannot be written, since asks of an earlier
+    /// agent are never open.
+    pub(super) fn deny_all(&self, by: &str, how: &str) -> Vec<String> {
+        let (mut all, now) = self.lock();
+        let now_ms = (self.clock)();
+        let mut denied = Vec::new();
+        for kept in all.values_mut().filter(|kept| kept.ask.is_open()) {
+            settle(&mut kept.ask, AskState::Denied);
+            (kept.ask.by, kept.ask.how) = (Some(by.to_owned()), Some(how.to_owned()));
+            (kept.ask.expires_ms, kept.until) = (now_ms, now);
+            denied.push(kept.ask.id.clone());
+        }
+        if denied.is_empty() {
+            return denied;
+        }
+        if let Err(error) = self.save(&all) {
+            tracing::error!(target: "agent", %error, "that asks were denied");
+        }
+        self.changed.notify_waiters();
+        denied
     }
 
     /// The caller no longer waits.

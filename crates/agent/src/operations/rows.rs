@@ -53,4 +53,7 @@ operations! {
     approvals::AddApprover,
     approvals::RevokeApprover,
     approvals::ListApprovers,
+    halt::SetHalt,
+    halt::LiftHalt,
+    halt::FollowHalt,
 }

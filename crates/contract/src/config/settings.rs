@@ -41,6 +41,7 @@ settings! {
     [tools] Tools;
     [policy] PolicyModes;
     [approval] Approval;
+    [halt] HaltSettings;
     [service] Service;
     [places] PlaceSettings;
     [audit] AuditLog;
