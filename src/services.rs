@@ -2,8 +2,7 @@
 
 use crate::{
     audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt, log::Ring,
-    notifications::Notifications,
-    sampling::Sampling, store::Store,
+    notifications::Notifications, sampling::Sampling, store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};

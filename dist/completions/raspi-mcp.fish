@@ -46,6 +46,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "revoke" -d 'Rev
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Approve or deny a caller\'s pending request'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approval-page" -d 'Serve a page on which approval requests are answered with a phone'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approver" -d 'Manage the people who may answer approval requests with a key of their own'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "halt" -d 'Halt the machine: refuse every change until it is lifted here. Needs root, or an approver'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Verify or show the audit log of all calls'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "notifications" -d 'Test the webhooks to which news of approvals and of trouble is sent'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two slots of this machine, install a release, roll back, or commit a trial'
@@ -338,6 +339,12 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l reason -d 'Why, in one line of at most 200 characters; everybody whose call is refused is told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l lift -d 'Lift the halt'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l status -d 'Say whether the machine is halted, by whom and why, and change nothing'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -s h -l help -d 'Print help'
