@@ -23,6 +23,7 @@ pub mod live;
 pub mod log;
 pub mod metrics;
 pub mod observed;
+pub mod page;
 pub mod pins;
 pub mod process_setup;
 pub mod prompts;

@@ -55,6 +55,8 @@ struct Inner {
     looker: tokio::sync::Mutex<Looker>,
     /// Notified when jobs are added or removed.
     changed: Notify,
+    /// Notified when samples were taken.
+    taken: Notify,
     stop: CancellationToken,
     power: power::PowerHistory,
 }
@@ -107,8 +109,14 @@ impl Sampling {
             turn: Default::default(),
             looker: Default::default(),
             changed: Notify::new(),
+            taken: Notify::new(),
             stop: CancellationToken::new(),
         }))
+    }
+
+    /// Waits until samples were taken since the last return. For the one notifier of subscriptions.
+    pub async fn taken(&self) {
+        self.0.taken.notified().await;
     }
 
     /// The current time by its clock, in milliseconds since 1970 UTC.

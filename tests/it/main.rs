@@ -23,6 +23,7 @@ mod layout;
 mod manage;
 mod metrics;
 mod os;
+mod page;
 mod pins;
 mod prompts;
 mod readme;
