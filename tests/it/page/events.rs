@@ -91,6 +91,17 @@ async fn what_a_page_reads_is_no_news_to_pages_and_what_others_do_is() {
 }
 
 #[tokio::test]
+async fn a_sample_that_a_job_takes_is_told() {
+    let (pi, admin, _) = served(|settings| drop(settings.tools.enable.insert("metrics".into()))).await;
+    let browser = Browser::signed_in(&pi, &admin).await;
+    let mut stream = Stream::of(&browser).await;
+    stream.forget();
+    let (_, begun) = browser.calls("metrics.start_sampling_job", json!({ "interval_seconds": 5 })).await;
+    assert!(begun["result"].is_object(), "{begun}");
+    stream.has("data: raspi://sampling\n").await;
+}
+
+#[tokio::test]
 async fn a_page_that_is_left_leaves_no_subscription() {
     let (pi, admin, _) = with_gpio().await;
     let browser = Browser::signed_in(&pi, &admin).await;
