@@ -72,9 +72,8 @@ fn add(web: &Path, name: &str, seen: &mut BTreeSet<String>, all: &mut String) ->
 
 /// Without lines that are a comment, and without indentation: no string of ours goes over several lines.
 fn without_comments(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| {
-        !line.is_empty() && !line.starts_with("//") && !(line.starts_with("/*") && line.ends_with("*/"))
-    });
+    let is_comment = |line: &str| line.starts_with("//") || (line.starts_with("/*") && line.ends_with("*/"));
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 

@@ -53,7 +53,7 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
         pins.listen_to(services, subscriptions, &needs.pins);
         tokio::select! {
             () = subscriptions.changed() => {}
-            () = services.log.arrived(), if needs.log => {}
+            () = services.log.arrived(), if needs.log && !held_back => {}
             () = services.sampling.taken(), if needs.samples => subscriptions.moved(UpdateTrigger::Samples),
             () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(UpdateTrigger::Update),
             () = sleep_until(next_all), if held_back => {}
@@ -68,10 +68,11 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
         if due.is_empty() {
             continue;
         }
-        if !due.iter().all(Due::is_of_a_pin) {
+        let only_pins = due.iter().all(Due::is_of_a_pin);
+        deliver(due).await;
+        if !only_pins {
             (next_all, held_back) = (Instant::now() + PACE, true);
         }
-        deliver(due).await;
         sleep(PIN_PACE).await;
     }
 }
