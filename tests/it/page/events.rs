@@ -40,7 +40,7 @@ impl Stream {
 }
 
 async fn with_gpio() -> (Pi, String, String) {
-    served(|settings| drop(settings.tools.enable.insert("gpio".into()))).await
+    served(|settings| settings.tools.enable.extend(["gpio".into()])).await
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn what_a_page_reads_is_no_news_to_pages_and_what_others_do_is() {
 
 #[tokio::test]
 async fn a_sample_that_a_job_takes_is_told() {
-    let (pi, admin, _) = served(|settings| drop(settings.tools.enable.insert("metrics".into()))).await;
+    let (pi, admin, _) = served(|settings| settings.tools.enable.extend(["metrics".into()])).await;
     let browser = Browser::signed_in(&pi, &admin).await;
     let mut stream = Stream::of(&browser).await;
     stream.forget();

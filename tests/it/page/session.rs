@@ -67,7 +67,7 @@ async fn the_cookie_counts_below_page_and_nowhere_else() {
 
 #[tokio::test]
 async fn the_role_is_the_token_s_and_the_audit_names_the_page() {
-    let (pi, admin, reader) = served(|settings| drop(settings.tools.enable.insert("gpio".into()))).await;
+    let (pi, admin, reader) = served(|settings| settings.tools.enable.extend(["gpio".into()])).await;
     let weak = Browser::signed_in(&pi, &reader).await;
     let (_, refused) = weak.calls("gpio.write_pin", json!({ "pin": 17, "value": "high" })).await;
     assert_eq!(refused["error"]["data"]["error_code"], "permission_denied", "{refused}");
