@@ -58,6 +58,8 @@ struct Inner {
     looker: tokio::sync::Mutex<Looker>,
     /// Notified when jobs are added or removed.
     changed: Notify,
+    /// Notified when samples were taken.
+    taken: Notify,
     stop: CancellationToken,
     power: power::PowerHistory,
     /// The newest sample, for those who listen.
@@ -112,9 +114,15 @@ impl Sampling {
             turn: Default::default(),
             looker: Default::default(),
             changed: Notify::new(),
+            taken: Notify::new(),
             stop: CancellationToken::new(),
             newest: watch::Sender::new(None),
         }))
+    }
+
+    /// Waits until samples were taken since the last return. For the one notifier of subscriptions.
+    pub async fn taken(&self) {
+        self.0.taken.notified().await;
     }
 
     /// The current time by its clock, in milliseconds since 1970 UTC.

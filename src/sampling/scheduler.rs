@@ -118,6 +118,8 @@ impl Sampling {
             job.push(sample);
             job.next = next_after(epoch, job.interval(), after);
         }
+        drop(state);
+        self.0.taken.notify_one();
     }
 
     /// Whether the oldest sample would be too old by the next one.

@@ -25,6 +25,7 @@ mod manage;
 mod metrics;
 mod notifications;
 mod os;
+mod page;
 mod pins;
 mod prompts;
 mod readme;

@@ -1,5 +1,6 @@
 //! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST), `/ws`, `/healthz`, `/metrics`, `/photos/`;
-//! through TLS where the configuration says so. `/claim` is for machines that begin without an owner.
+//! through TLS where the configuration says so. `/claim` is for machines that begin without an owner; `/` and `/page/` are
+//! a person's page.
 
 pub mod approvals;
 mod authenticator;
@@ -10,6 +11,7 @@ mod held;
 mod listen;
 mod metadata;
 mod metrics;
+mod page;
 mod peer;
 mod photos;
 mod post;
@@ -24,6 +26,7 @@ pub use peer::PeerAddress;
 use crate::{
     authentication::refusals::Refusals,
     metrics::RefusalReason,
+    page::sessions::Sessions,
     rpc::{
         connection::PARTING,
         mcp::http::{Endpoint, McpHttp},
@@ -68,6 +71,10 @@ pub struct App {
     body_timeout: Duration,
     /// Whether `/metrics` is served.
     metrics: bool,
+    /// Whether the page is served.
+    page: bool,
+    /// The sessions of the page.
+    pages: Sessions,
     /// Running calls by caller and request id, so that a cancellation in another request finds them.
     running: OpenRequests,
 }
@@ -108,12 +115,17 @@ impl App {
             tls,
             body_timeout: options.body_timeout,
             metrics: options.metrics,
+            page: options.page,
+            pages: Sessions::default(),
             running: OpenRequests::default(),
             server,
         });
         let own = Arc::downgrade(&app);
         app.server.pipeline.services.tokens.on_end(move |principals| {
             let Some(app) = own.upgrade() else { return };
+            for principal in app.pages.end_all_of(principals) {
+                app.server.pipeline.services.gpio.revoked(&principal);
+            }
             let principals = principals.to_vec();
             base::task::spawn_on(&app.server.tasks.clone(), async move {
                 for principal in principals {
@@ -150,6 +162,9 @@ impl App {
         let probe = is_probe(&request);
         if request.uri().path() == "/healthz" {
             return if probe { self.health() } else { not_allowed("GET, HEAD") };
+        }
+        if page::is_for(&request) {
+            return page::answer(self, request, peer, seat).await;
         }
         // Check Host and Origin first, then authenticate.
         if let Err(refusal) = self.guard.check(request.uri(), request.headers(), |host| self.goes_by(host, peer)) {
@@ -243,6 +258,7 @@ impl App {
             ("/ws", _) => ws(&self, request).await,
             ("/metrics", _) if self.metrics && !probe => not_allowed("GET, HEAD"),
             ("/metrics", _) if self.metrics => metrics::page(&self).await,
+            (path, _) if path.starts_with(crate::page::BELOW) => page::dispatch(&self, request).await,
             (path, _) if photos::is_at(path) && !probe => not_allowed("GET, HEAD"),
             (path, _) if photos::is_at(path) => photos::answer(&self, request).await,
             _ => post::refuse(
