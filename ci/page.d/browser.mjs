@@ -29,7 +29,7 @@ export async function visit(browser, url, options = {}) {
 }
 
 export async function signIn(tab, token) {
-  await tab.getByLabel("Token").fill(token);
+  await tab.getByLabel("Token", { exact: true }).fill(token);
   await tab.getByRole("button", { name: "Sign in" }).click();
 }
 

@@ -169,7 +169,7 @@ for (const colorScheme of ["light", "dark"]) {
 
 await check("signing out ends the session and its events", async () => {
   await tab.getByRole("button", { name: "Sign out" }).click();
-  await tab.getByLabel("Token").waitFor();
+  await tab.getByLabel("Token", { exact: true }).waitFor();
   assert.equal((await context.cookies()).length, 0);
 });
 
