@@ -46,6 +46,10 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
     // When what is not about pins may be delivered again, and whether something may be held back until then.
     let (mut next_all, mut held_back) = (Instant::now(), false);
     let (mut update, mut halt) = (services.updates.marks(), services.halt.changes());
+    if services.halt.standing().is_some() {
+        // It may have been set after the first subscription and before this runs.
+        halt.mark_changed();
+    }
     while !subscriptions.dismiss() {
         let needs = subscriptions.needs(|pin, caller| may_read(services, pin, caller));
         seen.forget_all_but(&needs);
