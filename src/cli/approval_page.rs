@@ -49,7 +49,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     };
     let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
     let folder = args.folder.clone().unwrap_or_else(|| settings.places.state_dir.with_file_name("raspi-mcp-approval"));
-    let tls = identity(&settings, &folder)?;
+    let tls = identity(&folder)?;
     let page = Arc::new(Page { agent: AgentLink::Socket(Client::new(&socket)), tls });
     let listener = if args.inherited { inherited()? } else { bind(args.listen.unwrap_or(settings.approval.listen))? };
     let address = listener.local_addr().map_err(|error| failed("its socket has no address", &error))?;
@@ -74,13 +74,8 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
 }
 
 /// The page's own certificate, made if there is none: for this machine's names, as `raspi-mcp tls init` does.
-fn identity(settings: &Settings, folder: &Path) -> Result<ServedCertificate, Failure> {
-    let tls = Tls {
-        enabled: true,
-        certificate: folder.join("certificate.pem"),
-        key: folder.join("key.pem"),
-        ..settings.tls.clone()
-    };
+fn identity(folder: &Path) -> Result<ServedCertificate, Failure> {
+    let tls = Tls { enabled: true, certificate: folder.join("certificate.pem"), key: folder.join("key.pem") };
     if !tls.key.exists() {
         std::fs::create_dir_all(folder)
             .map_err(|error| failed(&format!("cannot make {}", folder.display()), &error))?;

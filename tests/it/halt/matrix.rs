@@ -94,7 +94,7 @@ async fn an_admin_halts_with_a_tool_and_the_next_change_is_refused() {
     assert_eq!((&again.ok()["already"], &again.ok()["halted"]), (&json!(true), &done.ok()["halted"]));
     for (tool, whole) in [("manage.get_server_status", true), ("system.get_health_snapshot", true)] {
         let told = wire.call(tool, json!({})).await.ok()["halted"].clone();
-        assert_eq!((&told == &done.ok()["halted"], &told["reason"]), (whole, &json!("the pump leaks")), "{tool}");
+        assert_eq!((told == done.ok()["halted"], &told["reason"]), (whole, &json!("the pump leaks")), "{tool}");
     }
     // One record of its call, and none beside it.
     let records = pi.audit().await;
