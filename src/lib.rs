@@ -9,7 +9,6 @@
 
 pub mod allow;
 pub mod approval;
-pub mod approval_page;
 pub mod audit;
 pub mod authentication;
 pub mod bridge;
@@ -19,14 +18,11 @@ pub mod client;
 pub mod daemon;
 pub mod doctor;
 pub mod fleet;
-pub mod halt;
 pub mod instance;
 pub mod live;
 pub mod log;
 pub mod metrics;
-pub mod notifications;
 pub mod observed;
-pub mod page;
 pub mod pins;
 pub mod process_setup;
 pub mod prompts;

@@ -5,10 +5,10 @@
 use crate::{
     audit::ledger::{AuditEntry, AuditLedger, Intent},
     metrics::Metrics,
-    resources::{subscription::RecordedCall, subscriptions::Subscriptions},
+    resources::subscriptions::Subscriptions,
 };
 use base::{canonical::ArgsDigest, error::ToolError};
-use contract::{access::caller::Caller, audit::changed::Changed};
+use contract::access::caller::Caller;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
@@ -50,16 +50,12 @@ impl<L: AuditLedger> AuditLedger for Observed<L> {
         if self.subscriptions.count() == 0 {
             return self.ledger.record(entry);
         }
-        let call = RecordedCall {
-            principal: entry.principal,
-            tool: entry.tool,
-            outcome: entry.error.map_or("ok", |error| error.code.symbol()),
-            changed: entry.changed != Changed::No,
-        };
+        let (principal, tool) = (entry.principal, entry.tool);
+        let outcome = entry.error.map_or("ok", |error| error.code.symbol());
         Box::pin(async move {
             let recorded = self.ledger.record(entry).await;
             // After the record can be read.
-            self.subscriptions.recorded(&call);
+            self.subscriptions.recorded(principal, tool, outcome);
             recorded
         })
     }

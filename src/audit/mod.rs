@@ -14,7 +14,6 @@ mod backlog;
 mod batch;
 mod chain;
 mod gather;
-mod halt;
 mod keeping;
 pub mod ledger;
 mod query;

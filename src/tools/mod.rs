@@ -6,7 +6,6 @@ mod empty;
 pub mod exec;
 pub mod files;
 pub mod gpio;
-pub mod halted;
 pub mod i2c;
 pub mod logs;
 pub mod manage;

@@ -25,8 +25,6 @@ pub struct HttpOptions {
     pub max_connections: usize,
     /// Whether `/metrics` is served.
     pub metrics: bool,
-    /// Whether the page is served.
-    pub page: bool,
     pub tls: bool,
 }
 
@@ -42,7 +40,6 @@ impl HttpOptions {
             body_timeout: Duration::from_secs(http.body_timeout_seconds),
             max_connections: http.max_connections,
             metrics: http.metrics,
-            page: http.page,
             tls: settings.tls.enabled,
         }
     }

@@ -8,7 +8,6 @@ mod connection;
 mod connections;
 mod exec;
 mod firmware;
-mod halt;
 mod heads;
 mod holders;
 mod hostname;
@@ -18,7 +17,6 @@ mod oracle;
 mod power;
 mod rescue;
 mod rewritten;
-mod signed;
 mod socket;
 mod units;
 pub mod update;
@@ -95,7 +93,6 @@ impl Pi {
                 agent_socket: dir.join("run/agent.sock"),
             },
             server_uid: None,
-            approval_page_uid: None,
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,

@@ -8,7 +8,6 @@ mod files;
 mod i2c;
 mod layers;
 mod network;
-mod notifications;
 mod places;
 mod site;
 mod state;

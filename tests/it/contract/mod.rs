@@ -8,7 +8,6 @@ mod advertised;
 mod edges;
 pub mod hardware;
 mod ignored;
-mod keys;
 mod listed;
 mod made;
 pub mod oracle;

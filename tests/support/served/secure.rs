@@ -62,12 +62,8 @@ fn files(settings: &mut Settings, folder: &Path) {
 
 impl Secure {
     pub async fn start() -> Self {
-        Self::of(Owner::new(), |_| {}).await
-    }
-
-    /// One of `owner`, which keeps it.
-    pub async fn of(owner: Owner, change: impl FnOnce(&mut Settings)) -> Self {
-        let secure = owner.starts(change).await;
+        let owner = Owner::new();
+        let secure = owner.starts(|_| {}).await;
         Self { owner: Some(owner), ..secure }
     }
 

@@ -1,9 +1,8 @@
-//! Approval, or a halt, by a button whose line the agent holds, with an LED that shows what a press would do.
+//! Approval by a button whose line the agent holds, with an LED that shows what a press would do.
 //!
 //! The kernel gives a line to one holder, so no other process can read or drive either while the agent runs. The LED:
-//! off, no ask is pending; slow blinking, one ask waits for the button; fast blinking, the button cannot answer. During
-//! a hold: on, it is being timed; off, letting go approves; fast blinking, letting go does nothing and holding on halts;
-//! on again, it has halted ([`state`]).
+//! off, no ask is pending; slow blinking, one ask waits for the button; on, a hold is being timed; fast blinking, the
+//! button cannot answer.
 
 mod reserved;
 
@@ -13,7 +12,6 @@ mod state;
 use self::state::{Hand, Signal, Waiting};
 use super::{
     asks::Asks,
-    halt::{HaltActor, Latch},
     log::OpLog,
     peer::{Peer, PeerKind},
     settings::AgentSettings,
@@ -84,10 +82,11 @@ impl Button {
     }
 
     /// Watches the button as long as the agent lives.
-    pub(super) fn watch(self, latch: &Arc<Latch>) -> Grip {
+    pub(super) fn watch(self, asks: &Arc<Asks>, log: &Arc<OpLog>) -> Grip {
         let trouble = Arc::default();
         let lines = [Some(Arc::clone(&self.line)), self.led.as_ref().map(|led| Arc::clone(&led.line))];
-        let task = base::task::spawn(watch(Arc::downgrade(latch), latch.asks.changed(), self, Arc::clone(&trouble)));
+        let (changed, agent) = (asks.changed(), (Arc::downgrade(asks), Arc::downgrade(log)));
+        let task = base::task::spawn(watch(agent, changed, self, Arc::clone(&trouble)));
         Grip { task: task.abort_handle(), lines, trouble }
     }
 
@@ -154,7 +153,10 @@ impl Drop for Grip {
     }
 }
 
-async fn watch(agent: Weak<Latch>, changed: Arc<Notify>, mut button: Button, trouble: Arc<Mutex<Option<String>>>) {
+/// Weak references to the agent's asks and log.
+type Gone = (Weak<Asks>, Weak<OpLog>);
+
+async fn watch(agent: Gone, changed: Arc<Notify>, mut button: Button, trouble: Arc<Mutex<Option<String>>>) {
     if let Err(fault) = attend(&agent, &changed, &mut button).await {
         let why = format!("the approval button on GPIO {} is no longer watched: {fault}", button.pin.bcm());
         tracing::error!(target: "agent", fault = why, "approval by hand");
@@ -166,22 +168,19 @@ async fn watch(agent: Weak<Latch>, changed: Arc<Notify>, mut button: Button, tro
 }
 
 /// Returns without a fault when the agent is dropped.
-async fn attend(agent: &Weak<Latch>, changed: &Notify, button: &mut Button) -> Result<(), LineError> {
+async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(), LineError> {
     let mut hand = {
-        let Some(latch) = agent.upgrade() else { return Ok(()) };
-        Hand::new(button.pressed()?, waiting(&latch.asks).0, monotonic())
+        let Some(asks) = agent.0.upgrade() else { return Ok(()) };
+        Hand::new(button.pressed()?, waiting(&asks).0, monotonic())
     };
     loop {
         let mut news = pin!(changed.notified());
         // Registered before the check, so that no change in between is missed.
         news.as_mut().enable();
-        let Some(latch) = agent.upgrade() else { return Ok(()) };
-        let next = step(&latch, button, &mut hand)?;
-        if hand.halts(monotonic()) {
-            halt_by_hand(&latch, button.pin).await;
-            continue;
-        }
-        drop(latch);
+        let next = match (agent.0.upgrade(), agent.1.upgrade()) {
+            (Some(asks), Some(log)) => step(&asks, &log, button, &mut hand)?,
+            _ => return Ok(()),
+        };
         // No ask is pending: no timer, only the button and the asks wake this task.
         let alarm = async {
             match next {
@@ -198,14 +197,13 @@ async fn attend(agent: &Weak<Latch>, changed: &Notify, button: &mut Button) -> R
 }
 
 /// Evaluates the asks, the button and the clock once. Returns the longest time until the next evaluation.
-fn step(latch: &Latch, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, LineError> {
-    let asks = &latch.asks;
+fn step(asks: &Asks, log: &OpLog, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, LineError> {
     let (pending, mut expiry) = waiting(asks);
     hand.waiting(pending, monotonic());
     button.drain(hand, monotonic())?;
     hand.level(button.pressed()?, monotonic());
     if let Some(id) = hand.approved(monotonic()) {
-        if let Err(error) = approve_by_hand(asks, &latch.log, &id, button.pin) {
+        if let Err(error) = approve_by_hand(asks, log, &id, button.pin) {
             tracing::error!(target: "agent", %error, ask_id = id, "approval by hand");
         }
         let pending;
@@ -214,10 +212,10 @@ fn step(latch: &Latch, button: &mut Button, hand: &mut Hand) -> Result<Option<Du
     }
     let now = monotonic();
     let blink = match &mut button.led {
-        Some(led) => led.say(hand.signal(now), now)?,
+        Some(led) => led.say(hand.signal(), now)?,
         None => None,
     };
-    let next = [hand.due(now), blink].into_iter().flatten().min().map(|at| at.saturating_sub(now));
+    let next = [hand.due(), blink].into_iter().flatten().min().map(|at| at.saturating_sub(now));
     Ok([next, expiry].into_iter().flatten().min())
 }
 
@@ -230,22 +228,8 @@ fn waiting(asks: &Asks) -> (Waiting, Option<Duration>) {
 }
 
 fn approve_by_hand(asks: &Asks, log: &OpLog, id: &str, pin: Pin) -> Result<(), ToolError> {
-    let peer = finger(pin);
+    let name = format!("the button on GPIO {}", pin.bcm());
+    let peer = Peer { uid: rustix::process::getuid().as_raw(), name, standing: PeerKind::Approver };
     let ask = asks.answer(id, true, &peer.name, "button")?;
     log.note_ask("ask answered", &peer, &ask)
-}
-
-/// Halts the machine. What could not be written down is in the log: it is halted all the same.
-async fn halt_by_hand(latch: &Arc<Latch>, pin: Pin) {
-    let peer = finger(pin);
-    let actor = HaltActor { by: peer.name.clone(), how: "button".into() };
-    if let Err(error) = latch.set(actor, &peer, None).await {
-        tracing::error!(target: "agent", %error, "halt by hand");
-    }
-}
-
-/// Who presses the button, for the records.
-fn finger(pin: Pin) -> Peer {
-    let name = format!("the button on GPIO {}", pin.bcm());
-    Peer { uid: rustix::process::getuid().as_raw(), name, standing: PeerKind::Approver }
 }
