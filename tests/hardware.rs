@@ -13,6 +13,7 @@ mod contract {
 }
 #[path = "hardware/ratios.rs"]
 mod ratios;
+// Made for the conversations of tests/it and tests/tools, which need more of them.
 #[allow(dead_code)]
 #[path = "support"]
 mod support {

@@ -111,7 +111,7 @@ fn what_the_quick_tier_names_is_there() {
     paths("tests/tools", &mut conversations);
     conversations.push("tests/tools".into());
     let is_module = |name: &str| {
-        let folder = if name.starts_with("tools") { "tests" } else { "tests/it" };
+        let folder = if name.split("::").next() == Some("tools") { "tests" } else { "tests/it" };
         let path = Path::new(folder).join(name.replace("::", "/"));
         conversations.iter().any(|there| *there == path || *there == path.with_extension("rs"))
     };

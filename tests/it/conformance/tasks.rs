@@ -1,21 +1,12 @@
 //! Calls that become tasks (2026-07-28, tasks extension).
 
-use crate::support::served::{Answer, Door, Pi, Wire, modern_meta, soon};
+use crate::support::served::{Door, Pi, Wire, modern_meta, soon};
 use serde_json::{Value, json};
 
 const DOORS: [Door; 4] = [Door::Stdio, Door::Unix, Door::Http, Door::Ws];
 
-async fn request(wire: &mut Wire, method: &str, params: Value) -> Answer {
-    let mut params = modern_meta(params);
-    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
-        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
-    let name = params.get("name").or(params.get("taskId")).and_then(Value::as_str).map(str::to_owned);
-    wire.modern(method, name.as_deref());
-    wire.request(method, params).await
-}
-
 async fn start(wire: &mut Wire, tool: &str, args: Value) -> String {
-    let answer = request(wire, "tools/call", json!({"name": tool, "arguments": args})).await;
+    let answer = wire.task_request("tools/call", json!({"name": tool, "arguments": args})).await;
     let result = answer.under(200).result();
     assert_eq!(result["resultType"], "task", "{result}");
     result["taskId"].as_str().unwrap_or_else(|| panic!("no task: {result}")).to_owned()
@@ -25,7 +16,7 @@ async fn start(wire: &mut Wire, tool: &str, args: Value) -> String {
 async fn until(wire: &mut Wire, task: &str, status: &str) -> Value {
     soon(async {
         loop {
-            let answer = request(wire, "tasks/get", json!({"taskId": task})).await;
+            let answer = wire.task_request("tasks/get", json!({"taskId": task})).await;
             if answer.result()["status"] == status {
                 return answer.result().clone();
             }
@@ -54,7 +45,7 @@ async fn a_task_asks_and_goes_on() {
     let asks = until(&mut wire, &task, "input_required").await;
     assert_eq!(asks["inputRequests"]["confirm"]["params"]["message"], "Delete a.txt?");
     let responses = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
-    request(&mut wire, "tasks/update", json!({"taskId": task, "inputResponses": responses})).await.result();
+    wire.task_request("tasks/update", json!({"taskId": task, "inputResponses": responses})).await.result();
     let done = until(&mut wire, &task, "completed").await;
     assert_eq!(done["result"]["content"][0]["text"], "confirm_delete(a.txt): confirmed = true");
 }
@@ -64,11 +55,11 @@ async fn a_task_can_be_cancelled_and_can_fail() {
     let pi = Pi::with_fixtures().await;
     let mut wire = pi.on(Door::Http).await;
     let slow = start(&mut wire, "slow_compute", json!({"seconds": 3600})).await;
-    request(&mut wire, "tasks/cancel", json!({"taskId": slow})).await.result();
+    wire.task_request("tasks/cancel", json!({"taskId": slow})).await.result();
     until(&mut wire, &slow, "cancelled").await;
     let failing = start(&mut wire, "protocol_error_job", json!({})).await;
     assert_eq!(until(&mut wire, &failing, "failed").await["error"]["code"], -32603);
-    request(&mut wire, "tasks/get", json!({"taskId": "no such task"})).await.fault(-32602);
+    wire.task_request("tasks/get", json!({"taskId": "no such task"})).await.fault(-32602);
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! A download that does not come on: who waits for it is answered, who cancels it ends it, and what came by then is kept.
 
-use super::{
-    tasks::request,
-    web::{Web, admin, slot, until},
-};
+use super::web::{Web, admin, slot, until};
 use crate::{
     support::served::{Door, Pi, Wire},
     update::{
@@ -112,7 +109,7 @@ fn of_blocks(request: &Request, from: usize) -> bool {
 }
 
 async fn begin(wire: &mut Wire) -> String {
-    let begun = request(wire, "tools/call", json!({"name": "manage.update_server", "arguments": {}})).await;
+    let begun = wire.task_request("tools/call", json!({"name": "manage.update_server", "arguments": {}})).await;
     assert_eq!(begun.result()["resultType"], "task", "{begun:?}");
     begun.result()["taskId"].as_str().unwrap().to_owned()
 }
@@ -121,7 +118,7 @@ async fn begin(wire: &mut Wire) -> String {
 async fn ended(wire: &mut Wire, task: &str) -> Value {
     let started = Instant::now();
     loop {
-        let answer = request(wire, "tasks/get", json!({"taskId": task})).await;
+        let answer = wire.task_request("tasks/get", json!({"taskId": task})).await;
         if answer.result()["status"] != "working" {
             return answer.result().clone();
         }
@@ -138,7 +135,7 @@ async fn a_cancelled_task_ends_the_update_and_the_next_one_goes_on_from_there() 
     let task = begin(&mut wire).await;
     far.job(|kept| kept.phase == Phase::Fetching && kept.percent > 10.0).await;
     stalled.notified().await;
-    request(&mut wire, "tasks/cancel", json!({"taskId": task})).await.result();
+    wire.task_request("tasks/cancel", json!({"taskId": task})).await.result();
     let done = ended(&mut wire, &task).await;
     assert_eq!(done["status"], "cancelled", "{done}");
     // By then nothing of it runs any more, and its record says why.
@@ -184,8 +181,8 @@ async fn a_task_that_is_cancelled_too_late_ends_as_the_update_does() {
     let mut wire = far.pi.on(Door::Unix).await;
     let task = begin(&mut wire).await;
     far.job(|kept| kept.phase == Phase::Armed).await;
-    request(&mut wire, "tasks/cancel", json!({"taskId": task})).await.result();
-    let answer = request(&mut wire, "tasks/get", json!({"taskId": task})).await;
+    wire.task_request("tasks/cancel", json!({"taskId": task})).await.result();
+    let answer = wire.task_request("tasks/get", json!({"taskId": task})).await;
     assert_eq!(answer.result()["status"], "working", "it is armed, and that goes on: {answer:?}");
     // Nothing but waits is left of it.
     pause();

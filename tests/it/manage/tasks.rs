@@ -1,17 +1,8 @@
 //! An update as a task (2026-07-28, tasks extension): it goes on after the answer, and its cancellation ends it.
 
 use super::web::{Web, admin, until};
-use crate::support::served::{Answer, Door, Wire, modern_meta};
-use serde_json::{Value, json};
-
-pub async fn request(wire: &mut Wire, method: &str, params: Value) -> Answer {
-    let mut params = modern_meta(params);
-    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
-        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
-    let name = params.get("name").or(params.get("taskId")).and_then(Value::as_str).map(str::to_owned);
-    wire.modern(method, name.as_deref());
-    wire.request(method, params).await
-}
+use crate::support::served::{Door, modern_meta};
+use serde_json::json;
 
 #[tokio::test]
 async fn an_update_is_a_task_for_clients_that_have_them() {
@@ -19,11 +10,11 @@ async fn an_update_is_a_task_for_clients_that_have_them() {
     web.release("1.1.0", 11, "x");
     let pi = web.pi(|_| {}).await;
     let mut wire = pi.on(Door::Unix).await;
-    let begun = request(&mut wire, "tools/call", json!({"name": "manage.update_server", "arguments": {}})).await;
+    let begun = wire.task_request("tools/call", json!({"name": "manage.update_server", "arguments": {}})).await;
     assert_eq!(begun.result()["resultType"], "task", "{begun:?}");
     let task = begun.result()["taskId"].as_str().unwrap().to_owned();
     let done = loop {
-        let answer = request(&mut wire, "tasks/get", json!({"taskId": task})).await;
+        let answer = wire.task_request("tasks/get", json!({"taskId": task})).await;
         if answer.result()["status"] != "working" {
             break answer.result().clone();
         }

@@ -198,6 +198,16 @@ impl Wire {
         poster.headers.extend(name.map(|name| ("mcp-name".into(), name.into())));
     }
 
+    /// A 2026-07-28 request of a client that has the tasks extension.
+    pub async fn task_request(&mut self, method: &str, params: Value) -> Answer {
+        let mut params = modern_meta(params);
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        let name = params.get("name").or(params.get("taskId")).and_then(Value::as_str).map(str::to_owned);
+        self.modern(method, name.as_deref());
+        self.request(method, params).await
+    }
+
     /// No more will be sent; answers still come.
     pub fn finish(&mut self) {
         self.out = Out::Queue(mpsc::unbounded_channel().0);
