@@ -1,6 +1,10 @@
-//! What makes the released binary small: schemas from their files, and hints for the linker.
+//! The page's files, compressed; and what makes the released binary small: schemas from their files, and hints for the linker.
 
+use sha2::{Digest, Sha256};
 use std::{env, fs, io, path::Path};
+
+#[path = "web/bundle.rs"]
+mod bundle;
 
 /// Code that a running server seldom or never reaches: TLS and what asks others over it, doors of the command line, the making of
 /// certificates, the printing of backtraces. The kernel maps 64 KiB around every page that is touched (`fault_around_bytes`), so
@@ -68,6 +72,20 @@ fn schemas_of(descriptor: &str) -> io::Result<(usize, Vec<u8>)> {
     Ok((text.len(), zstd::bulk::compress(text.as_bytes(), 19)?))
 }
 
+/// The files of `web/`, as `src/page/assets.rs` has them.
+fn carry_page(out: &Path) -> io::Result<()> {
+    println!("cargo:rerun-if-changed=web");
+    let made = bundle::make(Path::new("web"), |content| {
+        Sha256::digest(content)[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    })?;
+    let row = |file: &bundle::Made| {
+        let bundle::Made { path, content_type, gzip } = file;
+        format!("Asset {{ path: {path:?}, content_type: {content_type:?}, gzip: &{gzip:?} }},\n")
+    };
+    let rows: String = made.iter().map(row).collect();
+    fs::write(out.join("page.rs"), format!("&[{rows}]"))
+}
+
 /// Both are hints: a linker that does not know one says so and goes on.
 fn hint(out: &Path) -> io::Result<()> {
     if env::var("CARGO_CFG_TARGET_ENV").as_deref() != Ok("gnu") {
@@ -97,5 +115,6 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
     carry_schemas(Path::new(&out))?;
+    carry_page(Path::new(&out))?;
     hint(Path::new(&out))
 }

@@ -5,9 +5,12 @@
 
 pub mod sealed;
 
-use crate::registry::{
-    context::ClientPeer,
-    pipeline::{ApprovalSubject, Gate},
+use crate::{
+    notifications::Notifications,
+    registry::{
+        context::ClientPeer,
+        pipeline::{ApprovalSubject, Gate},
+    },
 };
 use agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState, operations::asks};
 use base::error::ToolError;
@@ -32,6 +35,8 @@ pub struct Asking {
     /// Clients whose elicitation counts as an approval, because they show it to their user. The agent has the same
     /// list.
     pub elicitation_clients: Vec<String>,
+    /// Told of each ask: its tool and its id, and nothing else of it.
+    pub notifications: Notifications,
 }
 
 impl Gate for Asking {
@@ -57,6 +62,9 @@ impl Asking {
                 principal: ask.caller.principal.clone(),
             })
             .await?;
+        if question.state == AskState::Pending {
+            self.notifications.ask_opened(tool, &question.id, question.expires_ms);
+        }
         ask.progress.say(0.0, None, "approval", format!("waiting for a person: raspi-mcp approve {}", question.id));
         let answered = match question.state {
             AskState::Pending => self.wait(&question, &ask).await?,

@@ -7,6 +7,7 @@ use crate::{
     live,
     log::Ring,
     metrics::Metrics,
+    notifications::NewsSources,
     observed::Observed,
     process_setup,
     registry::{Registry, bounds::ServerLimits, deed::REPORT, listing::CallLimits, pipeline::Pipeline},
@@ -117,9 +118,16 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     });
     let server = Arc::new(server(Arc::new(services), registry, agent, &audit, stop, tasks, provider));
     server.pipeline.services.gpio.begin();
+    server.pipeline.services.halt.learn().await;
     live::follow(&server);
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     let services = &server.pipeline.services;
+    let sources = NewsSources {
+        sampling: services.sampling.clone(),
+        updates: services.updates.clone(),
+        agent: services.agent.clone(),
+    };
+    services.notifications.begin(sources, &server.stop);
     services.sampling.resume(&services.machine, default_job(services, stdio));
     server.pipeline.services.updates.begin(&server.pipeline.services.machine, server.stop.clone());
     Ok(RunningServer { server, http, _instance: instance })
@@ -197,6 +205,7 @@ fn server(
         agent,
         patience: Duration::from_secs(approval.wait_seconds),
         elicitation_clients: approval.elicitation_clients,
+        notifications: services.notifications.clone(),
     };
     let (metrics, subscriptions) = (Arc::new(Metrics::new(&registry)), Arc::new(Subscriptions::default()));
     let ledger =

@@ -9,6 +9,7 @@
 
 pub mod allow;
 pub mod approval;
+pub mod approval_page;
 pub mod audit;
 pub mod authentication;
 pub mod bridge;
@@ -18,11 +19,14 @@ pub mod client;
 pub mod daemon;
 pub mod doctor;
 pub mod fleet;
+pub mod halt;
 pub mod instance;
 pub mod live;
 pub mod log;
 pub mod metrics;
+pub mod notifications;
 pub mod observed;
+pub mod page;
 pub mod pins;
 pub mod process_setup;
 pub mod prompts;

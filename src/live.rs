@@ -1,4 +1,5 @@
-//! Applies changes of tokens, and of what `raspi-mcp allow` opened, without a restart; announces changes of the tool list.
+//! Applies changes of tokens, of what `raspi-mcp allow` opened, and of the halt, without a restart; announces changes of the tool
+//! list.
 
 use crate::rpc::{mcp::tool_list, router::Server};
 use contract::config::TokenFiles;
@@ -7,6 +8,8 @@ use std::sync::Arc;
 /// Follows the configuration's files and the registry while the server runs. Needs the runtime.
 pub fn follow(server: &Arc<Server>) {
     follow_tokens(server);
+    let (services, stop) = (Arc::clone(&server.pipeline.services), server.stop.clone());
+    base::task::spawn_on(&server.tasks, async move { services.halt.follow(&stop).await });
     let folder = server.pipeline.services.site.clone();
     base::task::spawn_on(&server.tasks, tool_list::announce(Arc::clone(server), folder));
 }

@@ -5,10 +5,10 @@
 use crate::{
     audit::ledger::{AuditEntry, AuditLedger, Intent},
     metrics::Metrics,
-    resources::subscriptions::Subscriptions,
+    resources::{subscription::RecordedCall, subscriptions::Subscriptions},
 };
 use base::{canonical::ArgsDigest, error::ToolError};
-use contract::access::caller::Caller;
+use contract::{access::caller::Caller, audit::changed::Changed};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
@@ -50,12 +50,16 @@ impl<L: AuditLedger> AuditLedger for Observed<L> {
         if self.subscriptions.count() == 0 {
             return self.ledger.record(entry);
         }
-        let (principal, tool) = (entry.principal, entry.tool);
-        let outcome = entry.error.map_or("ok", |error| error.code.symbol());
+        let call = RecordedCall {
+            principal: entry.principal,
+            tool: entry.tool,
+            outcome: entry.error.map_or("ok", |error| error.code.symbol()),
+            changed: entry.changed != Changed::No,
+        };
         Box::pin(async move {
             let recorded = self.ledger.record(entry).await;
             // After the record can be read.
-            self.subscriptions.recorded(principal, tool, outcome);
+            self.subscriptions.recorded(&call);
             recorded
         })
     }

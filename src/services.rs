@@ -1,8 +1,8 @@
 //! Everything that a server's tools can use, created once by `daemon.rs`.
 
 use crate::{
-    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, log::Ring, sampling::Sampling,
-    store::Store,
+    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt, log::Ring,
+    notifications::Notifications, sampling::Sampling, store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
@@ -19,6 +19,8 @@ pub struct Services {
     pub settings: Arc<Settings>,
     /// The policy in force: reloaded after `raspi-mcp allow` has changed the configuration.
     pub policy: ReloadOnChange<Policy>,
+    /// The halt as the agent reported it last.
+    pub halt: Halt,
     /// The link to the agent, which may change the machine.
     pub agent: AgentLink,
     pub audit: Audit,
@@ -40,6 +42,8 @@ pub struct Services {
     pub cameras: Cameras,
     /// The updates.
     pub updates: UpdateClient,
+    /// News of asks and of trouble for the owner.
+    pub notifications: Notifications,
     /// Whether this machine has an owner.
     pub ownership: Ownership,
     /// Where `raspi-mcp allow` writes for this server; `None` if it does not read such fragments.
@@ -59,21 +63,23 @@ impl Services {
         audit: Audit,
         log: Ring,
     ) -> Self {
+        let gpio = GpioLines::new(
+            &settings.gpio,
+            settings.approval.pins(),
+            &machine.root,
+            &machine.board.pins(),
+            &settings.places,
+        );
         Self {
             policy: ReloadOnChange::after(Policy::of(&settings), Vec::new(), |_| {
                 Err("nothing is read again here".into())
             }),
+            halt: Halt::of(&settings, agent.clone(), audit.clone(), Arc::clone(&gpio)),
             audit,
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
-            gpio: GpioLines::new(
-                &settings.gpio,
-                settings.approval.pins(),
-                &machine.root,
-                &machine.board.pins(),
-                &settings.places,
-            ),
+            gpio,
             i2c: I2c::of(&settings.i2c, &machine.root, machine.board.simulated.as_ref().map(|board| &board.i2c)),
             cameras: Cameras::of(
                 &settings.camera,
@@ -81,6 +87,7 @@ impl Services {
                 &machine.root,
             ),
             updates: UpdateClient::of(&settings, &machine, agent.clone(), Wall::system()),
+            notifications: Notifications::of(&settings, &machine.root, Wall::system()),
             agent,
             machine,
             files: FolderRoots::of(settings.files.roots.iter().map(FileRoot::folder)),

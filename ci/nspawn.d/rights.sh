@@ -5,7 +5,8 @@ check_units() {
   local said
   said=$(c systemd-analyze verify --man=no /usr/lib/systemd/system/raspi-mcp.service \
     /usr/lib/systemd/system/raspi-mcp-agent.service /usr/lib/systemd/system/raspi-mcp-trial.service \
-    /usr/lib/systemd/system/raspi-mcp-trial.timer 2>&1)
+    /usr/lib/systemd/system/raspi-mcp-trial.timer /usr/lib/systemd/system/raspi-mcp-approval.service \
+    /usr/lib/systemd/system/raspi-mcp-approval.socket 2>&1)
   expect "systemd-analyze verify" "" "$said"
   said=$(c env SYSTEMD_LOG_LEVEL=info udevadm test /devices/virtual/mem/null 2>&1 | grep raspi-mcp || true)
   expect "udev about our rules" "" "$said"
@@ -98,6 +99,34 @@ check_agent_slots() {
   check_exposure
   c rm -r "$folder"
   c systemctl daemon-reload
+}
+
+# The approval page: systemd holds its port, the first visit starts it, and it may carry and nothing else.
+check_approval_page() {
+  local pid key device exposure
+  expect "before the first visit" inactive "$(c systemctl is-active raspi-mcp-approval.service || true)"
+  c systemctl start raspi-mcp-approval.socket
+  expect "with its port open" inactive "$(c systemctl is-active raspi-mcp-approval.service || true)"
+  device=$(nsenter --target "$LEADER" --net curl --silent --show-error --insecure --max-time 20 https://127.0.0.1:8444/approvals/device)
+  expect "after a visit" active "$(c systemctl is-active raspi-mcp-approval.service)"
+  expect_in "the device's id" '"id":"[0-9a-f]{64}"' "$device"
+  pid=$(show raspi-mcp-approval MainPID)
+  capless "$pid" CapInh CapPrm CapEff CapBnd CapAmb
+  expect_in "its user" "^$(c id -u raspi-mcp-approval)[[:space:]]" "$(field "$pid" Uid)"
+  fails_with "its user lists asks" 5 'approval page' as raspi-mcp-approval raspi-mcp approve --list
+  fails_with "its user enrols a key" 5 'approver' as raspi-mcp-approval raspi-mcp approver add --name x \
+    --key MCowBQYDK2VwAyEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+  fails_with "the server's user takes its port" 1 'in use' as raspi-mcp raspi-mcp approval-page --listen 0.0.0.0:8444 --folder /tmp/page
+  # An approval from outside, signed.
+  as bob raspi-mcp approver key --out /tmp/bob.key >"$WORK/public"
+  key=$(cat "$WORK/public")
+  c raspi-mcp approver add --name bob --key "$key" | tee "$WORK/added" >/dev/null
+  expect_in "what enrolment says" '^device [0-9a-f]{64}$' "$(cat "$WORK/added")"
+  c systemctl stop raspi-mcp-approval.socket raspi-mcp-approval.service
+  c raspi-mcp approver revoke bob >/dev/null
+  exposure=$(c systemd-analyze security --no-pager | awk '$1 == "raspi-mcp-approval.service" { print $2 }')
+  awk -v page="$exposure" 'BEGIN { exit !(page != "" && page < 2.0) }' || die "exposure of the approval page: \"$exposure\" must be under 2.0"
+  say "systemd holds the port; the page has a user of its own, no capability, exposure $exposure (under 2.0), and carries only"
 }
 
 # probe UNIT 'ATTEMPT ok|no'...: tries each attempt from inside a copy of the unit whose program is ci/nspawn.d/probe.pl.

@@ -73,6 +73,8 @@ def manage(day):
     yield "manage.update_server", {"target_version": "9.9.9"}, "failed_precondition"
     yield "manage.rollback", {"dry_run": True}
     yield "manage.mark_good", {}
+    # Nobody at this machine would lift it.
+    yield "manage.halt", {"reason": ""}, "invalid_argument"
 
 
 def logs(day):

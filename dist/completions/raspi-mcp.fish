@@ -44,7 +44,11 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "claim" -d 'Clai
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "allow" -d 'Enable a tool for given callers and resources, without a restart. Needs root on an installed system'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "revoke" -d 'Revoke what `raspi-mcp allow` granted'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Approve or deny a caller\'s pending request'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approval-page" -d 'Serve a page on which approval requests are answered with a phone'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approver" -d 'Manage the people who may answer approval requests with a key of their own'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "halt" -d 'Halt the machine: refuse every change until it is lifted here. Needs root, or an approver'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Verify or show the audit log of all calls'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "notifications" -d 'Test the webhooks to which news of approvals and of trouble is sent'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two slots of this machine, install a release, roll back, or commit a trial'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "prepare" -d 'Restore the identity of an appliance at boot, and apply the owner\'s raspi-mcp.toml'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "grow" -d 'Extend the data partition to the end of the card, on images with two slots'
@@ -295,11 +299,52 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l for -d 'O
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: requests of others are refused' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Deny the request without asking'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l list -d 'List the pending requests and exit'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l listen -d 'Listen on this address; default: approval.listen' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l folder -d 'The folder of the page\'s own certificate, which is made at the first start' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l inherited -d 'Listen on the socket that is standard input, as systemd passes it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "key" -d 'Create a key for `raspi-mcp approve --key` on your own computer, and print its public half'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "add" -d 'Let a key answer approval requests. Runs on the device, as root; prints the device\'s ID'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "list" -d 'List the approvers and the device\'s ID'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "revoke" -d 'Revoke an approver immediately. Runs on the device, as root'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l out -d 'Write the secret key to this new file, which only you can read' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l name -d 'The approver\'s name, as the audit log will show it' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l key -d 'The public key: base64url of its SubjectPublicKeyInfo' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l kind -d 'Where the key is kept: cli, passkey or browser' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l origin -d 'The page at which a passkey or browser key is used, e.g. https://approve.example.org' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l json -d 'Print the list as JSON'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l reason -d 'Why, in one line of at most 200 characters; everybody whose call is refused is told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l lift -d 'Lift the halt'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l status -d 'Say whether the machine is halted, by whom and why, and change nothing'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and not __fish_seen_subcommand_from verify accept-gap show" -s h -l help -d 'Print help'
@@ -325,6 +370,14 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'Print JSON, one record per line'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -f -a "test" -d 'Send a test message to the configured webhooks, once, and print each answer'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -l to -d 'Only to the webhook with this name' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -s h -l help -d 'Print help'

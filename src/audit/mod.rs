@@ -14,6 +14,7 @@ mod backlog;
 mod batch;
 mod chain;
 mod gather;
+mod halt;
 mod keeping;
 pub mod ledger;
 mod query;

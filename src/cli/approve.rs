@@ -3,6 +3,7 @@
 //! Only on a terminal: a program that pipes "y" into it is not a person.
 
 mod keyboard;
+mod remote;
 
 pub use keyboard::Keyboard;
 
@@ -29,6 +30,8 @@ pub struct Args {
     /// List the pending requests and exit
     #[arg(long, conflicts_with_all = ["id", "deny"])]
     pub list: bool,
+    #[command(flatten)]
+    pub remote: remote::Device,
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
@@ -39,6 +42,10 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
             "approvals are given by a person, on a terminal\n  run `raspi-mcp approve` in one; `raspi-mcp approve --list` \
              works anywhere",
         ));
+    }
+    if let Some(device) = args.remote.reached()? {
+        let mut output = io::stdout().lock();
+        return super::runtime()?.block_on(remote::converse(&device, args, &mut keyboard::Terminal, &mut output));
     }
     let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
@@ -71,7 +78,9 @@ pub async fn converse(
         if args.list {
             continue;
         }
-        let Some(approve) = (if args.deny { Some(false) } else { question(&ask, input, output)? }) else {
+        let Some(approve) =
+            (if args.deny { Some(false) } else { question(&ask.id, &ask.request.tool, input, output)? })
+        else {
             say(output, "left as it is\n\n")?;
             continue;
         };
@@ -120,9 +129,9 @@ fn show(output: &mut dyn Write, ask: &Ask, columns: usize) -> Result<(), Failure
 }
 
 /// Asks for yes, no, or neither. Repeats the ask's id: its arguments may fill many screens.
-fn question(ask: &Ask, input: &mut dyn Keyboard, output: &mut dyn Write) -> Result<Option<bool>, Failure> {
-    let tool = question::quoted(&ask.request.tool);
-    say(output, &format!("approve ask {}, {tool}, once? [y = yes, n = no, Enter = decide later] ", ask.id))?;
+fn question(id: &str, tool: &str, input: &mut dyn Keyboard, output: &mut dyn Write) -> Result<Option<bool>, Failure> {
+    let tool = question::quoted(tool);
+    say(output, &format!("approve ask {id}, {tool}, once? [y = yes, n = no, Enter = decide later] "))?;
     let failed = |error: io::Error| Failure::new(Exit::Failed, format!("no answer came: {error}"));
     // Discard input typed before the question was shown.
     input.forget().map_err(failed)?;

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     doctor::{self, DoctorReport, Finding, ServerAccount, Severity, Subject, update::Preflight},
+    notifications::WebhookReport,
     registry::Registry,
 };
 use agent::{
@@ -137,9 +138,9 @@ async fn look(sources: Sources, root: Root) -> Subject {
     let fallback = Settings::default_for(&sources.places);
     let known = settings.as_ref().map_or(&fallback, |(settings, _)| settings);
     let agent = ask_agent(&known.places.agent_socket).await;
-    let (server, server_places) = match ask_server(&known.socket.path).await {
-        Ok((version, places)) => (Ok(version), places),
-        Err(error) => (Err(error), None),
+    let (server, server_places, webhooks) = match ask_server(&known.socket.path).await {
+        Ok(told) => (Ok(told.version), told.places, told.webhooks),
+        Err(error) => (Err(error), None, Vec::new()),
     };
     let is_root = rustix::process::geteuid().is_root();
     Subject {
@@ -151,6 +152,7 @@ async fn look(sources: Sources, root: Root) -> Subject {
         agent,
         server,
         server_places,
+        webhooks,
         places: sources.places,
         root,
     }
@@ -173,14 +175,23 @@ async fn ask_agent(socket: &Path) -> Result<agent::AgentStatus, ToolError> {
         .unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE)))
 }
 
-/// The version of the server on this socket, and its places.
-async fn ask_server(socket: &Path) -> Result<(String, Option<PlaceSettings>), ToolError> {
+/// What the server tells of itself.
+struct ServerWord {
+    version: String,
+    places: Option<PlaceSettings>,
+    webhooks: Vec<WebhookReport>,
+}
+
+/// Asks the server on this socket.
+async fn ask_server(socket: &Path) -> Result<ServerWord, ToolError> {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_server_status", "params": {}});
     let answer = tokio::time::timeout(PATIENCE, local::request(socket, &request)).await;
     let answer = answer.unwrap_or_else(|_| Err(ToolError::timeout("the server", PATIENCE)))?;
     let result = &answer["result"];
     let places = serde_json::from_value(result["config_summary"]["places"].clone()).ok();
-    result["version"].as_str().map(|version| (version.to_owned(), places)).ok_or_else(|| {
+    let webhooks = serde_json::from_value(result["notifications"].clone()).unwrap_or_default();
+    let version = result["version"].as_str().map(str::to_owned);
+    version.map(|version| ServerWord { version, places, webhooks }).ok_or_else(|| {
         let why = answer["error"]["message"].as_str().unwrap_or("its answer has no version");
         ToolError::unavailable(format!("the server on {} does not tell how it is: {why}", socket.display()))
             .hint("look at: journalctl -u raspi-mcp")

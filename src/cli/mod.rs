@@ -3,7 +3,9 @@
 mod accept_gap;
 mod agent;
 mod allow;
+mod approval_page;
 pub mod approve;
+mod approver;
 mod audit;
 mod bridge;
 mod bundle;
@@ -14,6 +16,8 @@ pub mod doctor;
 pub mod exit;
 mod fleet;
 mod grow;
+pub mod halt;
+mod notifications;
 pub mod pins;
 mod prepare;
 mod say;
@@ -79,8 +83,16 @@ enum Command {
     Revoke(allow::RevokeArgs),
     /// Approve or deny a caller's pending request
     Approve(approve::Args),
+    /// Serve a page on which approval requests are answered with a phone
+    ApprovalPage(approval_page::Args),
+    /// Manage the people who may answer approval requests with a key of their own
+    Approver(approver::Args),
+    /// Halt the machine: refuse every change until it is lifted here. Needs root, or an approver
+    Halt(halt::Args),
     /// Verify or show the audit log of all calls
     Audit(audit::Args),
+    /// Test the webhooks to which news of approvals and of trouble is sent
+    Notifications(notifications::Args),
     /// Show the two slots of this machine, install a release, roll back, or commit a trial
     Slot(slot::Args),
     /// Restore the identity of an appliance at boot, and apply the owner's raspi-mcp.toml
@@ -123,7 +135,11 @@ pub fn run() -> std::process::ExitCode {
         Command::Allow(args) => allow::run(&args, &cli.sources),
         Command::Revoke(args) => allow::revoke(&args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
+        Command::ApprovalPage(args) => approval_page::run(&args, &cli.sources),
+        Command::Approver(args) => approver::run(args, &cli.sources),
+        Command::Halt(args) => halt::run(args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
+        Command::Notifications(args) => notifications::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Prepare(args) => prepare::run(&args, &cli.sources),
         Command::Grow(args) => grow::run(&args),

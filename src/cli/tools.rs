@@ -6,6 +6,7 @@ use crate::registry::{Registry, listing::descriptor};
 use contract::{
     access::policy::Policy,
     actions::{ACTIONS, DOES, Does, Ruling, Words},
+    halt,
     meta::{Declaration, Mode},
 };
 use serde_json::Value;
@@ -41,7 +42,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
 /// tested.
 pub fn table(registry: &Registry, policy: &Policy) -> String {
     let mut out = String::from(
-        "| tool | tier | role | policy | seconds | on | does |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+        "| tool | tier | role | policy | seconds | on | while halted | does |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let words = policy.words();
@@ -54,6 +55,7 @@ pub fn table(registry: &Registry, policy: &Policy) -> String {
             kinds(meta, words),
             meta.timeout_seconds.to_string(),
             if policy.off(meta).is_none() { "yes" } else { "no" }.to_owned(),
+            if halt::stops(meta) { "refused" } else { "runs" }.to_owned(),
             Does::of(meta.name).map_or_else(String::new, |does| named(&does.all())),
         ];
         out.push_str(&format!("| {} |\n", row.join(" | ")));

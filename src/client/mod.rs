@@ -1,8 +1,10 @@
 //! A minimal client: one request, one answer. For `raspi-mcp call`.
 
+mod approvals;
 mod remote;
 
-pub use remote::{Remote, TOKEN_VARIABLE, Trust, admits, checked, root_cause, tls_fault};
+pub use approvals::{Approvals, OpenedAsk};
+pub use remote::{Remote, TOKEN_VARIABLE, Trust, admits, checked, encrypted, root_cause, tls_fault};
 
 use base::error::{ErrorCode, ToolError};
 use serde_json::Value;

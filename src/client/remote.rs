@@ -126,7 +126,11 @@ pub fn admits(url: &Url, is_pinned: bool, has_token: bool) -> Result<(), ToolErr
     }
 }
 
-fn encrypted(trust: &Trust) -> Result<ClientBuilder, ToolError> {
+/// A client that accepts only such a server's certificate. Needs rustls' default provider.
+///
+/// # Errors
+/// `internal` if TLS cannot be set up.
+pub fn encrypted(trust: &Trust) -> Result<ClientBuilder, ToolError> {
     Ok(match trust {
         Trust::System => Client::builder(),
         Trust::Authorities(certificates) => Client::builder().tls_certs_only(certificates.iter().cloned()),

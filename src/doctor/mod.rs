@@ -8,12 +8,14 @@ mod clock;
 mod files;
 mod hardware;
 mod network;
+mod notifications;
 mod release;
 mod services;
 mod settings;
 mod state;
 pub mod update;
 
+use crate::notifications::WebhookReport;
 use agent::AgentStatus;
 use base::{error::ToolError, os::Root};
 use contract::config::{Faults, InForce, PlaceSettings, Places, Settings};
@@ -72,6 +74,8 @@ pub struct Subject {
     pub server: Result<String, ToolError>,
     /// The server's places; `None` if it does not answer or does not report them.
     pub server_places: Option<PlaceSettings>,
+    /// What became of the server's news for the owner; empty without a webhook.
+    pub webhooks: Vec<WebhookReport>,
 }
 
 /// The user that a server runs as.
@@ -127,6 +131,7 @@ pub fn examine(subject: &Subject) -> DoctorReport {
     findings.extend(files::check(subject, in_force));
     findings.extend(network::check(subject, in_force));
     findings.extend(services::check(subject, in_force, simulated));
+    findings.extend(notifications::check(subject));
     findings.extend(clock::check(subject));
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     DoctorReport {

@@ -21,6 +21,7 @@ pub(super) fn check(subject: &Subject, settings: &Settings, simulated: bool) -> 
     }
     findings.push(server(subject, settings));
     findings.push(agent(subject, settings, simulated));
+    findings.extend(halted(subject));
     findings.extend(places(subject, settings));
     findings.push(socket(subject, "d-bus", "run/dbus/system_bus_socket", "units, logins and network are read over it"));
     findings.push(socket(subject, "journal", "run/systemd/journal/socket", "the log goes to standard error instead"));
@@ -91,6 +92,13 @@ fn agent(subject: &Subject, settings: &Settings, simulated: bool) -> Finding {
             Finding::wrong(about, error.message.clone(), mend)
         }
     }
+}
+
+/// A halt is meant, but whoever wonders why nothing works has to hear of it.
+fn halted(subject: &Subject) -> Option<Finding> {
+    let halted = subject.agent.as_ref().ok()?.halted.as_ref()?;
+    let says = format!("this machine is halted {}: every change is refused", halted.story());
+    Some(Finding::wrong("halt", says, "raspi-mcp halt --lift, as root or as an approver"))
 }
 
 /// Whether server and agent use the same places: as reported by the running processes, otherwise by their

@@ -1,6 +1,6 @@
 //! One call, from its name to its terminal answer, in this order and no other:
 //!
-//! budget and rate → role → schema → types → permission → approval → concurrency → intent → handler → result → audit.
+//! budget and rate → role → schema → types → halt → permission → approval → concurrency → intent → handler → result → audit.
 //!
 //! Every transport enters here. Refusals, timeouts, cancellations and panics are audited like answers. The arguments of a call are
 //! not read before it was charged to its caller's budget, and no write is done before its intent is in the audit.

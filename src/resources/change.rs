@@ -9,7 +9,7 @@ const SHARES: &[(&str, &str, f64)] =
     &[("memory_used_bytes", "memory_total_bytes", 5.0), ("disk_used_bytes", "disk_total_bytes", 1.0)];
 /// Any difference counts.
 const EXACT: &[&str] =
-    &["throttling_flags", "unreadable", "warnings", "disk_mount", "memory_total_bytes", "disk_total_bytes"];
+    &["halted", "throttling_flags", "unreadable", "warnings", "disk_mount", "memory_total_bytes", "disk_total_bytes"];
 
 /// Whether two health snapshots differ significantly.
 pub fn of_health(before: &Value, now: &Value) -> bool {
@@ -49,6 +49,7 @@ mod tests {
             ("disk_used_bytes", json!(509), Some(json!(510))),
             ("throttling_flags", json!({"under_voltage": false}), Some(json!({"under_voltage": true}))),
             ("warnings", Value::Null, Some(json!(["/data is more than 90 % full"]))),
+            ("halted", Value::Null, Some(json!({"by": "pi"}))),
             ("unreadable", Value::Null, Some(json!({"load_average": "no"}))),
         ] {
             let with = |value: Value| {

@@ -61,8 +61,12 @@ pub enum UpdateTrigger {
     Service,
     /// Each edge of an input and each change by a tool, while there are subscribers.
     Pin,
+    /// As [`UpdateTrigger::Pin`], of any pin that the subscriber may read.
+    Pins,
     /// Each step of an update, and the result of its trial.
     Update,
+    /// Each sample that a job takes.
+    Samples,
     /// It never changes.
     Nowhere,
 }
@@ -137,6 +141,16 @@ pub static RESOURCES: &[Resource] = &[
         source: UpdateTrigger::Service,
     },
     Resource {
+        uri: "raspi://gpio",
+        tool: "gpio.list_pins",
+        description: "The pins of the header that may be used: levels, modes and holders.",
+        which: None,
+        parameters: &[],
+        mime: Some(JSON),
+        ttl_ms: 0,
+        source: UpdateTrigger::Pins,
+    },
+    Resource {
         uri: "raspi://gpio/{pin}",
         tool: "gpio.read_pin",
         description: "One pin of the header: its level, mode and holder.",
@@ -155,6 +169,16 @@ pub static RESOURCES: &[Resource] = &[
         mime: Some(JSON),
         ttl_ms: 0,
         source: UpdateTrigger::Update,
+    },
+    Resource {
+        uri: "raspi://sampling",
+        tool: "metrics.list_sampling_jobs",
+        description: "The sampling jobs, and how far each has come.",
+        which: None,
+        parameters: &[],
+        mime: Some(JSON),
+        ttl_ms: 0,
+        source: UpdateTrigger::Samples,
     },
     Resource {
         uri: "raspi://camera/photos/{name}",

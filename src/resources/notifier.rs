@@ -1,6 +1,7 @@
-//! Notifies subscribers: the first change at once, later ones together, at most once a second.
+//! Notifies subscribers: the first change at once, later ones together, at most once a second; changes of pins twenty
+//! times a second, whatever else is held back.
 //!
-//! A notifier runs only while there are subscriptions. The log and the audit wake it; it polls the machine only for
+//! A notifier runs only while there are subscriptions. The log, the audit and the halt wake it; it polls the machine only for
 //! subscribers of health or capabilities.
 
 use super::{
@@ -42,28 +43,50 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
     let (mut units, mut pins) = (ServiceListeners::default(), Pins::default());
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
-    let mut update = services.updates.marks();
+    // When what is not about pins may be delivered again, and whether something may be held back until then.
+    let (mut next_all, mut held_back) = (Instant::now(), false);
+    let (mut update, mut halt) = (services.updates.marks(), services.halt.changes());
+    if services.halt.standing().is_some() {
+        // It may have been set after the first subscription and before this runs.
+        halt.mark_changed();
+    }
     while !subscriptions.dismiss() {
         let needs = subscriptions.needs(|pin, caller| may_read(services, pin, caller));
         seen.forget_all_but(&needs);
+        if !needs.health {
+            halt.mark_unchanged();
+        }
         units.listen_to(services, subscriptions, &needs.services).await;
         pins.listen_to(services, subscriptions, &needs.pins);
         tokio::select! {
             () = subscriptions.changed() => {}
-            () = services.log.arrived(), if needs.log => {}
+            () = services.log.arrived(), if needs.log && !held_back => {}
+            () = services.sampling.taken(), if needs.samples => subscriptions.moved(UpdateTrigger::Samples),
             () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(UpdateTrigger::Update),
+            // Its sender lives as long as the server.
+            _ = halt.changed(), if needs.health => {
+                // Whatever the last look saw: it may have been taken since.
+                subscriptions.moved(UpdateTrigger::Health);
+                seen.look(services, subscriptions, &needs).await;
+            }
+            () = sleep_until(next_all), if held_back => {}
             () = sleep_until(next_look), if needs.health || needs.capabilities || units.is_cut_off() => {
                 seen.look(services, subscriptions, &needs).await;
                 next_look = Instant::now() + EVERY;
             }
         }
-        let due = subscriptions.due(&services.log);
-        if !due.is_empty() {
-            // Changes of pins are delivered quickly; everything else is collected for longer.
-            let pace = if due.iter().all(Due::is_of_a_pin) { PIN_PACE } else { PACE };
-            deliver(due).await;
-            sleep(pace).await;
+        let all = Instant::now() >= next_all;
+        held_back = !all;
+        let due = subscriptions.due(&services.log, all);
+        if due.is_empty() {
+            continue;
         }
+        let only_pins = due.iter().all(Due::is_of_a_pin);
+        deliver(due).await;
+        if !only_pins {
+            (next_all, held_back) = (Instant::now() + PACE, true);
+        }
+        sleep(PIN_PACE).await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{ResourceAddress, UpdateTrigger};
 use crate::log::{LinesSince, LogLine, Ring, rank};
-use contract::{access::caller::Caller, meta::Role};
+use contract::{access::caller::Caller, meta::Role, values::Pin};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use tracing::Level;
@@ -10,8 +10,24 @@ use tracing::Level;
 /// Most log lines in one delivery; omitted lines are counted.
 const LINES: usize = 64;
 
+/// A call as the audit has recorded it.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordedCall<'a> {
+    pub principal: &'a str,
+    pub tool: &'a str,
+    /// "ok", or the code of the error.
+    pub outcome: &'a str,
+    /// Whether it changed something, or may have.
+    pub changed: bool,
+}
+
 /// Delivers to a subscriber. Implementations must not log, or the log would feed itself.
 pub trait Ear: Send + Sync {
+    /// Whether the record of this call is news to it, if it may be read. A subscriber that reads more than the audit at each
+    /// change must not take such reads for one, or its reads would never end.
+    fn hears(&self, _call: &RecordedCall<'_>) -> bool {
+        true
+    }
     /// The resource at this address has changed.
     fn updated<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, ()>;
     /// Lines of the server's log, oldest first.
@@ -26,7 +42,7 @@ pub struct Due {
 
 impl Due {
     pub fn is_of_a_pin(&self) -> bool {
-        matches!(&self.news, SubscriptionEvent::Updated(uri) if uri.starts_with("raspi://gpio/"))
+        matches!(&self.news, SubscriptionEvent::Updated(uri) if uri.starts_with("raspi://gpio"))
     }
 }
 
@@ -67,14 +83,31 @@ impl Subscription {
     }
 
     /// Whether the record of this call is visible to it; see [`UpdateTrigger::Audit`].
-    pub fn sees(&self, principal: &str, tool: &str, outcome: &str) -> bool {
+    pub fn sees(&self, call: &RecordedCall<'_>) -> bool {
         let SubscriptionTarget::Updates { address, .. } = &self.wants else { return false };
         let fits = |name: &str, value: &str| address.arg(name).is_none_or(|wanted| wanted == value);
         address.resource.source == UpdateTrigger::Audit
-            && tool != address.resource.tool
-            && (self.caller.role >= Role::Admin || self.caller.principal == principal)
-            && fits("tool", tool)
-            && fits("outcome", outcome)
+            && call.tool != address.resource.tool
+            && (self.caller.role >= Role::Admin || self.caller.principal == call.principal)
+            && fits("tool", call.tool)
+            && fits("outcome", call.outcome)
+            && self.ear.hears(call)
+    }
+
+    /// Whether it is about pins, whose changes are delivered quickly.
+    pub fn is_of_pins(&self) -> bool {
+        matches!(&self.wants, SubscriptionTarget::Updates { address, .. }
+            if matches!(address.resource.source, UpdateTrigger::Pin | UpdateTrigger::Pins))
+    }
+
+    /// Whether it is about this pin, alone or among others.
+    pub fn is_of(&self, pin: Pin) -> bool {
+        let SubscriptionTarget::Updates { address, .. } = &self.wants else { return false };
+        match address.resource.source {
+            UpdateTrigger::Pin => address.pin() == Some(pin),
+            UpdateTrigger::Pins => true,
+            _ => false,
+        }
     }
 
     /// Takes what is due now, if anything.

@@ -5,7 +5,7 @@
 
 use super::{
     ResourceAddress, UpdateTrigger,
-    subscription::{Due, Ear, Subscription, SubscriptionTarget},
+    subscription::{Due, Ear, RecordedCall, Subscription, SubscriptionTarget},
 };
 use crate::log::Ring;
 use base::{error::ToolError, os::systemd::ServiceName};
@@ -55,6 +55,7 @@ pub struct Needs {
     pub health: bool,
     pub capabilities: bool,
     pub update: bool,
+    pub samples: bool,
     /// By their full names.
     pub services: BTreeSet<String>,
     pub pins: BTreeSet<Pin>,
@@ -153,10 +154,10 @@ impl Subscriptions {
     }
 
     /// A call was recorded: marks subscriptions that may see its record; see [`UpdateTrigger::Audit`].
-    pub fn recorded(&self, principal: &str, tool: &str, outcome: &str) {
+    pub fn recorded(&self, call: &RecordedCall<'_>) {
         let mut news = false;
         for entry in &mut self.lock().entries {
-            news |= entry.sees(principal, tool, outcome) && !std::mem::replace(&mut entry.due, true);
+            news |= entry.sees(call) && !std::mem::replace(&mut entry.due, true);
         }
         if news {
             self.changed.notify_one();
@@ -191,9 +192,7 @@ impl Subscriptions {
     pub fn pin_moved(&self, pin: Pin, may: impl Fn(&Caller) -> bool) {
         let mut news = false;
         for entry in &mut self.lock().entries {
-            let moved = matches!(&entry.wants, SubscriptionTarget::Updates { address, .. }
-                if address.resource.source == UpdateTrigger::Pin && address.pin() == Some(pin))
-                && may(&entry.caller);
+            let moved = entry.is_of(pin) && may(&entry.caller);
             news |= moved && !std::mem::replace(&mut entry.due, true);
         }
         if news {
@@ -214,9 +213,11 @@ impl Subscriptions {
                     UpdateTrigger::Health => needs.health = true,
                     UpdateTrigger::Capabilities => needs.capabilities = true,
                     UpdateTrigger::Update => needs.update = true,
+                    UpdateTrigger::Samples => needs.samples = true,
                     UpdateTrigger::Audit | UpdateTrigger::Nowhere => {}
                     UpdateTrigger::Service => needs.services.extend(service(address)),
                     UpdateTrigger::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),
+                    UpdateTrigger::Pins => needs.pins.extend(Pin::all().filter(|pin| may(*pin, &entry.caller))),
                 },
             }
         }
@@ -240,9 +241,11 @@ impl Subscriptions {
         self.changed.notified().await;
     }
 
-    /// Takes everything that is due now.
-    pub fn due(&self, log: &Ring) -> Vec<Due> {
-        self.lock().entries.iter_mut().filter_map(|entry| entry.take_due(log)).collect()
+    /// Takes everything that is due now; with `all` false, only what is about pins.
+    pub fn due(&self, log: &Ring, all: bool) -> Vec<Due> {
+        let mut inner = self.lock();
+        let taken = inner.entries.iter_mut().filter(|entry| all || entry.is_of_pins());
+        taken.filter_map(|entry| entry.take_due(log)).collect()
     }
 
     fn retain(&self, keep: impl Fn(&Subscription) -> bool) {

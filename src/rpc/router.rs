@@ -18,7 +18,7 @@ use crate::{
         names::{Dialect, Naming, ToolNameError},
         pipeline::Pipeline,
     },
-    resources::subscriptions::Subscriptions,
+    resources::{notifier, subscriptions::Subscriptions},
 };
 use contract::access::caller::Caller;
 use serde_json::value::RawValue;
@@ -199,6 +199,14 @@ impl Server {
         }
         let (entry, args) = self.pipeline.unwrap(context.caller, entry, call.args);
         Ok(RequestRoute::Call(Box::new(Ticket::new(id, entry, dialect, false, args, call.meta))))
+    }
+
+    /// Starts the notifier of subscriptions, if the newest one found none running.
+    pub fn employ_notifier(&self, start: bool) {
+        if start {
+            let (services, subscriptions) = (Arc::clone(&self.pipeline.services), Arc::clone(&self.subscriptions));
+            base::task::spawn_on(&self.tasks, notifier::run(services, subscriptions, self.stop.clone()));
+        }
     }
 
     /// Whether `params` declare the modern era. Parses only the metadata.

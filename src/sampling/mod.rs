@@ -32,7 +32,10 @@ use job::Job;
 use look::Looker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{BlockTotals, StoredJob};
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Most running jobs of callers. Each takes a few KB of memory and, at five seconds, writes six MB to the card a day.
@@ -55,8 +58,12 @@ struct Inner {
     looker: tokio::sync::Mutex<Looker>,
     /// Notified when jobs are added or removed.
     changed: Notify,
+    /// Notified when samples were taken.
+    taken: Notify,
     stop: CancellationToken,
     power: power::PowerHistory,
+    /// The newest sample, for those who listen.
+    newest: watch::Sender<Option<metric::Sample>>,
 }
 
 #[derive(Default)]
@@ -107,8 +114,15 @@ impl Sampling {
             turn: Default::default(),
             looker: Default::default(),
             changed: Notify::new(),
+            taken: Notify::new(),
             stop: CancellationToken::new(),
+            newest: watch::Sender::new(None),
         }))
+    }
+
+    /// Waits until samples were taken since the last return. For the one notifier of subscriptions.
+    pub async fn taken(&self) {
+        self.0.taken.notified().await;
     }
 
     /// The current time by its clock, in milliseconds since 1970 UTC.
@@ -245,6 +259,11 @@ impl Sampling {
     /// Why samples are not being stored, if so.
     pub fn fault(&self) -> Option<String> {
         self.state().fault.clone()
+    }
+
+    /// Receives each later sample, with the metrics of the jobs that were due. No sample is taken for it.
+    pub fn samples(&self) -> watch::Receiver<Option<metric::Sample>> {
+        self.0.newest.subscribe()
     }
 
     /// The record of low voltage and throttling.

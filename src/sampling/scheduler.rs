@@ -74,6 +74,10 @@ impl Sampling {
             if let Some(word) = word {
                 self.0.power.seen(word, &machine.root, self.now_ms()).await;
             }
+            // After the record of low voltage, which listeners read.
+            if self.0.newest.receiver_count() > 0 {
+                self.0.newest.send_replace(Some(sample));
+            }
         }
         if self.is_time_to_flush() {
             let _turn = self.0.turn.lock().await;
@@ -114,6 +118,8 @@ impl Sampling {
             job.push(sample);
             job.next = next_after(epoch, job.interval(), after);
         }
+        drop(state);
+        self.0.taken.notify_one();
     }
 
     /// Whether the oldest sample would be too old by the next one.

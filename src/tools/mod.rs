@@ -6,6 +6,7 @@ mod empty;
 pub mod exec;
 pub mod files;
 pub mod gpio;
+pub mod halted;
 pub mod i2c;
 pub mod logs;
 pub mod manage;

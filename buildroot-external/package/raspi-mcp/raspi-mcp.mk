@@ -58,6 +58,7 @@ endif
 define RASPI_MCP_USERS
 	raspi-mcp -1 raspi-mcp -1 * /var/lib/raspi-mcp - gpio,i2c,video,systemd-journal raspi-mcp server
 	raspi-mcp-exec -1 raspi-mcp-exec -1 * - - - raspi-mcp commands
+	raspi-mcp-approval -1 raspi-mcp-approval -1 * /var/lib/raspi-mcp-approval - - raspi-mcp approval page
 	- -1 raspi-mcp-admin -1 - - - -
 	- -1 raspi-mcp-approver -1 - - - -
 	- -1 spi -1 - - - -

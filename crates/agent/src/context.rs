@@ -1,6 +1,7 @@
 //! The agent's parts, and the context of an operation: all parts, and the peer that asks.
 
 use super::{
+    approvers::Approvers,
     asks::{Ask, Asks, BoundCall},
     authorization::Authorization,
     button::Grip,
@@ -8,6 +9,7 @@ use super::{
     clock::Clock,
     connections::NetworkChanges,
     exec::{Commands, Runner},
+    halt::Latch,
     header::HeaderRegisters,
     heads::Heads,
     installer::Installer,
@@ -34,6 +36,7 @@ pub struct Agent {
     pub(super) policy: ReloadOnChange<AgentPolicy>,
     pub(super) clock: Clock,
     pub(super) asks: Arc<Asks>,
+    pub(super) approvers: Approvers,
     pub(super) machine: Arc<dyn MachineControl>,
     pub(super) power: Power,
     pub(super) runner: Arc<dyn Runner>,
@@ -51,6 +54,7 @@ pub struct Agent {
     pub(super) header: HeaderRegisters,
     pub(super) installer: Arc<Installer>,
     pub(super) claims: ClaimService,
+    pub(super) halt: Arc<Latch>,
     pub(super) button: OnceLock<Grip>,
     /// Held as long as the agent lives: one agent per folder.
     pub(super) _lock: Lock,
@@ -102,7 +106,8 @@ impl Context<'_> {
     /// it last, after every check that could still refuse.
     ///
     /// # Errors
-    /// `permission_denied` naming the setting or the ask that denies it.
+    /// `failed_precondition` while the machine is halted; `permission_denied` naming the setting or the ask that denies
+    /// it.
     pub(super) fn admit(
         &self,
         tool: &str,
@@ -124,6 +129,7 @@ impl Context<'_> {
             // Namespaces, modes and asks apply to network callers. A bundle is still verified.
             return Ok(());
         }
+        self.halt.check(tool)?;
         if self.policy().check_call(tool, args)? != Mode::Ask {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! The agent: its parts assembled at start, and operations performed for a peer.
 
 use super::{
+    approvers::Approvers,
     asks::Asks,
     button::Button,
     claims::ClaimService,
@@ -8,6 +9,7 @@ use super::{
     context::{Agent, Context},
     exec::Commands,
     files,
+    halt::Latch,
     heads::Heads,
     installer::{Installer, Means},
     log::OpLog,
@@ -46,15 +48,20 @@ impl Agent {
             ReloadOnChange::after(settings.policy.clone(), settings.reload.files.clone(), make)
         };
         let asks = Asks::load(folder, &clock, &boot_clock, settings.policy.ask_expiry, &mut faults);
+        let approvers = Approvers::load(folder, &clock, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;
         let power = Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?;
         let connections = NetworkChanges::load(folder, Arc::clone(&clock), network, &mut faults)?;
         let heads = Heads::load(folder, Arc::clone(&clock), settings.audit_max_bytes, settings.simulated)?;
         let means = Means { power: power.clone(), units: Arc::clone(&units), runner: Arc::clone(&runner), simulated };
         let installer = Installer::load(&settings, card, means, Arc::clone(&clock), &mut faults)?;
+        let (asks, log) = (Arc::new(asks), Arc::new(OpLog::new(folder, Arc::clone(&clock))));
+        let told = (Arc::clone(&asks), Arc::clone(&log));
+        let halt = Latch::load(folder, &installer, Arc::clone(&clock), told, &mut faults);
         let agent = Arc::new(Self {
             policy,
-            asks: Arc::new(asks),
+            asks,
+            approvers,
             machine,
             power,
             runner,
@@ -63,7 +70,8 @@ impl Agent {
             units,
             connections,
             heads,
-            log: Arc::new(OpLog::new(folder, Arc::clone(&clock))),
+            log,
+            halt: Arc::new(halt),
             claims: ClaimService::new(settings.identity.clone(), boot_clock),
             installer,
             started_ms: clock(),
@@ -79,7 +87,7 @@ impl Agent {
             tracing::error!(target: "agent", fault, "found at start");
         }
         if let Some(button) = button {
-            agent.button.get_or_init(|| button.watch(&agent.asks, &agent.log));
+            agent.button.get_or_init(|| button.watch(&agent.halt));
         }
         agent.installer.begin();
         Ok(agent)

@@ -17,13 +17,14 @@
 //! | `clock`, `files`, `wire`, `hostname` | time, the agent's folder, lines of a socket |
 //! | `exec`, `machine`, `network`, `processes`, `units`, `header` | ports of the machine, real and simulated |
 //! | `policy`, `settings`, `authorization`, `peer` | who may do what |
-//! | `asks`, `log`, `heads`, `power`, `connections`, `claims`, `installer`, `button` | the parts, each of which keeps one thing |
+//! | `asks`, `log`, `heads`, `power`, `connections`, `claims`, `installer`, `halt`, `button` | the parts, each of which keeps one thing |
 //! | `platform`, `context` | all ports; the agent as the sum of its parts |
 //! | [`operations`] | what it can be asked for, one file each |
 //! | `core`, `protocol` | an operation done for a peer; requests and answers as lines |
 //! | `admission`, `server`, `client`, `link`, `start` | both ends of the socket |
 
 mod admission;
+pub mod approvers;
 pub mod asks;
 mod authorization;
 mod button;
@@ -35,6 +36,7 @@ pub mod context;
 mod core;
 pub mod exec;
 mod files;
+mod halt;
 mod header;
 pub mod heads;
 pub mod hostname;

@@ -19,13 +19,17 @@ pub enum PeerKind {
     Approver,
     /// The agent's own user on a simulated board: both.
     SimulatedOwner,
+    /// The approval page: carries signed asks and answers, and nothing else.
+    ApprovalPage,
 }
 
 /// Who may request an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callers {
-    /// Every admitted peer.
+    /// Every admitted peer, except the approval page.
     Anyone,
+    /// Every admitted peer: what is carried is signed.
+    Carriers,
     /// Those who may answer asks, at the machine; `command` is the command for it.
     Approvers { command: &'static str },
     /// The network half alone.
@@ -63,6 +67,8 @@ impl Peer {
         } else if settings.server_uid == Some(uid) {
             // Checked before root: a server that runs as root may still not answer its own asks.
             PeerKind::Server
+        } else if settings.approval_page_uid == Some(uid) {
+            PeerKind::ApprovalPage
         } else if uid == 0 || groups::contains(&settings.root, &settings.approver_group, uid, gid) {
             PeerKind::Approver
         } else {
@@ -80,13 +86,17 @@ impl Peer {
     pub fn may(&self, name: &str, callers: Callers) -> Result<(), ToolError> {
         let owner = self.standing == PeerKind::SimulatedOwner;
         let (who, hint) = match callers {
-            Callers::Anyone => return Ok(()),
+            Callers::Carriers => return Ok(()),
+            Callers::Anyone if self.standing != PeerKind::ApprovalPage => return Ok(()),
             Callers::Approvers { .. } if owner || self.standing == PeerKind::Approver => return Ok(()),
             Callers::Server if owner || self.standing == PeerKind::Server => return Ok(()),
             Callers::Approvers { command } => {
                 ("an approver", format!("run `{command}` as root or as a member of the approver group"))
             }
             Callers::Server => ("the server's user", "call the tool through the server".to_owned()),
+            Callers::Anyone => {
+                ("the server or an approver", "the approval page carries asks and answers only".to_owned())
+            }
         };
         Err(ToolError::denied(format!("{name} needs {who}; {} is not", self.name))
             .with("operation", name)

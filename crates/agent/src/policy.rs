@@ -31,6 +31,7 @@ const TOOLS: &[(&str, Mode)] = &[
     ("manage.apply_os_updates", Mode::Ask),
     ("manage.rollback", Mode::Ask),
     ("manage.mark_good", Mode::Ask),
+    ("manage.halt", Mode::Allow),
 ];
 
 /// The agent's copy of the policy.

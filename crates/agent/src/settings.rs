@@ -4,7 +4,7 @@ use super::policy::AgentPolicy;
 use appliance::Folder;
 use base::os::{Root, groups};
 use contract::config::{
-    Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings, sections::update::UpdateSettings,
+    APPROVAL_PAGE_USER, Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings, sections::update::UpdateSettings,
 };
 use std::path::PathBuf;
 
@@ -18,6 +18,8 @@ pub struct AgentSettings {
     pub places: PlaceSettings,
     /// The user the network half runs as; `None` when there is no such user on this machine.
     pub server_uid: Option<u32>,
+    /// The user the approval page runs as; `None` when there is no such user on this machine.
+    pub approval_page_uid: Option<u32>,
     /// Members may answer asks.
     pub approver_group: String,
     /// The machine is simulated: nothing here touches the real one.
@@ -56,6 +58,7 @@ impl AgentSettings {
             socket: settings.places.agent_socket.clone(),
             places: settings.places.clone(),
             server_uid: groups::user_id(&root, SERVER_USER),
+            approval_page_uid: groups::user_id(&root, APPROVAL_PAGE_USER),
             approver_group: settings.access.approver_group.clone(),
             simulated,
             policy: AgentPolicy::of(settings, simulated),

@@ -15,6 +15,7 @@ pub mod code;
 pub mod connections;
 pub mod derived;
 pub mod grow;
+pub mod halt;
 pub mod identity;
 mod network;
 mod partition;

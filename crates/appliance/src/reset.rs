@@ -64,6 +64,7 @@ pub fn reset(
     let mut next = state.clone();
     next.kept.remove(identity::KEY);
     SavedConnections::forget(&mut next);
+    super::halt::forget(&mut next);
     store.save(disk, &next)?;
     *state = next;
     store.save_again(disk, state, |other| other == state)?;

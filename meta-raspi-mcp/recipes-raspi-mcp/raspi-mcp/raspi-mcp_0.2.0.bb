@@ -37,12 +37,13 @@ SYSTEMD_SERVICE:${PN}-slots = "raspi-mcp-grow.service raspi-mcp-prepare.service"
 # The accounts of dist/sysusers.d: a read-only root has no other chance to get them. A test holds the two together.
 USERADD_PACKAGES = "${PN}"
 GROUPADD_PARAM:${PN} = "\
-    --system raspi-mcp; --system raspi-mcp-exec; --system raspi-mcp-admin; --system raspi-mcp-approver; \
+    --system raspi-mcp; --system raspi-mcp-exec; --system raspi-mcp-approval; --system raspi-mcp-admin; --system raspi-mcp-approver; \
     --system gpio; --system i2c; --system spi \
 "
 USERADD_PARAM:${PN} = "\
     --system --gid raspi-mcp --groups gpio,i2c,video,systemd-journal --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp --shell /sbin/nologin raspi-mcp; \
-    --system --gid raspi-mcp-exec --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-exec \
+    --system --gid raspi-mcp-exec --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-exec; \
+    --system --gid raspi-mcp-approval --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp-approval --shell /sbin/nologin raspi-mcp-approval \
 "
 
 export LIBCLANG_PATH = "${STAGING_LIBDIR_NATIVE}"

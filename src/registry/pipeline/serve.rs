@@ -34,6 +34,7 @@ impl Pipeline {
         let asked = matches!(ruling, Ok(Mode::Ask)).then(|| args.clone());
         let prepared = entry.prepare(args)?;
         ruling?;
+        self.services.halt.check(meta)?;
         let mut cx = Context {
             services: Arc::clone(&self.services),
             registry: Arc::clone(&self.registry),
@@ -104,6 +105,8 @@ impl Pipeline {
         if cancel.is_cancelled() {
             return Err(cancelled());
         }
+        // Once more: it may have been halted while this call waited for a person, a place or the card.
+        self.services.halt.check(meta)?;
         trail.begun = true;
         let running = async move {
             // Kept for as long as it runs, whoever still waits for it.

@@ -24,15 +24,15 @@ const EXAMPLE: &str = "20261122T081600123Z-1f9a03c7.jpg";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Name that camera.take_photo gave it.
-    #[serde(deserialize_with = "photo_name")]
+    /// Name that camera.take_photo gave it; the newest unless told.
+    #[serde(default, deserialize_with = "photo_name")]
     #[schemars(with = "String", regex(pattern = NAMES), example = EXAMPLE)]
-    name: PhotoName,
+    name: Option<PhotoName>,
 }
 
-fn photo_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PhotoName, D::Error> {
+fn photo_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PhotoName>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    PhotoName::parse(&text).ok_or_else(|| D::Error::custom(format!("not of the form {NAMES}")))
+    PhotoName::parse(&text).map(Some).ok_or_else(|| D::Error::custom(format!("not of the form {NAMES}")))
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -59,7 +59,7 @@ impl Tool for GetPhoto {
     const META: Meta = Meta {
         name: NAME,
         title: "Get a photo",
-        description: "Look at a photo that was taken before.\n\nUse when: camera.take_photo has given you its name.\n\nReturns: the photo and when it was taken.",
+        description: "Look at a photo that was taken before.\n\nUse when: camera.take_photo has given you its name, or you want the newest.\n\nReturns: the photo and when it was taken.",
         listing: Listing::Extra,
         // A read of private content.
         tier: Tier::Advanced,
@@ -74,8 +74,11 @@ impl Tool for GetPhoto {
         let services = &cx.services;
         let (photos, name) = (Arc::clone(&services.cameras.photos), args.name);
         let room = image::room(services.settings.limits.max_response_bytes) as u64;
-        let wanted = name.clone();
-        let bytes = blocking::run("camera", move |_| photos.read(&wanted, room)).await?;
+        let (name, bytes) = blocking::run("camera", move |stop| {
+            let name = name.map_or_else(|| photos.newest(stop), Ok)?;
+            photos.read(&name, room).map(|bytes| (name, bytes))
+        })
+        .await?;
         if services.machine.board.is_simulated() {
             cx.notes.simulated();
         }

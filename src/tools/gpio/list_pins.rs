@@ -44,6 +44,7 @@ impl Tool for ListPins {
         description: "List the GPIO pins that may be used, with mode, level and holder.\n\nUse when: choosing a pin, or asking who has one.\n\nReturns: pins by Broadcom number.",
         estimated_tokens: 1200,
         tags: &["gpio", "pins", "header"],
+        resource_uri: Some("raspi://gpio"),
         ..Meta::READ
     };
 

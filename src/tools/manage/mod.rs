@@ -4,6 +4,7 @@ mod apply_os_updates;
 mod capabilities;
 mod check_for_updates;
 mod get_update_status;
+mod halt;
 mod mark_good;
 mod preview_os_updates;
 mod rollback;
@@ -24,4 +25,5 @@ pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<apply_os_updates::ApplyOsUpdates>(),
     ToolRow::of::<rollback::Rollback>(),
     ToolRow::of::<mark_good::MarkGood>(),
+    ToolRow::of::<halt::Halt>(),
 ];

@@ -1,9 +1,10 @@
 //! `manage.get_server_status`: the server's version and settings, and the state of the agent (docs/contract/manage.md).
 
 use crate::{
+    notifications::WebhookReport,
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     services::Services,
-    tools::{common_status::CommonStatus, none::NoArgs},
+    tools::{common_status::CommonStatus, halted::HaltedBy, none::NoArgs},
 };
 use agent::{
     self, PowerAction,
@@ -32,10 +33,18 @@ pub struct Out {
     config_faults: Vec<String>,
     agent: AgentState,
     audit: AuditState,
+    /// Who halted the machine, when and why: every change is refused. Absent unless it is halted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "HaltedBy")]
+    halted: Option<HaltedBy>,
     /// Of the newest update; absent before the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CommonStatus")]
     last_update: Option<CommonStatus>,
+    /// What became of news for the owner; absent without a webhook.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<WebhookReport>")]
+    notifications: Vec<WebhookReport>,
 }
 
 /// The privileged half.
@@ -163,7 +172,9 @@ impl Tool for GetServerStatus {
             config_summary: summary(services),
             config_faults: services.settings.restricted.iter().cloned().chain(services.policy.fault()).collect(),
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
+            notifications: services.notifications.reports(),
             agent,
+            halted: services.halt.standing().map(HaltedBy::from),
             audit: AuditState {
                 ok: audit.is_ok(),
                 reason: audit.err().as_ref().map(ToolError::advice),

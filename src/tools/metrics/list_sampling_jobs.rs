@@ -46,6 +46,7 @@ impl Tool for ListSamplingJobs {
         estimated_tokens: 500,
         paginated: true,
         tags: &["metrics", "history", "sampling"],
+        resource_uri: Some("raspi://sampling"),
         ..Meta::READ
     };
 

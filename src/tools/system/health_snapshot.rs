@@ -13,7 +13,7 @@ use crate::{
         metric::{MetricSet, Sample},
     },
     services::Services,
-    tools::none::NoArgs,
+    tools::{halted::HaltedBy, none::NoArgs},
 };
 use base::{
     clock,
@@ -63,6 +63,10 @@ pub struct HealthSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "usize")]
     file_systems_left_out: Option<usize>,
+    /// Who halted the machine, when and why; absent unless it is halted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "HaltedBy")]
+    halted: Option<HaltedBy>,
     /// What needs somebody's attention: file systems with little room left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
@@ -194,6 +198,7 @@ async fn look(
     let health = HealthSnapshot {
         file_systems,
         file_systems_left_out: (left_out > 0).then_some(left_out),
+        halted: services.halt.standing().map(HaltedBy::from),
         warnings,
         timestamp: clock::now(),
         cpu_usage_percent: rounded(interval.cpu_percent(), 1),

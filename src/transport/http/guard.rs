@@ -24,6 +24,24 @@ impl OriginGuard {
     /// # Errors
     /// `permission_denied` naming the header and the setting that would allow it.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap, goes_by: impl Fn(&str) -> bool) -> Result<(), ToolError> {
+        self.check_host(uri, headers, goes_by)?;
+        for origin in headers.get_all(header::ORIGIN) {
+            let origin = origin.to_str().unwrap_or_default();
+            if !self.knows_origin(origin) {
+                return Err(ToolError::denied("web pages of this Origin may not call this server")
+                    .with("origin", origin)
+                    .with("required_permission", format!("http:origin:{origin}"))
+                    .hint("add the origin to http.allowed_origins"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks Host alone.
+    ///
+    /// # Errors
+    /// As [`OriginGuard::check`].
+    pub fn check_host(&self, uri: &Uri, headers: &HeaderMap, goes_by: impl Fn(&str) -> bool) -> Result<(), ToolError> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host.to_str().ok(),
@@ -36,15 +54,6 @@ impl OriginGuard {
                 .with("host", host)
                 .with("required_permission", format!("http:host:{host}"))
                 .hint("add the name to http.allowed_hosts"));
-        }
-        for origin in headers.get_all(header::ORIGIN) {
-            let origin = origin.to_str().unwrap_or_default();
-            if !self.knows_origin(origin) {
-                return Err(ToolError::denied("web pages of this Origin may not call this server")
-                    .with("origin", origin)
-                    .with("required_permission", format!("http:origin:{origin}"))
-                    .hint("add the origin to http.allowed_origins"));
-            }
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ pub struct HttpOptions {
     pub max_connections: usize,
     /// Whether `/metrics` is served.
     pub metrics: bool,
+    /// Whether the page is served.
+    pub page: bool,
     pub tls: bool,
 }
 
@@ -40,6 +42,7 @@ impl HttpOptions {
             body_timeout: Duration::from_secs(http.body_timeout_seconds),
             max_connections: http.max_connections,
             metrics: http.metrics,
+            page: http.page,
             tls: settings.tls.enabled,
         }
     }

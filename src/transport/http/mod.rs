@@ -1,6 +1,8 @@
 //! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST), `/ws`, `/healthz`, `/metrics`, `/photos/`;
-//! through TLS where the configuration says so. `/claim` is for machines that begin without an owner.
+//! through TLS where the configuration says so. `/claim` is for machines that begin without an owner; `/` and `/page/` are
+//! a person's page.
 
+pub mod approvals;
 mod authenticator;
 mod body;
 mod claim;
@@ -9,11 +11,12 @@ mod held;
 mod listen;
 mod metadata;
 mod metrics;
+mod page;
 mod peer;
 mod photos;
 mod post;
 mod refused;
-mod stream;
+pub mod stream;
 
 pub use authenticator::Authenticator;
 pub use listen::{HttpListener, HttpOptions};
@@ -23,6 +26,7 @@ pub use peer::PeerAddress;
 use crate::{
     authentication::refusals::Refusals,
     metrics::RefusalReason,
+    page::sessions::Sessions,
     rpc::{
         connection::PARTING,
         mcp::http::{Endpoint, McpHttp},
@@ -67,6 +71,10 @@ pub struct App {
     body_timeout: Duration,
     /// Whether `/metrics` is served.
     metrics: bool,
+    /// Whether the page is served.
+    page: bool,
+    /// The sessions of the page.
+    pages: Sessions,
     /// Running calls by caller and request id, so that a cancellation in another request finds them.
     running: OpenRequests,
 }
@@ -107,12 +115,17 @@ impl App {
             tls,
             body_timeout: options.body_timeout,
             metrics: options.metrics,
+            page: options.page,
+            pages: Sessions::default(),
             running: OpenRequests::default(),
             server,
         });
         let own = Arc::downgrade(&app);
         app.server.pipeline.services.tokens.on_end(move |principals| {
             let Some(app) = own.upgrade() else { return };
+            for principal in app.pages.end_all_of(principals) {
+                app.server.pipeline.services.gpio.revoked(&principal);
+            }
             let principals = principals.to_vec();
             base::task::spawn_on(&app.server.tasks.clone(), async move {
                 for principal in principals {
@@ -150,6 +163,9 @@ impl App {
         if request.uri().path() == "/healthz" {
             return if probe { self.health() } else { not_allowed("GET, HEAD") };
         }
+        if page::is_for(&request) {
+            return page::answer(self, request, peer, seat).await;
+        }
         // Check Host and Origin first, then authenticate.
         if let Err(refusal) = self.guard.check(request.uri(), request.headers(), |host| self.goes_by(host, peer)) {
             self.server.metrics.refused(RefusalReason::Origin);
@@ -165,6 +181,9 @@ impl App {
         if let Err(unclaimed) = ownership.check() {
             self.server.metrics.refused(RefusalReason::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
+        }
+        if request.uri().path().starts_with(approvals::PREFIX) {
+            return approvals::answer(&self.server.pipeline.services.agent, self.body_timeout, request).await;
         }
         let tokens = &self.server.pipeline.services.tokens;
         tokens.refresh();
@@ -239,6 +258,7 @@ impl App {
             ("/ws", _) => ws(&self, request).await,
             ("/metrics", _) if self.metrics && !probe => not_allowed("GET, HEAD"),
             ("/metrics", _) if self.metrics => metrics::page(&self).await,
+            (path, _) if path.starts_with(crate::page::BELOW) => page::dispatch(&self, request).await,
             (path, _) if photos::is_at(path) && !probe => not_allowed("GET, HEAD"),
             (path, _) if photos::is_at(path) => photos::answer(&self, request).await,
             _ => post::refuse(

@@ -1,8 +1,8 @@
-//! A finger on the approval button, and what comes of it. The two seconds are real ones: the kernel stamps the edges.
+//! A finger on the approval button, and what comes of it. The seconds are real ones: the kernel stamps the edges.
 
 use super::{Pi, ask, kernel_update};
 use ::agent::operations as op;
-use ::agent::{Ask, AskState};
+use ::agent::{Ask, AskState, operations::halt::FollowHalt};
 use ::hw::line::Level;
 use contract::{config::Approval, values::Pin};
 use raspi_mcp::registry::Registry;
@@ -70,8 +70,15 @@ async fn blinks(pi: &Pi) -> Duration {
 /// Until a hold has been long enough, and some more.
 const LONG: Duration = Duration::from_millis(2400);
 
+/// Presses for as long as an approval takes, and lets go.
+async fn approve(pi: &Pi) {
+    press(pi);
+    tokio::time::sleep(LONG).await;
+    release(pi);
+}
+
 #[tokio::test]
-async fn two_seconds_approve_and_the_records_say_how() {
+async fn two_seconds_and_letting_go_approve_and_the_records_say_how() {
     let pi = pi();
     assert_eq!(pi.gpio.consumer(pin(BUTTON)).as_deref(), Some("raspi-mcp approval button"));
     assert_eq!(pi.gpio.consumer(pin(LED)).as_deref(), Some("raspi-mcp approval LED"));
@@ -79,19 +86,46 @@ async fn two_seconds_approve_and_the_records_say_how() {
     let asked = opened(&pi, "system.reboot", 1).await;
     let half = blinks(&pi).await;
     assert!((400..700).contains(&half.as_millis()), "slow: {half:?}");
-    let pressed = Instant::now();
     press(&pi);
+    assert_eq!(state(&pi, &asked, LONG).await.state, AskState::Pending, "not while it is held");
+    release(&pi);
     let answered = state(&pi, &asked, Duration::from_secs(10)).await;
-    assert!(pressed.elapsed() >= Duration::from_secs(2), "{:?}", pressed.elapsed());
     assert_eq!(answered.state, AskState::Approved);
     assert_eq!((answered.by.as_deref(), answered.how.as_deref()), (Some("the button on GPIO 17"), Some("button")));
     tokio::task::yield_now().await;
     assert_eq!(pi.gpio.level(pin(LED)), Level::Low, "nothing is asked any more");
     let log = pi.log();
     assert!(log.contains("\"how\":\"button\"") && log.contains("the button on GPIO 17"), "{log}");
-    // The hold goes on, and another ask comes: the finger has not meant that one.
+    // Another ask comes under a finger: it has not meant that one.
+    press(&pi);
     let other = opened(&pi, "system.reboot", 2).await;
-    assert_eq!(state(&pi, &other, LONG).await.state, AskState::Pending);
+    tokio::time::sleep(LONG).await;
+    release(&pi);
+    assert_eq!(state(&pi, &other, Duration::from_millis(300)).await.state, AskState::Pending);
+    assert_eq!(pi.server().get::<FollowHalt>().await.unwrap().halted, None);
+}
+
+#[tokio::test]
+async fn five_seconds_approve_nothing_and_ten_halt_and_deny() {
+    let pi = pi();
+    let asked = opened(&pi, "system.reboot", 1).await;
+    press(&pi);
+    tokio::time::sleep(Duration::from_millis(5200)).await;
+    assert!(blinks(&pi).await < Duration::from_millis(250), "letting go does nothing, the LED says");
+    release(&pi);
+    assert_eq!(state(&pi, &asked, Duration::from_millis(300)).await.state, AskState::Pending);
+    let pressed = Instant::now();
+    press(&pi);
+    let denied = state(&pi, &asked, Duration::from_secs(20)).await;
+    assert!(pressed.elapsed() >= Duration::from_secs(10), "{:?}", pressed.elapsed());
+    assert_eq!((denied.state, denied.how.as_deref()), (AskState::Denied, Some("button")));
+    let halted = pi.server().get::<FollowHalt>().await.unwrap().halted.unwrap();
+    assert_eq!((halted.by.as_str(), halted.how.as_str()), ("the button on GPIO 17", "button"));
+    steady(&pi, Duration::from_millis(250)).await;
+    assert_eq!(pi.gpio.level(pin(LED)), Level::High, "it has halted");
+    release(&pi);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(pi.gpio.level(pin(LED)), Level::Low, "nothing is asked any more");
 }
 
 #[tokio::test]
@@ -102,7 +136,7 @@ async fn a_button_that_is_down_from_the_start_approves_nothing_until_let_go() {
     release(&pi);
     // A release is one after 50 ms.
     tokio::time::sleep(Duration::from_millis(60)).await;
-    press(&pi);
+    approve(&pi).await;
     assert_eq!(state(&pi, &asked, Duration::from_secs(10)).await.state, AskState::Approved);
 }
 
@@ -116,7 +150,7 @@ async fn short_presses_do_not_add_up() {
         release(&pi);
         tokio::time::sleep(Duration::from_millis(60)).await;
     }
-    assert_eq!(state(&pi, &asked, LONG).await.state, AskState::Pending);
+    assert_eq!(state(&pi, &asked, Duration::from_millis(300)).await.state, AskState::Pending);
 }
 
 #[tokio::test]
@@ -131,7 +165,9 @@ async fn with_two_asks_it_says_so_and_does_nothing() {
     assert_eq!(state(&pi, &asks[1], Duration::ZERO).await.state, AskState::Pending);
     // One is withdrawn under the finger: the other is not approved by a press that began before.
     pi.server().call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: asks[0].id.clone() }).await.unwrap();
-    assert_eq!(state(&pi, &asks[1], LONG).await.state, AskState::Pending);
+    assert_eq!(state(&pi, &asks[1], Duration::from_millis(300)).await.state, AskState::Pending);
+    release(&pi);
+    assert_eq!(state(&pi, &asks[1], Duration::from_millis(300)).await.state, AskState::Pending);
 }
 
 #[tokio::test]
@@ -148,6 +184,8 @@ async fn a_flood_of_asks_under_the_finger_approves_none_of_them() {
             pi.server().call::<op::asks::OpenAsk>(ask("system.reboot", json!({ "number": number }))).await.unwrap(),
         );
     }
+    release(&pi);
+    tokio::time::sleep(Duration::from_millis(300)).await;
     for asked in &asks {
         assert_ne!(state(&pi, asked, Duration::ZERO).await.state, AskState::Approved);
     }
@@ -160,6 +198,8 @@ async fn trust_policy_and_reset_are_not_for_a_finger() {
     press(&pi);
     assert!(blinks(&pi).await < Duration::from_millis(250), "it says that it cannot");
     assert_eq!(state(&pi, &asked, LONG).await.state, AskState::Pending);
+    release(&pi);
+    assert_eq!(state(&pi, &asked, Duration::from_millis(300)).await.state, AskState::Pending);
     // A person at the console can.
     assert_eq!(pi.says(&asked, true).await.unwrap().state, AskState::Approved);
 }
@@ -169,7 +209,7 @@ async fn an_approval_by_hand_is_good_for_that_one_call() {
     let pi = pi();
     let asked = pi.server().call::<op::asks::OpenAsk>(ask("system.reboot", kernel_update())).await.unwrap();
     blinks(&pi).await;
-    press(&pi);
+    approve(&pi).await;
     assert_eq!(state(&pi, &asked, Duration::from_secs(10)).await.state, AskState::Approved);
     let other = super::reboot(&json!({"reason": "another", "delay_seconds": 60}), Some(&asked.id));
     assert!(pi.server().call::<op::power::SchedulePower>(other).await.is_err(), "other arguments");
@@ -218,6 +258,8 @@ async fn a_button_to_the_supply_works_the_other_way_round() {
     // Nothing drives the line: the pull-down keeps it released.
     let asked = opened(&pi, "system.reboot", 1).await;
     pi.gpio.drive(pin(BUTTON), Some(Level::High));
+    tokio::time::sleep(LONG).await;
+    pi.gpio.drive(pin(BUTTON), Some(Level::Low));
     assert_eq!(state(&pi, &asked, Duration::from_secs(10)).await.state, AskState::Approved);
 }
 

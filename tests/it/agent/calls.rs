@@ -58,7 +58,12 @@ impl Server {
         let machine = Machine::new(root.clone(), Board::detect(Choice::Simulated, &root).unwrap(), None);
         let (settings, registry) = (Arc::new(settings), Registry::new(raspi_mcp::tools::NAMESPACES));
         let services = Services::new(settings, Arc::new(machine), agent.clone(), store, audit.clone(), Ring::new(10));
-        let gate = Asking { agent, patience: Duration::from_millis(1), elicitation_clients: Vec::new() };
+        let gate = Asking {
+            agent,
+            patience: Duration::from_millis(1),
+            elicitation_clients: Vec::new(),
+            notifications: Default::default(),
+        };
         let pipeline = Pipeline::new(Arc::new(services), Arc::new(registry), bounds, Arc::new(audit), Arc::new(gate));
         Self { pi, pipeline: Arc::new(pipeline) }
     }

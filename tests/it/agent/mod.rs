@@ -8,6 +8,7 @@ mod connection;
 mod connections;
 mod exec;
 mod firmware;
+mod halt;
 mod heads;
 mod holders;
 mod hostname;
@@ -17,6 +18,7 @@ mod oracle;
 mod power;
 mod rescue;
 mod rewritten;
+mod signed;
 mod socket;
 mod units;
 pub mod update;
@@ -93,6 +95,7 @@ impl Pi {
                 agent_socket: dir.join("run/agent.sock"),
             },
             server_uid: None,
+            approval_page_uid: None,
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,

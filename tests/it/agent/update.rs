@@ -22,7 +22,7 @@ const ROOT: usize = 1 << 20;
 const TOOL: UpdateTool = UpdateTool::UpdateServer;
 
 /// A machine with two slots, a root of trust, and a policy that lets updates through without asking.
-fn updatable() -> Pi {
+pub fn updatable() -> Pi {
     with_slots(Mode::Allow)
 }
 

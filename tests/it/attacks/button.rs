@@ -105,6 +105,8 @@ async fn a_finger_approves_the_one_call_that_waits_and_the_audit_says_so() {
     // A press that soon after the start could be a bounce.
     tokio::time::sleep(Duration::from_millis(60)).await;
     lines.drive(pin(BUTTON), Some(Level::Low));
+    tokio::time::sleep(Duration::from_millis(2400)).await;
+    lines.drive(pin(BUTTON), Some(Level::High));
     let answer = wire.answer_to(id).await;
     assert_eq!(answer.result()["scheduled"], true, "{}", answer.result());
     let record = pi.audited(|record| record["tool"] == "system.reboot").await;

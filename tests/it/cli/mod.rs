@@ -2,11 +2,13 @@
 
 mod agent;
 mod approve;
+mod approver;
 mod audit;
 mod bundle;
 mod channel;
 mod claim;
 pub mod fleet;
+mod halt;
 mod hostile_text;
 mod pages;
 mod pins;

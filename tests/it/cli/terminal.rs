@@ -27,7 +27,7 @@ struct Desk {
 }
 
 /// A terminal with `raspi-mcp approve` on it.
-struct Terminal {
+pub struct Terminal {
     keys: OwnedFd,
     screen: String,
     child: Child,
@@ -57,6 +57,20 @@ impl Desk {
 
     /// Starts it with `typed` in the terminal already.
     fn approve(&self, typed: &str) -> Terminal {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raspi-mcp"));
+        command
+            .arg("--set")
+            .arg(format!("places.agent_socket={}", self.pi.settings.socket.display()))
+            .arg("approve")
+            .env_clear()
+            .env("HOME", self.pi.settings.state_dir.parent().unwrap());
+        Terminal::with(command, typed)
+    }
+}
+
+impl Terminal {
+    /// Starts a command with `typed` in the terminal already.
+    pub fn with(mut command: Command, typed: &str) -> Self {
         let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&keys).unwrap();
         unlockpt(&keys).unwrap();
@@ -64,25 +78,17 @@ impl Desk {
         let screen = OpenOptions::new().read(true).write(true).open(name).unwrap();
         tcsetwinsize(&screen, Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         rustix::io::write(&keys, typed.as_bytes()).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_raspi-mcp"));
         command
-            .arg("--set")
-            .arg(format!("places.agent_socket={}", self.pi.settings.socket.display()))
-            .arg("approve")
-            .env_clear()
-            .env("HOME", self.pi.settings.state_dir.parent().unwrap())
             .stdin(Stdio::from(screen.try_clone().unwrap()))
             .stdout(Stdio::from(screen.try_clone().unwrap()))
             .stderr(Stdio::from(screen));
         let child = command.spawn().unwrap();
         rustix::fs::fcntl_setfl(&keys, rustix::fs::OFlags::NONBLOCK).unwrap();
-        Terminal { keys, screen: String::new(), child }
+        Self { keys, screen: String::new(), child }
     }
-}
 
-impl Terminal {
     /// Reads until `wanted` stands on the screen `times` times.
-    async fn shows(&mut self, wanted: &str, times: usize) {
+    pub async fn shows(&mut self, wanted: &str, times: usize) {
         let started = Instant::now();
         while self.screen.matches(wanted).count() < times {
             assert!(started.elapsed() < PATIENCE, "no {wanted:?} on:\n{}", self.screen);
@@ -96,7 +102,7 @@ impl Terminal {
     }
 
     /// Waits until the program sleeps in its read: the question is there, and what came before is dropped.
-    async fn listens(&self) {
+    pub async fn listens(&self) {
         let started = Instant::now();
         let path = format!("/proc/{}/syscall", self.child.id());
         // read(0, ...): number 0 on x86-64, 63 on arm64.
@@ -108,11 +114,11 @@ impl Terminal {
         }
     }
 
-    fn types(&self, keys: &str) {
+    pub fn types(&self, keys: &str) {
         rustix::io::write(&self.keys, keys.as_bytes()).unwrap();
     }
 
-    async fn ends(mut self) {
+    pub async fn ends(mut self) {
         let started = Instant::now();
         let status = loop {
             match self.child.try_wait().unwrap() {

@@ -8,6 +8,7 @@ mod files;
 mod i2c;
 mod layers;
 mod network;
+mod notifications;
 mod places;
 mod site;
 mod state;

@@ -131,6 +131,8 @@ fn the_default_file_with_every_line_switched_on_changes_nothing() {
         ["gpio.write_pin"],
         "the example"
     );
+    let webhooks: Vec<_> = settings.notifications.webhooks.drain(..).map(|webhook| webhook.name).collect();
+    assert_eq!(webhooks, ["phone"], "the example");
     assert_eq!(settings.policy.remove("system.reboot"), Some(Mode::Ask), "the example");
     assert_eq!(settings, untouched);
 }

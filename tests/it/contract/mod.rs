@@ -8,6 +8,7 @@ mod advertised;
 mod edges;
 pub mod hardware;
 mod ignored;
+mod keys;
 mod listed;
 mod made;
 pub mod oracle;

@@ -208,7 +208,10 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
     // That wants the plan of a preview, and then restarts the machine: tools/manage does both.
     let here = |entry: &&'static ToolRow| entry.name() != "manage.apply_os_updates";
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-    for entry in registry.rows().filter(here) {
+    // The halt comes last: nothing else would be done after it.
+    let (halts, others): (Vec<_>, Vec<_>) =
+        registry.rows().filter(here).partition(|entry| entry.name() == "manage.halt");
+    for entry in others.into_iter().chain(halts) {
         let answer = wire.call(entry.name(), arguments(entry)).await;
         if NEEDS.contains(&entry.name()) && answer.is_refusal("capability_missing") {
             println!("{}: this host does not have what it needs", entry.name());

@@ -12,12 +12,14 @@ use contract::config::{self, PlaceSettings, Places, Settings, Sources};
 use raspi_mcp::{
     cli::doctor::told,
     doctor::{DoctorReport, Finding, ServerAccount, Severity, Subject, examine},
+    notifications::WebhookReport,
 };
 use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
 };
+use time::OffsetDateTime;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The number of group gpio on the machine; nobody's files here have it.
@@ -65,6 +67,7 @@ impl Machine {
             agent: Ok(status()),
             server: Ok(VERSION.into()),
             server_places: None,
+            webhooks: Vec::new(),
         };
         Self { tree, subject }
     }
@@ -113,6 +116,7 @@ fn status() -> AgentStatus {
         audit_head: None,
         faults: Vec::new(),
         places: None,
+        halted: None,
     }
 }
 
@@ -299,6 +303,7 @@ fn somebodys_own_server_needs_no_units_no_accounts_and_no_agent() {
     let subject = Subject {
         settings: config::explain(&sources),
         server_places: None,
+        webhooks: Vec::new(),
         agent_settings: None,
         places: sources.places,
         root: tree.root(),
@@ -322,4 +327,31 @@ fn a_board_that_is_not_there_is_wrong() {
     machine.subject.settings = Ok((settings, Vec::new()));
     let board = line(&machine.finding("board"));
     assert!(board.contains("there is no device tree") && board.contains("set board in the configuration"), "{board}");
+}
+
+#[test]
+fn a_webhook_that_takes_nothing_for_long_is_wrong_and_one_that_just_failed_is_not() {
+    let mut machine = Machine::well();
+    let report = |hours: i64, error: Option<&str>| WebhookReport {
+        name: "phone".into(),
+        sent: 2,
+        failed: 1,
+        dropped: 0,
+        waiting: 1,
+        failing_since: error.map(|_| base::clock::stamp(OffsetDateTime::now_utc() - time::Duration::hours(hours))),
+        last_error: error.map(str::to_owned),
+    };
+    let of = |machine: &Machine| {
+        let found = machine.report().findings.into_iter().find(|finding| finding.about == "notifications");
+        found.map(|finding| (finding.state, finding.says, finding.mend.unwrap_or_default()))
+    };
+    assert_eq!(of(&machine), None);
+    machine.subject.webhooks = vec![report(0, None)];
+    assert_eq!(of(&machine).unwrap().1, "the webhook phone: 2 sent, 1 given up, 0 lost");
+    machine.subject.webhooks = vec![report(0, Some("it answered 500"))];
+    assert_eq!(of(&machine).unwrap().0, Severity::Note);
+    machine.subject.webhooks = vec![report(2, Some("it answered 404"))];
+    let (state, says, mend) = of(&machine).unwrap();
+    assert_eq!(state, Severity::Wrong);
+    assert!(says.contains("it answered 404") && mend.contains("notifications test --to phone"), "{says} {mend}");
 }

@@ -8,7 +8,11 @@ use contract::{
 use futures::future::BoxFuture;
 use raspi_mcp::{
     log::LinesSince,
-    resources::{ResourceAddress, notifier, subscription::Ear, subscriptions::Subscriptions},
+    resources::{
+        ResourceAddress, notifier,
+        subscription::{Ear, RecordedCall},
+        subscriptions::Subscriptions,
+    },
 };
 use std::{
     sync::{Arc, Mutex},
@@ -44,6 +48,10 @@ impl Scene {
         let tree = Copied::of("pi-4b");
         let pi = Pi::on(crate::support::trees::machine(tree.root()));
         Self { pi, tree, subscriptions: Arc::default(), heard: Arc::default(), started: Instant::now() }
+    }
+
+    fn recorded(&self, principal: &str, tool: &str) {
+        self.subscriptions.recorded(&RecordedCall { principal, tool, outcome: "ok", changed: false });
     }
 
     fn subscribe(&self, conversation: u64, uri: &str) -> Option<JoinHandle<()>> {
@@ -125,11 +133,11 @@ async fn who_listens_to_the_audit_alone_is_no_reason_to_look_at_the_machine() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     // The machine is gone: a look would fail, and be news to nobody; but time stands still unless something sleeps.
     assert_eq!(scene.subscriptions.needs(|_, _| true), Default::default());
-    scene.subscriptions.recorded("test", "system.get_clock", "ok");
-    scene.subscriptions.recorded("somebody", "system.get_clock", "ok");
-    scene.subscriptions.recorded("test", "logs.get_recent_audit_logs", "ok");
+    scene.recorded("test", "system.get_clock");
+    scene.recorded("somebody", "system.get_clock");
+    scene.recorded("test", "logs.get_recent_audit_logs");
     tokio::time::sleep(Duration::from_secs(3)).await;
-    scene.subscriptions.recorded("somebody", "system.get_clock", "ok");
+    scene.recorded("somebody", "system.get_clock");
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(scene.heard().len(), 1, "{:?}", scene.heard());
 }

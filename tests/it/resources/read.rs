@@ -48,7 +48,15 @@ async fn they_are_listed_and_hold_what_their_tools_answer() {
         let list = wire.request("resources/list", json!({})).await;
         assert_eq!(
             uris(list.result(), "resources", "uri"),
-            ["raspi://health", "raspi://capabilities", "raspi://audit", "raspi://logs/app", "raspi://update"]
+            [
+                "raspi://health",
+                "raspi://capabilities",
+                "raspi://audit",
+                "raspi://logs/app",
+                "raspi://gpio",
+                "raspi://update",
+                "raspi://sampling"
+            ]
         );
         assert!(list.result().get("ttlMs").is_none() && list.result().get("resultType").is_none(), "{list:#?}");
         let templates = wire.request("resources/templates/list", json!({})).await;

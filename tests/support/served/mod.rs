@@ -200,6 +200,9 @@ impl Pi {
     /// Lines that this thread logs go to this server's log, until the returned value is dropped.
     pub fn logs(&self) -> tracing::subscriber::DefaultGuard {
         let ring = self.running.server.pipeline.services.log.clone();
+        // tracing remembers for each line whether anybody wants it. With one subscriber it asks only the thread that comes to the
+        // line first, which may be another test's; a second one, for all threads, makes it ask both.
+        let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
         tracing::subscriber::set_default(tracing_subscriber::registry().with(ring))
     }
 

@@ -62,8 +62,12 @@ fn files(settings: &mut Settings, folder: &Path) {
 
 impl Secure {
     pub async fn start() -> Self {
-        let owner = Owner::new();
-        let secure = owner.starts(|_| {}).await;
+        Self::of(Owner::new(), |_| {}).await
+    }
+
+    /// One of `owner`, which keeps it.
+    pub async fn of(owner: Owner, change: impl FnOnce(&mut Settings)) -> Self {
+        let secure = owner.starts(change).await;
         Self { owner: Some(owner), ..secure }
     }
 

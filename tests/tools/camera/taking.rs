@@ -220,3 +220,20 @@ async fn arguments_that_no_camera_has_are_refused_before_one_is_opened() {
     }
     assert_eq!(scene(&pi).frames(), 0);
 }
+
+#[tokio::test]
+async fn without_a_name_the_newest_photo_is_meant() {
+    let pi = pi().await;
+    let refused = pi.call("camera.get_photo", json!({})).await;
+    refused.failed("not_found");
+    let mut names = Vec::new();
+    for _ in 0..2 {
+        let taken = pi.call("camera.take_photo", json!({ "resolution": "640x480" })).await;
+        names.push(taken.ok()["name"].as_str().unwrap().to_owned());
+        assert_eq!(pi.call("camera.get_photo", json!({})).await.ok()["name"], *names.last().unwrap());
+    }
+    // Other files, whatever their names, are no photos.
+    fs::write(folder(&pi).join("99991231T235959999Z-zzzzzzzz.jpg"), "x").unwrap();
+    assert_eq!(pi.call("camera.get_photo", json!({})).await.ok()["name"], names[1]);
+    assert_eq!(pi.call("camera.get_photo", json!({ "name": names[0] })).await.ok()["name"], names[0]);
+}

@@ -3,7 +3,8 @@
 //! ```text
 //! pending --answer--> approved --redeem--> consumed
 //!    |  \---answer--> denied      \
-//!    |---withdraw---> withdrawn    \--expiry--> expired
+//!    |---withdraw---> withdrawn    |--expiry--> expired
+//!    |---halt-------> denied       \--halt----> denied
 //!    \---expiry, agent restart----------------> expired
 //! ```
 
@@ -191,6 +192,26 @@ impl Asks {
         (asks, left, self.opened.load(Ordering::Relaxed))
     }
 
+    /// Returns when other asks than `known` are pending, or after `wait`.
+    pub(super) async fn others_than(&self, known: &[String], wait: Duration) {
+        let until = Instant::now() + wait;
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // Registered before the check, so that no ask in between is missed.
+            changed.as_mut().enable();
+            let (pending, expiry, _) = self.waiting();
+            let left = until.saturating_duration_since(Instant::now());
+            let same = pending.len() == known.len() && pending.iter().all(|ask| known.contains(&ask.id));
+            if !same || left.is_zero() {
+                return;
+            }
+            let expiry = expiry.unwrap_or(left).max(Duration::from_millis(1));
+            // The loop checks again whether this timed out or not.
+            let _ = tokio::time::timeout(left.min(expiry), changed).await;
+        }
+    }
+
     /// Notified when an ask is opened, answered or removed, but not when one expires.
     pub(super) fn changed(&self) -> Arc<Notify> {
         Arc::clone(&self.changed)
@@ -231,6 +252,29 @@ impl Asks {
             kept.until = now + self.expiry;
             Ok(())
         })
+    }
+
+    /// Denies every open ask, approved ones included, and returns their IDs. Unlike a person's no to one call, it does
+    /// not stand: whoever asks again is asked about anew. Counts even if it cannot be written, since asks of an earlier
+    /// agent are never open.
+    pub(super) fn deny_all(&self, by: &str, how: &str) -> Vec<String> {
+        let (mut all, now) = self.lock();
+        let now_ms = (self.clock)();
+        let mut denied = Vec::new();
+        for kept in all.values_mut().filter(|kept| kept.ask.is_open()) {
+            settle(&mut kept.ask, AskState::Denied);
+            (kept.ask.by, kept.ask.how) = (Some(by.to_owned()), Some(how.to_owned()));
+            (kept.ask.expires_ms, kept.until) = (now_ms, now);
+            denied.push(kept.ask.id.clone());
+        }
+        if denied.is_empty() {
+            return denied;
+        }
+        if let Err(error) = self.save(&all) {
+            tracing::error!(target: "agent", %error, "that asks were denied");
+        }
+        self.changed.notify_waiters();
+        denied
     }
 
     /// The caller no longer waits.

@@ -1,8 +1,9 @@
-//! Approval by a button whose line the agent holds, with an LED that shows what a press would do.
+//! Approval, or a halt, by a button whose line the agent holds, with an LED that shows what a press would do.
 //!
 //! The kernel gives a line to one holder, so no other process can read or drive either while the agent runs. The LED:
-//! off, no ask is pending; slow blinking, one ask waits for the button; on, a hold is being timed; fast blinking, the
-//! button cannot answer.
+//! off, no ask is pending; slow blinking, one ask waits for the button; fast blinking, the button cannot answer. During
+//! a hold: on, it is being timed; off, letting go approves; fast blinking, letting go does nothing and holding on halts;
+//! on again, it has halted ([`state`]).
 
 mod reserved;
 
@@ -12,6 +13,7 @@ mod state;
 use self::state::{Hand, Signal, Waiting};
 use super::{
     asks::Asks,
+    halt::{HaltActor, Latch},
     log::OpLog,
     peer::{Peer, PeerKind},
     settings::AgentSettings,
@@ -82,11 +84,10 @@ impl Button {
     }
 
     /// Watches the button as long as the agent lives.
-    pub(super) fn watch(self, asks: &Arc<Asks>, log: &Arc<OpLog>) -> Grip {
+    pub(super) fn watch(self, latch: &Arc<Latch>) -> Grip {
         let trouble = Arc::default();
         let lines = [Some(Arc::clone(&self.line)), self.led.as_ref().map(|led| Arc::clone(&led.line))];
-        let (changed, agent) = (asks.changed(), (Arc::downgrade(asks), Arc::downgrade(log)));
-        let task = base::task::spawn(watch(agent, changed, self, Arc::clone(&trouble)));
+        let task = base::task::spawn(watch(Arc::downgrade(latch), latch.asks.changed(), self, Arc::clone(&trouble)));
         Grip { task: task.abort_handle(), lines, trouble }
     }
 
@@ -153,10 +154,7 @@ impl Drop for Grip {
     }
 }
 
-/// Weak references to the agent's asks and log.
-type Gone = (Weak<Asks>, Weak<OpLog>);
-
-async fn watch(agent: Gone, changed: Arc<Notify>, mut button: Button, trouble: Arc<Mutex<Option<String>>>) {
+async fn watch(agent: Weak<Latch>, changed: Arc<Notify>, mut button: Button, trouble: Arc<Mutex<Option<String>>>) {
     if let Err(fault) = attend(&agent, &changed, &mut button).await {
         let why = format!("the approval button on GPIO {} is no longer watched: {fault}", button.pin.bcm());
         tracing::error!(target: "agent", fault = why, "approval by hand");
@@ -168,19 +166,22 @@ async fn watch(agent: Gone, changed: Arc<Notify>, mut button: Button, trouble: A
 }
 
 /// Returns without a fault when the agent is dropped.
-async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(), LineError> {
+async fn attend(agent: &Weak<Latch>, changed: &Notify, button: &mut Button) -> Result<(), LineError> {
     let mut hand = {
-        let Some(asks) = agent.0.upgrade() else { return Ok(()) };
-        Hand::new(button.pressed()?, waiting(&asks).0, monotonic())
+        let Some(latch) = agent.upgrade() else { return Ok(()) };
+        Hand::new(button.pressed()?, waiting(&latch.asks).0, monotonic())
     };
     loop {
         let mut news = pin!(changed.notified());
         // Registered before the check, so that no change in between is missed.
         news.as_mut().enable();
-        let next = match (agent.0.upgrade(), agent.1.upgrade()) {
-            (Some(asks), Some(log)) => step(&asks, &log, button, &mut hand)?,
-            _ => return Ok(()),
-        };
+        let Some(latch) = agent.upgrade() else { return Ok(()) };
+        let next = step(&latch, button, &mut hand)?;
+        if hand.halts(monotonic()) {
+            halt_by_hand(&latch, button.pin).await;
+            continue;
+        }
+        drop(latch);
         // No ask is pending: no timer, only the button and the asks wake this task.
         let alarm = async {
             match next {
@@ -197,13 +198,14 @@ async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(
 }
 
 /// Evaluates the asks, the button and the clock once. Returns the longest time until the next evaluation.
-fn step(asks: &Asks, log: &OpLog, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, LineError> {
+fn step(latch: &Latch, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, LineError> {
+    let asks = &latch.asks;
     let (pending, mut expiry) = waiting(asks);
     hand.waiting(pending, monotonic());
     button.drain(hand, monotonic())?;
     hand.level(button.pressed()?, monotonic());
     if let Some(id) = hand.approved(monotonic()) {
-        if let Err(error) = approve_by_hand(asks, log, &id, button.pin) {
+        if let Err(error) = approve_by_hand(asks, &latch.log, &id, button.pin) {
             tracing::error!(target: "agent", %error, ask_id = id, "approval by hand");
         }
         let pending;
@@ -212,10 +214,10 @@ fn step(asks: &Asks, log: &OpLog, button: &mut Button, hand: &mut Hand) -> Resul
     }
     let now = monotonic();
     let blink = match &mut button.led {
-        Some(led) => led.say(hand.signal(), now)?,
+        Some(led) => led.say(hand.signal(now), now)?,
         None => None,
     };
-    let next = [hand.due(), blink].into_iter().flatten().min().map(|at| at.saturating_sub(now));
+    let next = [hand.due(now), blink].into_iter().flatten().min().map(|at| at.saturating_sub(now));
     Ok([next, expiry].into_iter().flatten().min())
 }
 
@@ -228,8 +230,22 @@ fn waiting(asks: &Asks) -> (Waiting, Option<Duration>) {
 }
 
 fn approve_by_hand(asks: &Asks, log: &OpLog, id: &str, pin: Pin) -> Result<(), ToolError> {
-    let name = format!("the button on GPIO {}", pin.bcm());
-    let peer = Peer { uid: rustix::process::getuid().as_raw(), name, standing: PeerKind::Approver };
+    let peer = finger(pin);
     let ask = asks.answer(id, true, &peer.name, "button")?;
     log.note_ask("ask answered", &peer, &ask)
+}
+
+/// Halts the machine. What could not be written down is in the log: it is halted all the same.
+async fn halt_by_hand(latch: &Arc<Latch>, pin: Pin) {
+    let peer = finger(pin);
+    let actor = HaltActor { by: peer.name.clone(), how: "button".into() };
+    if let Err(error) = latch.set(actor, &peer, None).await {
+        tracing::error!(target: "agent", %error, "halt by hand");
+    }
+}
+
+/// Who presses the button, for the records.
+fn finger(pin: Pin) -> Peer {
+    let name = format!("the button on GPIO {}", pin.bcm());
+    Peer { uid: rustix::process::getuid().as_raw(), name, standing: PeerKind::Approver }
 }

@@ -4,10 +4,12 @@
 //! calls it with [`AgentLink::call`](crate::AgentLink::call). A tool whose calls become such an operation also has a
 //! row in [`AgentPolicy`](crate::AgentPolicy)'s table, with its default mode.
 
+pub mod approvals;
 pub mod asks;
 pub mod audit;
 pub mod claim;
 pub mod commands;
+pub mod halt;
 pub mod hello;
 pub mod holders;
 pub mod hostname;

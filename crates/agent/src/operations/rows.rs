@@ -47,4 +47,13 @@ operations! {
     update::TrustRoot,
     claim::Claim,
     claim::ConfirmClaim,
+    approvals::DescribeDevice,
+    approvals::ListSigned,
+    approvals::AnswerSigned,
+    approvals::AddApprover,
+    approvals::RevokeApprover,
+    approvals::ListApprovers,
+    halt::SetHalt,
+    halt::LiftHalt,
+    halt::FollowHalt,
 }

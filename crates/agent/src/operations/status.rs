@@ -10,7 +10,7 @@ use crate::{
     wire::PROTOCOL,
 };
 use base::error::ToolError;
-use contract::{audit::AuditHead, config::PlaceSettings};
+use contract::{audit::AuditHead, config::PlaceSettings, halt::Halted};
 use serde::{Deserialize, Serialize};
 
 /// The agent's status.
@@ -39,6 +39,9 @@ pub struct AgentStatus {
     /// The places of both halves as the agent has them; an older agent does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<PlaceSettings>,
+    /// The halt that stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halted: Option<Halted>,
 }
 
 impl AgentStatus {
@@ -76,6 +79,7 @@ impl Operation for GetStatus {
             audit_head: cx.heads.last(),
             faults: cx.faults.iter().cloned().chain(trouble).chain(cx.policy.fault()).collect(),
             places: Some(cx.settings.places.clone()),
+            halted: cx.halt.halted(),
         })
     }
 }

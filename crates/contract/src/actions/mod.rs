@@ -20,6 +20,9 @@ pub struct Does {
     pub own: &'static [&'static str],
     /// Its side effects.
     pub also: &'static [&'static str],
+    /// Its calls are refused while the machine is halted (docs/halt.md): it changes something, and is not needed to
+    /// make the machine safe or to repair it.
+    pub halts: bool,
     /// The actions of each kind of call, if they depend on the arguments. Empty: every call does all of them.
     kinds: &'static [&'static [&'static str]],
     /// The kind of a call with these arguments. `None`: unknown, so all actions are assumed.

@@ -23,6 +23,7 @@ pub const ACTIONS: &[(&str, &str)] = &[
     ("logs:app", "read this server's log"),
     ("logs:audit", "read the audit log"),
     ("logs:journal", "read the system's journal"),
+    ("manage:halt", "halt the machine: refuse every change until a person lifts it"),
     ("metrics:start", "start a sampling job"),
     ("metrics:stop", "stop a sampling job"),
     ("network:activate", "activate a connection"),
@@ -47,11 +48,11 @@ pub const ACTIONS: &[(&str, &str)] = &[
 pub const DOES: &[Does] = &[
     does("camera.capture", &["camera:capture"]),
     does("camera.take_photo", &["camera:capture"]),
-    does("camera.get_photo", &["camera:view"]),
+    reads("camera.get_photo", &["camera:view"]),
     does("exec.run", &["exec:run"]),
     does("files.delete", &["files:delete"]),
-    does("files.list", &["files:list"]),
-    does("files.read", &["files:read"]),
+    reads("files.list", &["files:list"]),
+    reads("files.read", &["files:read"]),
     does("files.write", &["files:write"]),
     Does {
         also: &["gpio:drive"],
@@ -59,13 +60,13 @@ pub const DOES: &[Does] = &[
         kind: |args| word(args, "mode", &["input", "output"]),
         ..does("gpio.configure_pin", &["gpio:configure"])
     },
-    does("gpio.read_pin", &["gpio:read"]),
-    does("gpio.release_pin", &["gpio:release"]),
+    reads("gpio.read_pin", &["gpio:read"]),
+    repairs("gpio.release_pin", &["gpio:release"]),
     Does { also: &["gpio:drive"], ..does("gpio.set_pwm", &["gpio:pwm"]) },
-    does("gpio.wait_for_edge", &["gpio:read"]),
+    reads("gpio.wait_for_edge", &["gpio:read"]),
     does("gpio.write_pin", &["gpio:drive"]),
-    does("i2c.read", &["i2c:read"]),
-    does("i2c.scan_bus", &["i2c:scan"]),
+    reads("i2c.read", &["i2c:read"]),
+    reads("i2c.scan_bus", &["i2c:scan"]),
     Does {
         also: &["i2c:read"],
         kinds: &[&["i2c:read"], &["i2c:write", "i2c:read"]],
@@ -73,18 +74,19 @@ pub const DOES: &[Does] = &[
         ..does("i2c.transfer", &["i2c:write"])
     },
     does("i2c.write", &["i2c:write"]),
-    does("logs.get_recent_app_logs", &["logs:app"]),
-    does("logs.get_recent_audit_logs", &["logs:audit"]),
-    does("logs.query_journal", &["logs:journal"]),
-    Does { also: &["system:reboot"], ..does("manage.apply_os_updates", &["system:update"]) },
-    does("manage.mark_good", &["system:mark_good"]),
-    Does { also: &["system:reboot"], ..does("manage.rollback", &["system:rollback"]) },
-    Does { also: &["system:reboot"], ..does("manage.update_server", &["system:update"]) },
+    reads("logs.get_recent_app_logs", &["logs:app"]),
+    reads("logs.get_recent_audit_logs", &["logs:audit"]),
+    reads("logs.query_journal", &["logs:journal"]),
+    Does { also: &["system:reboot"], ..repairs("manage.apply_os_updates", &["system:update"]) },
+    repairs("manage.halt", &["manage:halt"]),
+    repairs("manage.mark_good", &["system:mark_good"]),
+    Does { also: &["system:reboot"], ..repairs("manage.rollback", &["system:rollback"]) },
+    Does { also: &["system:reboot"], ..repairs("manage.update_server", &["system:update"]) },
     does("metrics.start_sampling_job", &["metrics:start"]),
     does("metrics.stop_sampling_job", &["metrics:stop"]),
     does("network.activate_connection", &["network:activate"]),
-    does("network.confirm_connection", &["network:confirm"]),
-    does("process.get_process_details", &["process:inspect"]),
+    repairs("network.confirm_connection", &["network:confirm"]),
+    reads("process.get_process_details", &["process:inspect"]),
     does("process.send_signal", &["process:signal"]),
     Does {
         kinds: &[&["service:start"], &["service:stop"], &["service:restart", "service:start"], &["service:reload"]],
@@ -103,10 +105,23 @@ pub const DOES: &[Does] = &[
     does("system.reboot", &["system:reboot"]),
     does("system.set_hostname", &["system:set_hostname"]),
     does("system.shutdown", &["system:shutdown"]),
+    // Does nothing itself: the call that it carries is judged.
+    repairs("tools.run", &[]),
 ];
 
+/// A tool that changes something.
 const fn does(tool: &'static str, own: &'static [&'static str]) -> Does {
-    Does { tool, own, also: &[], kinds: &[], kind: |_| None }
+    Does { tool, own, also: &[], halts: true, kinds: &[], kind: |_| None }
+}
+
+/// A tool that changes nothing.
+const fn reads(tool: &'static str, own: &'static [&'static str]) -> Does {
+    Does { halts: false, ..does(tool, own) }
+}
+
+/// A tool that makes the machine safe or repairs it, so that a halt never stops it.
+const fn repairs(tool: &'static str, own: &'static [&'static str]) -> Does {
+    Does { halts: false, ..does(tool, own) }
 }
 
 /// The index in `words` of the argument `name`.

@@ -44,7 +44,7 @@ pub use kind::{Complaint, meant};
 pub use load::{load, load_agent, place_of};
 pub use nearest::{nearest, nearest_within};
 pub use owners::Owners;
-pub use places::{Places, SERVER_USER};
+pub use places::{APPROVAL_PAGE_USER, Places, SERVER_USER};
 pub use reload::{Reload, fragment_of};
 pub use sections::{
     Access, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel, LogTarget,
@@ -54,6 +54,7 @@ pub use sections::{
     files::{FileRoot, is_grantable, wrong_grants},
     gpio::{PwmPin, Revert},
     i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS},
+    notifications::{NewsKind, NotificationSettings, Webhook, WebhookForm},
     update::Flow,
 };
 pub use settings::*;

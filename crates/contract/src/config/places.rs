@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// The account that the server runs under on an appliance.
 pub const SERVER_USER: &str = "raspi-mcp";
+/// The user that the approval page runs as on an installed system.
+pub const APPROVAL_PAGE_USER: &str = "raspi-mcp-approval";
 
 /// The folders that the configuration starts from. Passed in, so that a test can supply its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +63,7 @@ impl Places {
     /// As [`Places::detect`].
     pub fn for_user(uid: u32, passwd: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<Self, Faults> {
         let (name, home) = account(uid, passwd).unwrap_or_default();
-        if uid == 0 || name == SERVER_USER {
+        if uid == 0 || [SERVER_USER, APPROVAL_PAGE_USER].contains(&name) {
             return Ok(Self::system());
         }
         // The XDG specification: a relative path in one of these is invalid and must be ignored.

@@ -41,6 +41,7 @@ settings! {
     [tools] Tools;
     [policy] PolicyModes;
     [approval] Approval;
+    [halt] HaltSettings;
     [service] Service;
     [places] PlaceSettings;
     [audit] AuditLog;
@@ -53,6 +54,7 @@ settings! {
     [i2c] I2cSettings;
     [camera] CameraSettings;
     [update] UpdateSettings;
+    [notifications] NotificationSettings;
     [claim] ClaimSettings;
 
     beside {
@@ -101,7 +103,8 @@ impl Settings {
         !self.restricted.is_empty()
     }
 
-    /// The settings in a form that may be shown: tokens without their hashes.
+    /// The settings in a form that may be shown: tokens without their hashes, webhooks without
+    /// the path of their address.
     pub fn summary(&self) -> serde_json::Value {
         let mut summary = match serde_json::to_value(self) {
             Ok(summary) => summary,
@@ -110,6 +113,7 @@ impl Settings {
         };
         summary["access"]["tokens"] = self.access.tokens.iter().map(TokenSetting::summary).collect();
         summary["update"]["proxy"] = self.update.shown_proxy().into();
+        summary["notifications"]["webhooks"] = self.notifications.shown_webhooks();
         summary["restricted"] = self.restricted.clone().into();
         summary
     }

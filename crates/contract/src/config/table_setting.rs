@@ -73,9 +73,9 @@ impl Eq for TableSetting {}
 mod tests {
     use super::*;
     use crate::config::{
-        BusSetting, CommandSetting, FileRoot,
+        BusSetting, CommandSetting, FileRoot, Webhook,
         keys::KEYS,
-        sections::{exec::COMMANDS, files::ROOTS, i2c::BUSES},
+        sections::{exec::COMMANDS, files::ROOTS, i2c::BUSES, notifications::WEBHOOKS},
     };
     use serde::{Serialize, de::DeserializeOwned};
     use serde_json::json;
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn each_field_that_is_listed_has_a_check_and_no_other() {
         let tables: Vec<_> = KEYS.iter().filter_map(|key| key.kind.tables()).collect();
-        assert_eq!(tables.len(), 5);
+        assert_eq!(tables.len(), 6);
         for tables in tables {
             for field in tables.fields() {
                 assert!((tables.check_field)(field, &LocatedValue::text(""), &[]).is_some(), "{}.{field}", tables.key);
@@ -104,6 +104,7 @@ mod tests {
         let listed = |tables: &TableSetting| tables.fields().map(str::to_owned).collect::<BTreeSet<_>>();
         assert_eq!(fields_of::<FileRoot>(json!({"name": "a", "path": "/a"})), listed(&ROOTS));
         assert_eq!(fields_of::<CommandSetting>(json!({"name": "a", "program": "/a"})), listed(&COMMANDS));
+        assert_eq!(fields_of::<Webhook>(json!({"name": "a", "url": "https://a"})), listed(&WEBHOOKS));
         assert_eq!(fields_of::<BusSetting>(json!({"bus": 1, "addresses": ["0x48"]})), listed(&BUSES));
     }
 

@@ -3,7 +3,7 @@
 use super::{
     draft::SettingsDraft,
     fault::ConfigError,
-    sections::{approval, camera, exec, files, gpio, update},
+    sections::{approval, camera, exec, files, gpio, notifications, update},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -100,7 +100,8 @@ pub fn check(draft: &SettingsDraft, settings: &Settings) -> Vec<ConfigError> {
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);
     }
-    for (key, message) in camera::faults(settings).into_iter().chain(update::faults(settings)) {
+    let others = camera::faults(settings).into_iter().chain(update::faults(settings));
+    for (key, message) in others.chain(notifications::faults(settings)) {
         broken(&[key], message);
     }
     faults

@@ -155,6 +155,24 @@ impl PhotoStore {
         Ok(StoredPhoto { path: self.dir.join(name.as_str()), name, taken: now, removed })
     }
 
+    /// The name of the newest photo.
+    ///
+    /// # Errors
+    /// `not_found` while there is none, and when the folder cannot be read.
+    pub fn newest(&self, stop: &StopSignal) -> Result<PhotoName, ToolError> {
+        let kept = match self.open() {
+            Ok(folder) => self.photos(&folder, stop)?,
+            Err(Errno::NOENT) => Vec::new(),
+            Err(fault) => return Err(self.fault(fault)),
+        };
+        let none = || {
+            ToolError::not_found("there is no photo yet")
+                .with("parameter", "name")
+                .hint("take one with camera.take_photo")
+        };
+        kept.into_iter().next_back().map(|(name, _)| name).ok_or_else(none)
+    }
+
     /// Reads a photo, at most `limit` bytes.
     ///
     /// # Errors

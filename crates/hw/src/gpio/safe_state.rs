@@ -2,7 +2,7 @@
 //!
 //! | ends by | what we do | what the kernel guarantees |
 //! | --- | --- | --- |
-//! | release, end of lease, connection closed | safe state at once | |
+//! | release, end of lease, connection closed, a halt with `halt.safe_outputs` | safe state at once | |
 //! | stop of the server | safe state, then the line is let go | the line is free |
 //! | kill of the server | the next start does it ([`super::record`]) | the line is free; whether it is still driven is the driver's business |
 
@@ -129,6 +129,11 @@ impl GpioLines {
     /// A credential was revoked: its leases are settled at once, including those that continue without a connection.
     pub fn revoked(&self, principal: &str) {
         self.settle_those(self.state(), |lease| lease.owner.principal == principal);
+    }
+
+    /// The machine was halted: every output and PWM channel is settled, whoever holds it. Inputs drive nothing.
+    pub fn settle_outputs(&self) {
+        self.settle_those(self.state(), |lease| !matches!(lease.drive, Drive::Input { .. }));
     }
 
     fn settle_those(&self, mut state: MutexGuard<'_, LinesState>, those: impl Fn(&Lease) -> bool) {

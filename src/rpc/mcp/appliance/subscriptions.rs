@@ -5,7 +5,7 @@ use crate::{
     log::rank,
     registry::pipeline::Call,
     resources::{
-        LOG, ResourceAddress, notifier,
+        LOG, ResourceAddress,
         subscription::Ear,
         subscriptions::{PER_CONVERSATION, Subscriptions},
     },
@@ -81,7 +81,7 @@ pub async fn listen_to_log(asked: &McpRequest, level: &str) -> Result<(), ErrorD
     judge(server, caller, &context.id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
     let ear = Arc::new(PeerEar::new(context.peer.clone(), caller));
     let start = server.subscriptions.listen_to_log(conversation.number, caller, least, &services.log, ear);
-    employ(server, start.map_err(|error| fault(&error))?);
+    server.employ_notifier(start.map_err(|error| fault(&error))?);
     Ok(())
 }
 
@@ -123,18 +123,8 @@ fn enter(
     ear: Arc<dyn Ear>,
 ) -> Result<(), ToolError> {
     let log = &server.pipeline.services.log;
-    employ(server, server.subscriptions.subscribe(number, caller, uri, address, log, ear)?);
+    server.employ_notifier(server.subscriptions.subscribe(number, caller, uri, address, log, ear)?);
     Ok(())
-}
-
-fn employ(server: &Arc<Server>, start: bool) {
-    if start {
-        let services = Arc::clone(&server.pipeline.services);
-        base::task::spawn_on(
-            &server.tasks,
-            notifier::run(services, Arc::clone(&server.subscriptions), server.stop.clone()),
-        );
-    }
 }
 
 fn needs_conversation(asked: &McpRequest) -> Result<(), ErrorData> {

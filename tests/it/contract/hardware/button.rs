@@ -1,4 +1,4 @@
-//! What holds of the approval button on every board that can be pressed: the agent has the lines, and two seconds approve.
+//! What holds of the approval button on every board that can be pressed: the agent has the lines, and two seconds approve when it is let go.
 
 use super::{Bench, assertions, hand::Lines};
 use agent::operations as op;
@@ -80,6 +80,8 @@ async fn the_button_approves_after_two_seconds(bench: &Bench) {
     let ask = pressed.ask(1).await;
     let began = Instant::now();
     pressed.lines.drive(pressed.button, false);
+    assert_eq!(pressed.state(&ask, Duration::from_millis(2500)).await, AskState::Pending, "not while it is held");
+    pressed.lines.drive(pressed.button, true);
     let answered = pressed
         .link
         .call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&ask.id, Duration::from_secs(20)))
@@ -107,6 +109,7 @@ async fn a_shorter_press_and_one_from_before_approve_nothing(bench: &Bench) {
     let ask = pressed.ask(2).await;
     assert_eq!(pressed.state(&ask, Duration::from_millis(2500)).await, AskState::Pending);
     pressed.lines.let_go(pressed.button);
+    assert_eq!(pressed.state(&ask, Duration::from_millis(300)).await, AskState::Pending);
 }
 
 async fn the_lines_are_the_agents_until_it_goes(bench: &Bench) {

@@ -9,7 +9,7 @@ use crate::{
 };
 use base::error::ToolError;
 
-/// Refuses an ask for a call that the agent would refuse anyway.
+/// Refuses an ask for a call that the agent would refuse anyway, such as one that a halt stops.
 pub struct OpenAsk;
 
 impl Operation for OpenAsk {
@@ -19,6 +19,7 @@ impl Operation for OpenAsk {
     type Answer = Ask;
 
     async fn run(cx: &Context<'_>, request: AskRequest) -> Result<Ask, ToolError> {
+        cx.halt.check(&request.tool)?;
         cx.policy().check_ask(&request.tool, &request.args)?;
         if PowerAction::ALL.iter().any(|action| action.tool() == request.tool) {
             cx.power.check()?;

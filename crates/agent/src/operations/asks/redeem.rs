@@ -31,6 +31,7 @@ impl Operation for RedeemAsk {
 
     async fn run(cx: &Context<'_>, request: RedeemRequest) -> Result<ApprovalRecord, ToolError> {
         let RedeemRequest { id, tool, principal, args_sha256 } = &request;
+        cx.halt.check(tool)?;
         let call = BoundCall { tool, principal, args_sha256 };
         // The agent's own operations consume their approval themselves, just before they act.
         let (ask, approval) = cx.asks.redeem(id, &call, !AgentPolicy::is_operation(tool))?;

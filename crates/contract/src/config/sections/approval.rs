@@ -8,7 +8,7 @@ use crate::{
     },
     values::{Level, Pin},
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, net::SocketAddr};
 
 section! {
     /// How long a request for a person's approval stays open, and how it can be answered.
@@ -20,15 +20,18 @@ section! {
         /// Clients, by the name that they report, whose own dialogue counts as the person's answer. Empty by default,
         /// because some clients answer it without a person.
         elicitation_clients: Vec<String> = Vec::new(), SettingKind::Clients, InState::Never;
-        /// GPIO of a button that approves the only pending request when it is held for two seconds; 0: none. Only the
-        /// agent can use this pin; no tool can. Anyone who can reach the button can approve, and the log records no
-        /// name.
+        /// Where `raspi-mcp approval-page` listens with TLS, unless systemd passes it a socket.
+        listen: SocketAddr = SocketAddr::from(([0, 0, 0, 0], 8444)), SettingKind::Address, InState::Never;
+        /// GPIO of a button that approves the only pending request when it is held for two to five seconds and let go,
+        /// and halts the machine when it is held for ten; 0: none. Only the agent can use this pin; no tool can. Anyone
+        /// who can reach the button can approve, and the log records no name.
         button_pin: u8 = 0, count(0, 27), InState::Never;
         /// Level while the button is pressed. `low`: a button to ground, with the chip's internal pull-up; `high`: a
         /// button to 3.3 V.
         button_active: Level = Level::Low, SettingKind::Choice(&["low", "high"]), InState::Never;
-        /// GPIO of an LED beside the button; 0: none. Slow blinking: one request is pending. On: the hold is being
-        /// timed. Fast blinking: the button cannot answer, but `raspi-mcp approve` can.
+        /// GPIO of an LED beside the button; 0: none. Slow blinking: one request is pending. Fast blinking: the button
+        /// cannot answer, but `raspi-mcp approve` can. While the button is held: on, then off when letting go approves,
+        /// then fast blinking when it does nothing any more, and on once it has halted.
         led_pin: u8 = 0, count(0, 27), InState::Never;
     }
 }

@@ -226,7 +226,9 @@ pub fn faults(settings: &Settings) -> Vec<String> {
         }
     }
     let users = exec.commands.iter().filter_map(|command| command.user.as_ref()).chain([&exec.user]);
-    for user in users.filter(|user| ["root", crate::config::SERVER_USER].contains(&user.as_str())) {
+    for user in users
+        .filter(|user| ["root", crate::config::SERVER_USER, crate::config::APPROVAL_PAGE_USER].contains(&user.as_str()))
+    {
         faults.push(format!("exec runs nothing as {user}; use \"{EXEC_USER}\" or another account of its own"));
     }
     faults

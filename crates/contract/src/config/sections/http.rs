@@ -33,5 +33,7 @@ section! {
         max_connections: usize = 64, count(1, 1024), InState::Lower;
         /// Whether `/metrics` is served, in Prometheus text format, to callers that may call tools.
         metrics: bool = true, SettingKind::Bool, InState::Off;
+        /// Whether the page for a person is served at `/`. Signing in takes a token.
+        page: bool = true, SettingKind::Bool, InState::Off;
     }
 }

@@ -1,0 +1,327 @@
+//! The enrolled approvers of this device, the asks that it has signed, and the judgement of answers.
+
+use super::{
+    Approver, ApproverKey, ApproverSecret, Decision, KeyKind, ListProof, MAX_APPROVERS, NewApprover, SignedAnswer,
+    SignedAsk, challenge, device_key, list_challenge, passkey,
+};
+use crate::{
+    asks::{Ask, AskState},
+    clock::Clock,
+    files,
+};
+use base::{
+    base64url,
+    error::{ErrorCode, ToolError},
+};
+use ring::rand::{SecureRandom, SystemRandom};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// The file in the agent's folder.
+const FILE: &str = "approvers.json";
+/// Wrong answers and proofs in one minute, before all of them are refused until it is over.
+const MAX_WRONG: u32 = 20;
+/// How long a proof is good, before and after its time.
+const PROOF_MS: i64 = 300_000;
+
+/// What has a signature to be checked.
+struct Signature<'a> {
+    key: &'a str,
+    kind: KeyKind,
+    signature: &'a str,
+    authenticator_data: Option<&'a str>,
+    client_data: Option<&'a str>,
+}
+
+pub(crate) struct Approvers {
+    folder: PathBuf,
+    clock: Clock,
+    /// Another one after each start.
+    boot: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    approvers: Vec<Approver>,
+    /// The device's key: read, or made, when it is first needed.
+    device: Option<(ApproverSecret, ApproverKey)>,
+    /// Asks that were signed since the start, by their id.
+    signed: BTreeMap<String, (String, SignedAsk)>,
+    /// The minute of the last wrong answers, and their number.
+    wrong: (i64, u32),
+}
+
+impl Approvers {
+    /// Loads the approvers.
+    ///
+    /// # Errors
+    /// Unreadable approvers are a fault, and there is none then: nobody is let in by a damaged file.
+    pub(crate) fn load(folder: &Path, clock: &Clock, faults: &mut Vec<String>) -> Self {
+        let path = folder.join(FILE);
+        let approvers = files::read(&path).map_err(|error| error.message).and_then(|bytes| match bytes {
+            None => Ok(Vec::new()),
+            Some(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| format!("{} is unreadable ({error}); no approver's key counts", path.display())),
+        });
+        let approvers = approvers.unwrap_or_else(|fault| {
+            faults.push(fault);
+            Vec::new()
+        });
+        let boot = random(16).unwrap_or_default();
+        let state = State { approvers, ..State::default() };
+        Self { folder: folder.to_owned(), clock: clock.clone(), boot, state: Mutex::new(state) }
+    }
+
+    /// The enrolled approvers, in the order of their enrolment.
+    pub(crate) fn list(&self) -> Vec<Approver> {
+        self.lock().approvers.clone()
+    }
+
+    /// The device's public key and the current boot. Makes the key if there is none.
+    ///
+    /// # Errors
+    /// `unavailable` when the key cannot be read or stored.
+    pub(crate) fn device(&self) -> Result<(ApproverKey, String), ToolError> {
+        let mut state = self.lock();
+        Ok((self.key(&mut state)?.1.clone(), self.boot.clone()))
+    }
+
+    /// Enrols an approver.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the field; `conflict` for a name or key that is enrolled; `resource_exhausted` beyond
+    /// 16; `unavailable` when it cannot be stored.
+    pub(crate) fn add(&self, new: NewApprover, by: &str) -> Result<Approver, ToolError> {
+        let added = new.checked((self.clock)(), by)?;
+        let mut state = self.lock();
+        if let Some(same) = state.approvers.iter().find(|known| known.name == added.name || known.key == added.key) {
+            return Err(ToolError::new(
+                ErrorCode::Conflict,
+                format!("{} is enrolled already, with key {}", same.name, same.key.id()),
+            )
+            .hint("revoke it first: raspi-mcp approver revoke NAME"));
+        }
+        if state.approvers.len() >= MAX_APPROVERS {
+            return Err(ToolError::exhausted(format!("a device has {MAX_APPROVERS} approvers at most"))
+                .with("limit", MAX_APPROVERS)
+                .hint("revoke one first: raspi-mcp approver revoke NAME"));
+        }
+        // Made now, so that the person at the console learns the device's id with the first approver.
+        self.key(&mut state)?;
+        let approvers = state.approvers.iter().cloned().chain([added.clone()]).collect();
+        self.store(&mut state, approvers)?;
+        Ok(added)
+    }
+
+    /// Revokes an approver. What it approved before stays approved.
+    ///
+    /// # Errors
+    /// `not_found`; `unavailable` when that cannot be stored: then it still counts.
+    pub(crate) fn revoke(&self, name: &str) -> Result<Approver, ToolError> {
+        let mut state = self.lock();
+        let Some(gone) = state.approvers.iter().find(|known| known.name == name).cloned() else {
+            return Err(ToolError::not_found(format!("there is no approver {name}"))
+                .hint("`raspi-mcp approver list` shows all"));
+        };
+        let approvers = state.approvers.iter().filter(|known| known.name != name).cloned().collect();
+        self.store(&mut state, approvers)?;
+        Ok(gone)
+    }
+
+    /// Asks as signed documents. An ask has the same bytes as long as it is pending.
+    ///
+    /// # Errors
+    /// `unavailable` without the device's key.
+    pub(crate) fn signed(&self, pending: &[Ask]) -> Result<Vec<SignedAsk>, ToolError> {
+        let mut state = self.lock();
+        state.signed.retain(|id, _| pending.iter().any(|ask| ask.id == *id));
+        pending.iter().map(|ask| self.sign(&mut state, ask)).collect()
+    }
+
+    /// The approver whose signature `answer` carries, if it may answer `ask` so.
+    ///
+    /// # Errors
+    /// `permission_denied` naming what is wrong, `failed_precondition` for an ask that no longer waits,
+    /// `resource_exhausted` after 20 wrong answers in one minute.
+    pub(crate) fn judge(&self, ask: &Ask, answer: &SignedAnswer) -> Result<Approver, ToolError> {
+        if ask.state != AskState::Pending {
+            return Err(ToolError::precondition(format!("ask {} no longer waits for an answer", ask.id))
+                .with("ask_id", ask.id.clone()));
+        }
+        let mut state = self.lock();
+        self.within_rate(&state)?;
+        let (nonce, signed) = match state.signed.get(&ask.id) {
+            Some((nonce, signed)) => (nonce.clone(), signed.clone()),
+            None => return Err(self.wrong(&mut state, "nobody was shown this ask")),
+        };
+        if nonce != answer.nonce {
+            return Err(self.wrong(&mut state, "it is for another ask: the nonce differs"));
+        }
+        if answer.decision == Decision::Approve && !answer.kind.counts_for(&ask.request.tool) {
+            return Err(ToolError::denied(format!(
+                "a key of kind {} does not count for {}",
+                answer.kind.name(),
+                ask.request.tool
+            ))
+            .with("ask_id", ask.id.clone())
+            .hint("answer with a passkey, `raspi-mcp approve`, or at the console"));
+        }
+        let signature = Signature {
+            key: &answer.key,
+            kind: answer.kind,
+            signature: &answer.signature,
+            authenticator_data: answer.authenticator_data.as_deref(),
+            client_data: answer.client_data.as_deref(),
+        };
+        let (approver, counter) =
+            self.verified(&mut state, &signature, &challenge(answer.decision, &signed.document))?;
+        self.counted(&mut state, &approver, counter)?;
+        Ok(approver)
+    }
+
+    /// The approver that proves who it is, to read asks.
+    ///
+    /// # Errors
+    /// As [`Approvers::judge`]; `failed_precondition` when the proof is older than five minutes.
+    pub(crate) fn prove(&self, proof: &ListProof) -> Result<Approver, ToolError> {
+        let now = (self.clock)();
+        if (now - proof.time_ms).abs() > PROOF_MS {
+            return Err(ToolError::precondition("the proof is more than five minutes old by this device's clock")
+                .with("time_ms", now)
+                .hint("ask for the device's time and sign that"));
+        }
+        let mut state = self.lock();
+        self.within_rate(&state)?;
+        let device = self.key(&mut state)?.1.id();
+        let signature = Signature {
+            key: &proof.key,
+            kind: proof.kind,
+            signature: &proof.signature,
+            authenticator_data: proof.authenticator_data.as_deref(),
+            client_data: proof.client_data.as_deref(),
+        };
+        // A proof is used again for five minutes, so its counter does not have to rise.
+        self.verified(&mut state, &signature, &list_challenge(&device, &self.boot, proof.time_ms)).map(|(who, _)| who)
+    }
+
+    /// Verifies a signature over `challenge`. Also returns the counter of its authenticator.
+    fn verified(
+        &self,
+        state: &mut State,
+        given: &Signature<'_>,
+        challenge: &[u8],
+    ) -> Result<(Approver, u32), ToolError> {
+        let found = state.approvers.iter().find(|known| known.key.id() == given.key && known.kind == given.kind);
+        let Some(approver) = found.cloned() else {
+            return Err(self.wrong(state, "its key is not enrolled, or was revoked"));
+        };
+        let Some(signature) = base64url::decode(given.signature) else {
+            return Err(self.wrong(state, "its signature is not base64url"));
+        };
+        if given.kind != KeyKind::Passkey {
+            if given.authenticator_data.is_some() || given.client_data.is_some() {
+                return Err(self.wrong(state, "only passkeys have authenticator_data and client_data"));
+            }
+            return if approver.key.verifies(challenge, &signature) {
+                Ok((approver, 0))
+            } else {
+                Err(self.wrong(state, "its signature is wrong"))
+            };
+        }
+        let (Some(authenticator), Some(client), Some(origin)) =
+            (given.authenticator_data, given.client_data, approver.origin.as_deref())
+        else {
+            return Err(self.wrong(state, "a passkey's answer has authenticator_data and client_data"));
+        };
+        let checked = match passkey::check(authenticator, client, challenge, origin) {
+            Ok(checked) => checked,
+            Err(error) => {
+                self.count(state);
+                return Err(error);
+            }
+        };
+        if !approver.key.verifies(&checked.message, &signature) {
+            return Err(self.wrong(state, "its signature is wrong"));
+        }
+        Ok((approver, checked.counter))
+    }
+
+    /// Keeps the counter of an authenticator.
+    fn counted(&self, state: &mut State, approver: &Approver, counter: u32) -> Result<(), ToolError> {
+        // A counter that does not rise tells of a copied authenticator (WebAuthn Level 3, section 6.1.1).
+        if (counter, approver.counter) != (0, 0) && counter <= approver.counter {
+            return Err(self.wrong(state, "its counter did not rise: the authenticator may have been copied"));
+        }
+        if counter != approver.counter {
+            let mut approvers = state.approvers.clone();
+            for known in &mut approvers {
+                if known.key == approver.key {
+                    known.counter = counter;
+                }
+            }
+            self.store(state, approvers)?;
+        }
+        Ok(())
+    }
+
+    fn sign(&self, state: &mut State, ask: &Ask) -> Result<SignedAsk, ToolError> {
+        if let Some((_, signed)) = state.signed.get(&ask.id) {
+            return Ok(signed.clone());
+        }
+        let nonce = random(32)?;
+        let signed = SignedAsk::of(ask, &self.boot, &nonce, self.key(state)?)?;
+        state.signed.insert(ask.id.clone(), (nonce, signed.clone()));
+        Ok(signed)
+    }
+
+    fn key<'a>(&self, state: &'a mut State) -> Result<&'a (ApproverSecret, ApproverKey), ToolError> {
+        match &mut state.device {
+            Some(key) => Ok(key),
+            empty => Ok(empty.insert(device_key::load_or_make(&self.folder)?)),
+        }
+    }
+
+    fn store(&self, state: &mut State, approvers: Vec<Approver>) -> Result<(), ToolError> {
+        let bytes = serde_json::to_vec_pretty(&approvers)
+            .map_err(|error| ToolError::internal(format!("approvers cannot be written: {error}")))?;
+        files::replace(&self.folder.join(FILE), &bytes)?;
+        state.approvers = approvers;
+        Ok(())
+    }
+
+    fn within_rate(&self, state: &State) -> Result<(), ToolError> {
+        let minute = (self.clock)() / 60_000;
+        if state.wrong.0 == minute && state.wrong.1 >= MAX_WRONG {
+            return Err(ToolError::exhausted(format!("{MAX_WRONG} wrong answers came within a minute"))
+                .with("limit", MAX_WRONG)
+                .hint("try again in a minute, or answer at the console"));
+        }
+        Ok(())
+    }
+
+    fn count(&self, state: &mut State) {
+        let minute = (self.clock)() / 60_000;
+        state.wrong = if state.wrong.0 == minute { (minute, state.wrong.1 + 1) } else { (minute, 1) };
+    }
+
+    fn wrong(&self, state: &mut State, why: &str) -> ToolError {
+        self.count(state);
+        ToolError::denied(format!("the answer does not count: {why}"))
+            .hint("fetch the ask again and sign its document; `raspi-mcp approver list` shows the enrolled keys")
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `count` random bytes, base64url.
+fn random(count: usize) -> Result<String, ToolError> {
+    let mut bytes = vec![0; count];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| ToolError::internal("the kernel gives no random bytes"))?;
+    Ok(base64url::encode(&bytes))
+}

@@ -1,0 +1,24 @@
+//! Approvers: people who answer asks with a key of their own, from anywhere.
+//!
+//! The agent signs what a person is asked ([`SignedAsk`]); an answer counts only with the signature of an enrolled key
+//! over the hash of exactly those bytes ([`SignedAnswer`]). Whoever carries asks and answers can lose them, not forge
+//! them. The protocol is described in docs/approvals.md.
+
+mod answer;
+mod authority;
+mod device_key;
+mod document;
+mod key;
+mod kind;
+mod passkey;
+mod proof;
+mod registered;
+
+pub use answer::{Decision, SignedAnswer, challenge};
+pub(super) use authority::Approvers;
+pub use device_key::{DEVICE_KEY, DeviceId};
+pub use document::{AskDocument, PURPOSE, SignedAsk};
+pub use key::{ApproverKey, ApproverSecret};
+pub use kind::KeyKind;
+pub use proof::{ListProof, list_challenge};
+pub use registered::{Approver, MAX_APPROVERS, NewApprover};

@@ -1,0 +1,106 @@
+//! `raspi-mcp approval-page`: serves the page on which approval requests are answered with a phone (docs/approvals.md).
+
+use super::{
+    exit::{Exit, Failure},
+    say::errln,
+    sources,
+};
+use crate::{
+    approval_page::{Page, serve},
+    daemon,
+    registry::Registry,
+    tls::shown::ServedCertificate,
+};
+use agent::{AgentLink, Client};
+use appliance::certificate;
+use base::os::{Root, addresses, notify::ServiceManager};
+use contract::config::{Places, Settings, Tls};
+use std::{
+    io::{self, IsTerminal},
+    net::{SocketAddr, TcpListener},
+    os::fd::AsFd,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// Time without a visitor after which the service ends, to use no memory.
+const IDLE: Duration = Duration::from_secs(300);
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Listen on this address; default: approval.listen
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Listen on the socket that is standard input, as systemd passes it
+    #[arg(long, conflicts_with = "listen")]
+    inherited: bool,
+    /// The folder of the page's own certificate, which is made at the first start
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
+    // As a service it reads no configuration: parts of it are for the server's user alone.
+    let settings = if args.inherited {
+        Settings::default_for(&Places::detect().map_err(|faults| Failure::new(Exit::Config, faults.to_string()))?)
+    } else {
+        sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?
+    };
+    let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
+    let folder = args.folder.clone().unwrap_or_else(|| settings.places.state_dir.with_file_name("raspi-mcp-approval"));
+    let tls = identity(&folder)?;
+    let page = Arc::new(Page { agent: AgentLink::Socket(Client::new(&socket)), tls });
+    let listener = if args.inherited { inherited()? } else { bind(args.listen.unwrap_or(settings.approval.listen))? };
+    let address = listener.local_addr().map_err(|error| failed("its socket has no address", &error))?;
+    errln!("the approval page listens on https://{address}, certificate {}", page.tls.now().fingerprint);
+    let idle = args.inherited.then_some(IDLE);
+    super::runtime()?.block_on(async {
+        let told = daemon::told_to_stop();
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| failed("cannot listen", &error))?;
+        let stop = tokio_util::sync::CancellationToken::new();
+        let mut serving = base::task::spawn(serve(page, listener, idle, stop.clone()));
+        ServiceManager::of_process().ready("carries approval requests");
+        tokio::select! {
+            () = told => {
+                stop.cancel();
+                let _ = serving.await;
+            }
+            // systemd starts it again at the next visit.
+            _ = &mut serving => {}
+        }
+        Ok(())
+    })
+}
+
+/// The page's own certificate, made if there is none: for this machine's names, as `raspi-mcp tls init` does.
+fn identity(folder: &Path) -> Result<ServedCertificate, Failure> {
+    let tls = Tls { enabled: true, certificate: folder.join("certificate.pem"), key: folder.join("key.pem") };
+    if !tls.key.exists() {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| failed(&format!("cannot make {}", folder.display()), &error))?;
+        certificate::init(&tls, addresses::names(&Root::system()), false)?;
+    }
+    ServedCertificate::load(&tls).map_err(|why| Failure::new(Exit::Failed, why))
+}
+
+fn inherited() -> Result<TcpListener, Failure> {
+    if io::stdin().is_terminal() {
+        return Err(Failure::new(Exit::Failed, "standard input is a terminal, not a listening socket; see --listen"));
+    }
+    let socket = io::stdin().as_fd().try_clone_to_owned().map_err(|error| failed("standard input", &error))?;
+    let listener = TcpListener::from(socket);
+    listener.set_nonblocking(true).map_err(|error| failed("standard input is no listening socket", &error))?;
+    Ok(listener)
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let listener =
+        TcpListener::bind(address).map_err(|error| failed(&format!("cannot listen on {address}"), &error))?;
+    listener.set_nonblocking(true).map_err(|error| failed("cannot listen", &error))?;
+    Ok(listener)
+}
+
+fn failed(what: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Failed, format!("{what}: {error}"))
+}

@@ -1,0 +1,9 @@
+//! News of asks and of trouble: what leaves the machine, to whom, and what never does.
+
+mod asks;
+mod command;
+mod delivery;
+mod forms;
+mod receiver;
+mod samples;
+mod updates;
