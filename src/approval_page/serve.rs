@@ -3,7 +3,12 @@
 use super::assets;
 use crate::{
     tls::shown::ServedCertificate,
-    transport::http::{approvals, stream::HttpStream},
+    transport::http::{
+        approvals,
+        connection::{Answerer, connection},
+        held::HeldBody,
+        stream::HttpStream,
+    },
 };
 use agent::AgentLink;
 use axum::{
@@ -12,9 +17,8 @@ use axum::{
     http::{HeaderMap, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use hyper::body::Incoming;
+use std::{sync::Arc, time::Duration};
 use tokio::{net::TcpListener, net::TcpStream, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 const MAX_CONNECTIONS: usize = 32;
 /// Longest silence of a connection between two requests.
 const IDLE: Duration = Duration::from_secs(60);
+/// Longest head of a request, in bytes.
+const HEAD_BUFFER: usize = 16 * 1024;
 /// Longest life of one connection. A browser opens another one; whoever holds places loses them.
 const LIFE: Duration = Duration::from_secs(600);
 /// Time for the body of a request.
@@ -77,15 +83,11 @@ async fn nobody(places: &Semaphore, idle: Option<Duration>) {
 
 async fn converse(page: Arc<Page>, stream: TcpStream) {
     let Some(stream) = HttpStream::greet(stream, None, Some(&page.tls)).await else { return };
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
+    let answerer = Answerer::new(move |request: hyper::Request<Incoming>| {
         let page = Arc::clone(&page);
-        async move { Ok::<_, Infallible>(answer(&page, request.map(Body::new)).await) }
+        async move { answer(&page, request.map(Body::new)).await.map(HeldBody::uncounted) }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE)
-        .max_buf_size(16 * 1024)
-        .serve_connection(TokioIo::new(stream), service);
+    let connection = connection(stream, IDLE, HEAD_BUFFER, answerer);
     if let Err(error) = connection.await {
         tracing::debug!(%error, "a connection of the approval page broke");
     }

@@ -1,16 +1,21 @@
 //! The TCP listener: TLS required beyond loopback, a limited number of connections, `TCP_NODELAY`.
 
-use super::{App, held::HeldBody, peer::PeerAddress, stream::HttpStream};
+use super::{
+    App,
+    connection::{Answerer, connection},
+    held::HeldBody,
+    peer::PeerAddress,
+    stream::HttpStream,
+};
 use crate::{authentication::refusals::SourceNetwork, rpc::connection::PARTING};
 use axum::body::Body;
 use contract::{
     access::seats::{Seat, Seats},
     config::{Settings, is_loopback},
 };
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::body::Incoming;
 use rustix::net::sockopt;
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Settings of the HTTP listener.
@@ -51,6 +56,8 @@ impl HttpOptions {
 /// Request heads must be complete this long after the connection is ready for one. This also closes idle keep-alive
 /// connections.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
+/// Longest head of a request, in bytes.
+const HEAD_BUFFER: usize = 64 * 1024;
 
 /// Send buffer of a connection, in bytes; the kernel doubles the number. Fixed, because otherwise the kernel grows the
 /// buffer of a fast connection to megabytes, and a peer that then becomes slow shows no progress for minutes.
@@ -164,18 +171,13 @@ fn prepare(stream: TcpStream) -> io::Result<(TcpStream, PeerAddress)> {
 /// Serves one connection until it ends or the server stops.
 async fn converse(app: Arc<App>, stream: HttpStream, peer: PeerAddress, seat: Arc<Seat>) {
     let (server, place) = (Arc::clone(&app.server), Arc::clone(&seat));
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
+    let answerer = Answerer::new(move |request: hyper::Request<Incoming>| {
         let in_use = place.in_use();
         let answer = Arc::clone(&app).answer(request.map(Body::new), peer, Arc::clone(&place));
         // Held until the whole answer was sent, which may be an event stream.
-        async move { Ok::<_, Infallible>(answer.await.map(|body| HeldBody::new(body, in_use))) }
+        async move { answer.await.map(|body| HeldBody::new(body, in_use)) }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .max_buf_size(64 * 1024)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
+    let connection = connection(stream, HEAD_TIMEOUT, HEAD_BUFFER, answerer);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         biased;
