@@ -35,7 +35,8 @@ pub fn machine(settings: &Settings) -> Result<Arc<Machine>, String> {
         let agent = AgentLink::Socket(agent::Client::new(&settings.places.agent_socket));
         let ask = move || {
             let agent = agent.clone();
-            async move { agent.get::<ReadThrottled>().await.map_err(|error| io::Error::other(error.message)) }.boxed()
+            async move { agent.get::<ReadThrottled>().await.map_err(|error| io::Error::other(error.into_message())) }
+                .boxed()
         };
         Box::new(ask) as Mailbox
     });

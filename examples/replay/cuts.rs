@@ -196,7 +196,7 @@ impl Run<'_> {
             Chain::Uboot => Uboot::new(disk.clone(), witness).evidence(),
             Chain::Tryboot(_) => Tryboot::new(disk.clone(), self.layout.clone(), witness, None).evidence(),
         };
-        let opened = StateStore::open(&*disk).map_err(|error| error.message)?;
+        let opened = StateStore::open(&*disk).map_err(|error| error.into_message())?;
         let case = settle(&opened.state, &evidence, &Here::default()).case;
         let unexplained = [Case::Elsewhere, Case::Halves, Case::HalvesInTrial, Case::TrialInDoubt, Case::Unrecorded];
         if unexplained.contains(&case) {

@@ -16,7 +16,7 @@ impl GrantChange {
     /// Adds the grant. Its lists are merged into an existing grant of the same tool for the same callers.
     pub fn open(&self, kept: &mut GrantFragment) {
         let mut new = self.grant.clone();
-        new.callers.sort();
+        base::sort::sort(&mut new.callers);
         new.callers.dedup();
         if let Some(mode) = self.policy {
             kept.policy.insert(new.tool.clone(), mode);

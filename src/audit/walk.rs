@@ -55,8 +55,9 @@ struct Cut {
 impl<'a> Walk<'a> {
     pub fn new(chain: String, known: &'a KnownHeads, place: Option<&str>) -> Self {
         let this = known.chains.iter().find(|known| known.chain == chain);
-        let expected: BTreeMap<i64, &str> =
-            known.heads.iter().filter(|head| head.chain == chain).map(|head| (head.seq, head.hash.as_str())).collect();
+        let expected: BTreeMap<i64, &str> = base::sort::map(
+            known.heads.iter().filter(|head| head.chain == chain).map(|head| (head.seq, head.hash.as_str())),
+        );
         let mut report = AuditReport { chain, ..AuditReport::default() };
         // Heads of a chain that is otherwise unknown come from an agent of the previous version.
         let mut newest: BTreeMap<&str, (&AuditHead, Option<&KnownChain>)> = BTreeMap::new();

@@ -145,7 +145,7 @@ impl Refusals {
                 tallies.push(RefusalCount { network: *network, refused: reasons.values().sum(), reasons });
             }
         }
-        tallies.sort_by_key(|tally| (std::cmp::Reverse(tally.refused), tally.network));
+        base::sort::sort_by_key(&mut tallies, |tally| (std::cmp::Reverse(tally.refused), tally.network));
         tallies
     }
 }

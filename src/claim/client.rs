@@ -34,7 +34,7 @@ pub async fn claim(claim: &ClaimUri, keep: impl FnOnce(&str) -> Result<(), ToolE
     keep(&token)?;
     confirm(&remote, &token).await.map_err(|error| {
         let why = error.message.clone();
-        let told = ToolError { message: format!("the token was kept and may not count yet: {why}"), ..error };
+        let told = error.with_message(format!("the token was kept and may not count yet: {why}"));
         told.hint(
             "ask the machine something with it; if it says that it has no owner, claim it again with the code it shows",
         )

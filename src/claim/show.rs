@@ -130,7 +130,7 @@ impl Show {
     fn hosts(&self) -> Vec<String> {
         let mut all: Vec<IpAddr> = addresses::addresses(&self.root);
         all.retain(|address| !address.is_loopback() && !address.is_unspecified());
-        all.sort_by_key(IpAddr::is_ipv6);
+        base::sort::sort_by_key(&mut all, IpAddr::is_ipv6);
         let port = self.port;
         let mut hosts: Vec<String> = all
             .iter()

@@ -11,7 +11,6 @@ use agent::{
     approvers::{ApproverSecret, KeyKind, NewApprover},
     operations::approvals::{AddApprover, DescribeDevice, ListApprovers, RevokeApprover, RevokeRequest},
 };
-use base::error::ToolError;
 use contract::audit::rfc3339;
 use serde_json::json;
 use std::{
@@ -137,6 +136,6 @@ pub fn secret(path: &Path) -> Result<ApproverSecret, Failure> {
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot read {}: {error}", path.display())))?;
     ApproverSecret::from_pkcs8(&der).map_err(|error| {
         let message = format!("{}: {}", printable(&path.display().to_string()), error.message);
-        ToolError { message, ..error }.into()
+        error.with_message(message).into()
     })
 }

@@ -204,7 +204,7 @@ fn board(settings: &Settings, root: &Root) -> Vec<Finding> {
     let layout = match Layout::read(&file) {
         Ok(layout) => layout,
         Err(error) => {
-            return vec![Finding::wrong("layout", error.message, "the image brings it; update.layout names it")];
+            return vec![Finding::wrong("layout", error.into_message(), "the image brings it; update.layout names it")];
         }
     };
     let by = if has_tryboot(root) { By::DeviceTree } else { By::CommandLine };

@@ -42,8 +42,8 @@ async fn all(device: &FleetDevice) -> Result<DeviceAnswers, ToolError> {
 /// Masks the token: a server may repeat it in an error, which must not reach a terminal or log.
 fn without(device: &FleetDevice, mut error: ToolError) -> ToolError {
     let token = device.token.as_deref();
-    error.message = mask(error.message, token);
-    error.hint = error.hint.map(|hint| mask(hint, token));
+    error.message = mask(std::mem::take(&mut error.message), token);
+    error.hint = error.hint.take().map(|hint| mask(hint, token));
     error
 }
 

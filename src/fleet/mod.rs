@@ -20,6 +20,6 @@ pub async fn ask(inventory: &Inventory) -> Vec<DeviceReport> {
     });
     // Unordered: a device that hangs must not delay those after it.
     let mut reports: Vec<_> = stream::iter(asked).buffer_unordered(inventory.at_once).collect().await;
-    reports.sort_unstable_by_key(|(place, _)| *place);
+    base::sort::sort_by_key(&mut reports, |(place, _)| *place);
     reports.into_iter().map(|(_, report)| report).collect()
 }

@@ -70,9 +70,10 @@ impl DeviceReport {
     /// The report on a device that did not answer.
     pub fn silent(name: String, url: String, error: ToolError) -> Self {
         use base::error::ErrorCode::{PermissionDenied, ResourceExhausted, Unauthenticated};
+        use base::error::ErrorFields;
         let refused = matches!(error.code, Unauthenticated | PermissionDenied | ResourceExhausted);
-        let error =
-            DeviceProblem { error_code: error.code.symbol(), message: error.message, hint: error.hint, refused };
+        let ErrorFields { code, message, hint, .. } = error.into_fields();
+        let error = DeviceProblem { error_code: code.symbol(), message, hint, refused };
         Self {
             name,
             url,

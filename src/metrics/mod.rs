@@ -81,9 +81,9 @@ impl Metrics {
     pub fn new(registry: &Registry) -> Self {
         let mut tools: Vec<ToolCounters> =
             registry.rows().filter(|row| !row.is_older()).map(|row| ToolCounters::new(row.name())).collect();
-        tools.sort_by_key(|tool| tool.name);
+        base::sort::sort_by_key(&mut tools, |tool| tool.name);
         let mut places: Vec<_> = tools.iter().map(|tool| address(tool.name)).zip(0..).collect();
-        places.sort_unstable();
+        base::sort::sort(&mut places);
         Self { tools, added: ToolCounters::new(ADDED), places, refused: Default::default() }
     }
 

@@ -4,7 +4,7 @@
 use super::{context::Notes, entry::Entry, tool::ToolOutput};
 use crate::audit::ledger::{self, AuditLedger};
 use base::{
-    error::{ErrorCode, ToolError},
+    error::{ErrorCode, ErrorFields, ToolError},
     os::blocking,
 };
 use contract::{
@@ -96,10 +96,11 @@ fn interrupted(tool: &str, why: Interrupt, report: Result<ToolOutput, ToolError>
     let mut error = why.error(tool);
     if let Err(own) = report {
         learn(notes, &own);
-        if !matches!(own.code, ErrorCode::Cancelled | ErrorCode::Timeout) {
-            error.details.insert("reported".into(), own.message.into());
+        let ErrorFields { code, message, details, .. } = own.into_fields();
+        if !matches!(code, ErrorCode::Cancelled | ErrorCode::Timeout) {
+            error.details.insert("reported".into(), message.into());
         }
-        error.details.extend(own.details);
+        error.details.extend(details);
     }
     if error.details.get("stopped") == Some(&Value::Bool(false)) {
         return worded(error, tool, why, "it goes on");

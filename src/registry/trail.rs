@@ -52,7 +52,7 @@ impl Trail {
 /// The error for a write that was not done because it could not be recorded.
 pub(super) fn not_done(entry: &Entry, error: ToolError) -> ToolError {
     let message = format!("{} was not done, since it could not be recorded: {}", entry.name(), error.message);
-    ToolError { message, ..error }.with("done", false)
+    error.with_message(message).with("done", false)
 }
 
 /// The error for a write that was done, or tried, and whose outcome could not be recorded. The caller must neither take it for a

@@ -127,7 +127,7 @@ impl Seen {
             // A failure to read the machine is a change too: a client that reads then learns the reason.
             let now = match health_snapshot::glance(services).await {
                 Ok(snapshot) => serde_json::to_value(snapshot).unwrap_or_default(),
-                Err(error) => Value::String(error.message),
+                Err(error) => Value::String(error.into_message()),
             };
             match &self.health {
                 Some(before) if !change::of_health(before, &now) => {}

@@ -190,7 +190,7 @@ fn aside(path: &Path, mark: &str) -> io::Result<Vec<(u64, PathBuf)>> {
         .flatten()
         .filter_map(|entry| Some((entry.file_name().to_str()?.strip_prefix(&prefix)?.parse().ok()?, entry.path())))
         .collect();
-    found.sort_unstable();
+    base::sort::sort(&mut found);
     Ok(found)
 }
 

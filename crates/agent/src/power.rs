@@ -113,7 +113,7 @@ impl Power {
             told: OnceLock::new(),
         }));
         if let Err(error) = power.resume() {
-            faults.push(error.message);
+            faults.push(error.into_message());
         }
         Ok(power)
     }
@@ -368,7 +368,7 @@ impl Power {
             Ok(()) if self.0.machine.is_simulated() => (PowerOutcome::Simulated, None),
             // The machine goes down now; the agent's next start records the outcome.
             Ok(()) => return None,
-            Err(error) => (PowerOutcome::Failed, Some(error.message)),
+            Err(error) => (PowerOutcome::Failed, Some(error.into_message())),
         };
         tracing::warn!(target: "agent", outcome = ?outcome.0, note = outcome.1, "{}", action.name());
         if let Err(error) = self.settle(&mut now, outcome.0, outcome.1) {

@@ -94,7 +94,7 @@ pub fn prepare(site: &PrepareSite) -> Result<PrepareResult, ToolError> {
             return Ok(done);
         }
         Ok(ResetOutcome::No) => {}
-        Err(error) => done.faults.push(error.message),
+        Err(error) => done.faults.push(error.into_message()),
     }
     let (mut identity, wrong) = Identity::of(&record.state);
     done.faults.extend(wrong);
@@ -133,7 +133,7 @@ fn provisioned(
     let found = match partition::find(site.disk, file) {
         Ok(found) => found,
         Err(error) => {
-            done.faults.push(error.message);
+            done.faults.push(error.into_message());
             return Ok(was);
         }
     };

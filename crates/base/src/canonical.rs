@@ -74,7 +74,7 @@ fn write_value(out: &mut String, value: &Value) {
     match value {
         Value::Object(map) => {
             let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_unstable();
+            crate::sort::sort(&mut keys);
             out.push('{');
             for (index, key) in keys.into_iter().enumerate() {
                 if index > 0 {

@@ -9,6 +9,7 @@ pub use wire::WireError;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::ops::{Deref, DerefMut};
 
 macro_rules! error_table {
     ($($(#[$doc:meta])* $name:ident = $symbol:literal, $rpc:literal, $code:literal, $number:literal, $http:literal;)*) => {
@@ -82,9 +83,15 @@ impl ErrorCode {
 pub const ERROR_META: &str = "io.raspi-mcp/error";
 
 /// A failed call: what happened, where, and what to do next.
+///
+/// Its fields are boxed: every function that may fail returns it, so its size is part of most answers and moves.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{}: {message}", code.symbol())]
-pub struct ToolError {
+#[error("{}: {}", self.code.symbol(), self.message)]
+pub struct ToolError(Box<ErrorFields>);
+
+/// The fields of a [`ToolError`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorFields {
     pub code: ErrorCode,
     /// One sentence for people.
     pub message: String,
@@ -94,9 +101,22 @@ pub struct ToolError {
     pub hint: Option<String>,
     /// Only with [`ErrorCode::Timeout`]: the tool's time limit in milliseconds.
     pub timeout_ms: Option<u64>,
-    /// The answer of MCP's `tools/call` in place of a result with `isError`. Boxed, because every result reserves the
-    /// space.
-    pub instead: Option<Box<Instead>>,
+    /// The answer of MCP's `tools/call` in place of a result with `isError`.
+    pub instead: Option<Instead>,
+}
+
+impl Deref for ToolError {
+    type Target = ErrorFields;
+
+    fn deref(&self) -> &ErrorFields {
+        &self.0
+    }
+}
+
+impl DerefMut for ToolError {
+    fn deref_mut(&mut self) -> &mut ErrorFields {
+        &mut self.0
+    }
 }
 
 /// See [`ToolError::protocol`] and [`ToolError::or_input`].
@@ -116,7 +136,14 @@ pub struct ProtocolError {
 
 impl ToolError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: Map::new(), hint: None, timeout_ms: None, instead: None }
+        Self(Box::new(ErrorFields {
+            code,
+            message: message.into(),
+            details: Map::new(),
+            hint: None,
+            timeout_ms: None,
+            instead: None,
+        }))
     }
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, message)
@@ -176,6 +203,30 @@ impl ToolError {
         self.details.get("changed").is_some_and(|changed| *changed != Value::Bool(false))
     }
 
+    /// Its fields, for whoever needs to own one of them.
+    pub fn into_fields(self) -> ErrorFields {
+        *self.0
+    }
+
+    /// Its sentence for people.
+    pub fn into_message(self) -> String {
+        self.0.message
+    }
+
+    /// Changes the code.
+    #[must_use]
+    pub fn with_code(mut self, code: ErrorCode) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Changes the message.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
     /// Adds one field to `details`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
@@ -187,13 +238,13 @@ impl ToolError {
     /// For interactive tools (`Meta::interactive` of the crate `contract`): rmcp sets the matching HTTP status.
     #[must_use]
     pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
-        self.instead = Some(Box::new(Instead::Protocol(ProtocolError { code, data: data.into() })));
+        self.instead = Some(Instead::Protocol(ProtocolError { code, data: data.into() }));
         self
     }
     /// Number and `data` of that JSON-RPC error. MCP defines `data` of its own errors; JSON-RPC's have the fields of
     /// docs/contract/errors.md as well.
     pub fn as_protocol(&self) -> Option<(i32, Value)> {
-        let Some(Instead::Protocol(ProtocolError { code, data })) = self.instead.as_deref() else { return None };
+        let Some(Instead::Protocol(ProtocolError { code, data })) = &self.instead else { return None };
         let mut data = data.clone();
         if let (-32700..=-32600, Some(fields), Value::Object(more)) = (*code, data.as_object_mut(), self.data()) {
             for (name, value) in more {
@@ -205,12 +256,12 @@ impl ToolError {
     /// Answers clients of 2026-07-28 with this complete result, which asks for input, and other clients with the error.
     #[must_use]
     pub fn or_input(mut self, result: Value) -> Self {
-        self.instead = Some(Box::new(Instead::Input(result)));
+        self.instead = Some(Instead::Input(result));
         self
     }
     /// That result.
     pub fn as_input(&self) -> Option<&Value> {
-        match self.instead.as_deref()? {
+        match self.instead.as_ref()? {
             Instead::Input(result) => Some(result),
             Instead::Protocol(_) => None,
         }

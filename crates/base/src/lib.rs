@@ -12,4 +12,5 @@ pub mod error;
 pub mod os;
 pub mod redact;
 pub mod reload_on_change;
+pub mod sort;
 pub mod task;

@@ -141,7 +141,7 @@ mod tests {
             assert!(error.message.contains(part), "{part}: {error}");
         }
         assert_eq!(error.details["halted"], true);
-        assert!(error.hint.unwrap().contains("raspi-mcp halt --lift"));
+        assert!(error.hint.as_ref().unwrap().contains("raspi-mcp halt --lift"));
     }
 
     #[test]

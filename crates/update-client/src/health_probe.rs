@@ -55,7 +55,7 @@ impl UpdateClient {
         // A download may wait for a day and retry for minutes; this check is about now.
         let asked = tokio::time::timeout(CHANNEL, self.find(&channel, None)).await;
         Some(match asked {
-            Ok(found) => found.map(drop).map_err(|error| error.message),
+            Ok(found) => found.map(drop).map_err(|error| error.into_message()),
             Err(_) => Err(format!("no answer within {} s", CHANNEL.as_secs())),
         })
     }
@@ -66,8 +66,8 @@ impl UpdateClient {
         let wanted = &self.0.settings.update.health_units;
         let (listed, files) = futures::join!(list::loaded(&machine.bus), machine.systemd.enabled.files(&machine.bus));
         let (Ok(listed), Ok(files)) = (&listed, &files) else {
-            let why = listed.err().or(files.err()).map(|error| error.message).unwrap_or_default();
-            return wanted.iter().map(|name| (name.clone(), Err(why.clone()))).collect();
+            let why = listed.err().or(files.err()).map(|error| error.into_message()).unwrap_or_default();
+            return base::sort::map(wanted.iter().map(|name| (name.clone(), Err(why.clone()))));
         };
         let counts = |unit: &&list::ListedService| {
             wanted.contains(&unit.name)
@@ -77,7 +77,7 @@ impl UpdateClient {
             list::ActiveState::Active | list::ActiveState::Reloading => Ok(()),
             other => Err(format!("it is {} ({})", other.word(), unit.sub_status)),
         };
-        listed.iter().filter(counts).map(|unit| (unit.name.clone(), of(unit))).collect()
+        base::sort::map(listed.iter().filter(counts).map(|unit| (unit.name.clone(), of(unit))))
     }
 
     async fn urls(&self) -> BTreeMap<String, Probe> {
@@ -91,7 +91,7 @@ impl UpdateClient {
             let late = Err(format!("no answer within {} s", ANSWER.as_secs()));
             (url.clone(), asked.unwrap_or(late))
         });
-        join_all(probes).await.into_iter().collect()
+        base::sort::map(join_all(probes).await)
     }
 
     /// Sends a request to this server over its own socket, like any client.
@@ -104,7 +104,7 @@ impl UpdateClient {
         let asked = tokio::time::timeout(ANSWER, local::request(&socket.path, &request)).await;
         Some(match asked {
             Err(_) => Err(format!("it does not answer within {} s", ANSWER.as_secs())),
-            Ok(Err(error)) => Err(error.message),
+            Ok(Err(error)) => Err(error.into_message()),
             Ok(Ok(answer)) if answer["result"]["server_version"].is_string() => Ok(()),
             Ok(Ok(answer)) => {
                 Err(answer["error"]["message"].as_str().unwrap_or("it answers something else").to_owned())
@@ -130,7 +130,7 @@ fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
         _ if has_address(found) => Ok(()),
         _ => Err("it has no address".to_owned()),
     };
-    hardware.map(|found| (found.name.clone(), of(&found))).collect()
+    base::sort::map(hardware.map(|found| (found.name.clone(), of(&found))))
 }
 
 /// Whether the default gateway answers an echo request.

@@ -93,7 +93,7 @@ fn exit(end: TaskEnd) -> TaskExit {
     match end {
         TaskEnd::Cancelled => TaskExit::Cancelled,
         TaskEnd::Failed(error) => TaskExit::Error(match error.as_protocol() {
-            Some((code, data)) => ErrorData::new(ErrorCode(code), error.message, Some(data)),
+            Some((code, data)) => ErrorData::new(ErrorCode(code), error.into_message(), Some(data)),
             None => ErrorData::internal_error(error.message.clone(), Some(error.data())),
         }),
     }

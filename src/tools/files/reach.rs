@@ -27,7 +27,7 @@ pub fn reach(cx: &Context, want: FileAccess) -> Vec<Arc<FolderRoot>> {
     let tool = format!("files.{}", want.name());
     let paths = policy.grants(&tool, Some(&cx.caller.principal)).flat_map(|grant| &grant.paths);
     let mut granted: Vec<_> = paths.map(|path| Arc::new(FileRoot::granted_folder(path, want.is_change()))).collect();
-    granted.sort_by_key(|root| root.resolved.components().count());
+    base::sort::sort_by_key(&mut granted, |root| root.resolved.components().count());
     cx.services.files.iter().cloned().chain(granted).collect()
 }
 

@@ -49,16 +49,13 @@ impl Tool for GetCapabilities {
         for entry in cx.registry.tools().all() {
             by_namespace.entry(entry.meta().namespace().to_owned()).or_default().push(entry.meta().schema_version);
         }
-        let tool_namespaces = by_namespace
-            .into_iter()
-            .map(|(namespace, mut versions)| {
-                versions.sort_unstable();
-                versions.dedup();
-                let default = versions.last().copied().unwrap_or(1).to_string();
-                (namespace, Versions { versions: versions.iter().map(u32::to_string).collect(), default })
-            })
-            .collect();
-        let capabilities = BTreeMap::from([
+        let tool_namespaces = base::sort::map(by_namespace.into_iter().map(|(namespace, mut versions)| {
+            base::sort::sort(&mut versions);
+            versions.dedup();
+            let default = versions.last().copied().unwrap_or(1).to_string();
+            (namespace, Versions { versions: versions.iter().map(u32::to_string).collect(), default })
+        }));
+        let capabilities = base::sort::map([
             ("approval.elicitation", !settings.approval.elicitation_clients.is_empty()),
             ("approval.out_of_band", true),
             ("audit.verifiable", true),

@@ -69,6 +69,6 @@ impl Tool for Halt {
 
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let reason = Option::<String>::deserialize(deserializer)?;
-    reason.as_deref().map_or(Ok(()), check_reason).map_err(|error| D::Error::custom(error.message))?;
+    reason.as_deref().map_or(Ok(()), check_reason).map_err(|error| D::Error::custom(error.into_message()))?;
     Ok(reason)
 }

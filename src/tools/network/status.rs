@@ -162,7 +162,7 @@ impl Manager {
             Err(error) => Self {
                 running: false,
                 reason: Some(match error.code {
-                    ErrorCode::CapabilityMissing => error.message,
+                    ErrorCode::CapabilityMissing => error.into_message(),
                     _ => error.advice(),
                 }),
                 version: None,

@@ -139,7 +139,7 @@ pub fn sort(stats: &mut [Stat], by: SortBy, order: SortOrder, looks: &Looks<'_>)
             SortBy::CreateTime => a.start_ticks.cmp(&b.start_ticks),
         }
     };
-    stats.sort_by(|a, b| {
+    base::sort::sort_by(stats, |a, b| {
         let compared = compare(a, b);
         let compared = if order == SortOrder::Desc { compared.reverse() } else { compared };
         compared.then(a.pid.cmp(&b.pid))

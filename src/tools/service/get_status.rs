@@ -124,7 +124,7 @@ fn environment(lines: Vec<String>) -> BTreeMap<String, String> {
         let value = if is_secret_name(key) { MASK.to_owned() } else { redact_text(value) };
         Some((key.to_owned(), value))
     };
-    lines.into_iter().filter_map(pair).collect()
+    base::sort::map(lines.into_iter().filter_map(pair))
 }
 
 fn commands(properties: &UnitProperties<'_>, name: &str) -> Vec<String> {

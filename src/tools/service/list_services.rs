@@ -116,7 +116,7 @@ async fn all(services: &Services) -> Result<(Vec<ListedService>, Arc<FileStates>
         })
         .collect();
     all.extend(more);
-    all.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    base::sort::sort_by(&mut all, |a, b| a.name.cmp(&b.name));
     Ok((all, files))
 }
 

@@ -113,7 +113,7 @@ fn board(board: &Board) -> BoardOut {
 async fn agent(services: &Services) -> Result<ProbeResult, String> {
     match services.agent.get::<GetStatus>().await {
         Ok(_) => Ok(ProbeResult { devices: vec![services.settings.places.agent_socket.display().to_string()] }),
-        Err(error) => Err(error.message),
+        Err(error) => Err(error.into_message()),
     }
 }
 
@@ -155,7 +155,7 @@ async fn read(cx: &Context) -> Capabilities {
             enabled: refusal.is_none(),
             stability: meta.stability,
             schema_version: meta.schema_version,
-            reason: refusal.map(|error| error.message),
+            reason: refusal.map(|error| error.into_message()),
         }
     };
     let probed = modules::MODULES.iter().map(|each| {
@@ -165,11 +165,10 @@ async fn read(cx: &Context) -> Capabilities {
     let through_agent = module(agent(services).await, "tools that change the machine", &|meta| meta.effect.is_write());
     Capabilities {
         board: board(&services.machine.board),
-        modules: probed.chain([("agent", through_agent)]).collect(),
-        tools: metas()
-            .filter(|meta| meta.role <= cx.caller.role)
-            .map(|meta| (meta.name.to_owned(), tool(&meta)))
-            .collect(),
+        modules: base::sort::map(probed.chain([("agent", through_agent)])),
+        tools: base::sort::map(
+            metas().filter(|meta| meta.role <= cx.caller.role).map(|meta| (meta.name.to_owned(), tool(&meta))),
+        ),
     }
 }
 

@@ -201,7 +201,7 @@ impl NetworkInfo {
             true => radio::all(&services.machine.bus).await.unwrap_or_else(|fault| {
                 // Missing NetworkManager is not a fault: only less is known.
                 if fault.code != base::error::ErrorCode::CapabilityMissing {
-                    or_none("wifi", fault.message);
+                    or_none("wifi", fault.into_message());
                 }
                 Vec::new()
             }),

@@ -96,8 +96,9 @@ pub fn network(interval: &Interval, root: &Root) -> Option<NetworkRates> {
     let total_bandwidth_mbps = Bandwidth { up: megabits(up), down: megabits(down) };
     let used = |(_, now): &&(&InterfaceCounters, &InterfaceCounters)| now.sent.packets > 0 || now.received.packets > 0;
     let shown = pairs.iter().filter(used).take(MOST_ENTRIES);
-    let interfaces =
-        shown.map(|(before, now)| (now.name.clone(), InterfaceRates::between(interval, before, now, root))).collect();
+    let interfaces = base::sort::map(
+        shown.map(|(before, now)| (now.name.clone(), InterfaceRates::between(interval, before, now, root))),
+    );
     Some(NetworkRates { interfaces, total_bandwidth_mbps })
 }
 
@@ -131,7 +132,8 @@ pub fn disk_io(interval: &Interval) -> Option<DiskIo> {
     let megabytes = |bytes: f64| rounded(bytes / 1e6, 3);
     let total = DiskTotal { read_mb_per_sec: megabytes(read), write_mb_per_sec: megabytes(written) };
     let shown = pairs.iter().take(MOST_ENTRIES);
-    let devices = shown.map(|(before, now)| (now.name.clone(), DiskRates::between(interval, before, now))).collect();
+    let devices =
+        base::sort::map(shown.map(|(before, now)| (now.name.clone(), DiskRates::between(interval, before, now))));
     Some(DiskIo { devices, total })
 }
 

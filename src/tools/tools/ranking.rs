@@ -50,7 +50,7 @@ impl Ranking {
 /// # Errors
 /// Those of SQLite: out of memory.
 pub(super) fn rank(mut tools: Vec<Arc<Entry>>, question: &str) -> rusqlite::Result<Ranking> {
-    tools.sort_by(|a, b| a.name().cmp(b.name()));
+    base::sort::sort_by(&mut tools, |a, b| a.name().cmp(b.name()));
     let (table, vocabulary) = indexed(&tools)?;
     let mut ranking = Ranking { tools: Vec::new(), corrected: Vec::new(), unknown: Vec::new() };
     let mut terms: Vec<(String, f64)> = Vec::new();
@@ -127,7 +127,7 @@ fn best_first(
         }
     }
     let mut found: Vec<_> = tools.iter().cloned().zip(scores).filter(|(_, score)| *score > 0.0).collect();
-    found.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    base::sort::sort_by(&mut found, |(_, a), (_, b)| b.total_cmp(a));
     Ok(found)
 }
 

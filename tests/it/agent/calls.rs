@@ -216,7 +216,7 @@ async fn without_an_agent_nothing_reboots_and_reads_go_on() {
     let server = Server::before(Pi::now(), |pi| AgentLink::Socket(agent::Client::new(&pi.settings.socket)));
     let error = server.admin("system.reboot", json!({})).await.unwrap_err();
     assert_eq!(error.code.symbol(), "unavailable");
-    assert!(error.hint.unwrap().contains("systemctl start raspi-mcp-agent"));
+    assert!(error.hint.as_ref().unwrap().contains("systemctl start raspi-mcp-agent"));
     server.admin("tools.search", json!({"query": "reboot"})).await.unwrap();
     assert_eq!(server.recorded().await["tool"], "tools.search");
 }

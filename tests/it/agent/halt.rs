@@ -59,7 +59,7 @@ async fn the_server_sets_it_for_a_call_by_policy_and_never_lifts_it() {
     halt(&pi, "x").await;
     let error = server.get::<LiftHalt>().await.unwrap_err();
     assert_eq!(error.code, ErrorCode::PermissionDenied);
-    assert!(error.hint.unwrap().contains("raspi-mcp halt --lift"));
+    assert!(error.hint.as_ref().unwrap().contains("raspi-mcp halt --lift"));
     // Whoever is a person at the machine does not speak for a caller.
     assert_eq!(pi.person::<SetHalt>(call).await.unwrap_err().code, ErrorCode::PermissionDenied);
     assert!(state(&pi).await.halted.is_some());

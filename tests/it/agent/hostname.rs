@@ -203,7 +203,7 @@ async fn a_name_that_is_not_kept_is_an_error_until_it_is() {
     let error = pi.machine.set_hostname("porch").await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
     assert_eq!(error.details["resource"], "/etc/hostname");
-    assert!(error.hint.unwrap().contains("ReadWritePaths"));
+    assert!(error.hint.as_ref().unwrap().contains("ReadWritePaths"));
     assert_eq!(pi.calls(), ["SetStaticHostname porch"], "the kernel is not told");
     assert_eq!(pi.reads(KERNEL), "garage-of-ann\n");
     std::fs::remove_file(&path).unwrap();

@@ -146,7 +146,7 @@ async fn a_job_that_fails_is_an_error_that_says_how() {
     let failed_job = r#""outcome":"failed_precondition""#;
     assert!(pi.log_of("operations").contains(failed_job), "a job that failed has changed something");
     assert!(!pi.log_of("attempts").contains(failed_job));
-    assert!(failed.hint.unwrap().contains("logs.query_journal"));
+    assert!(failed.hint.as_ref().unwrap().contains("logs.query_journal"));
     units.end_next(JobEnd::Unfinished);
     let unfinished = pi.told("web", Action::Restart).await.unwrap_err();
     assert_eq!(unfinished.code, ErrorCode::Timeout);

@@ -102,7 +102,7 @@ async fn a_command_is_no_grant_and_the_error_has_the_lines_to_write() {
     let (pi, sources) = Pi::of_site(&[]).await;
     let refused = open(grant("exec.run", &[]), &sources).unwrap_err();
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
-    let lines = refused.hint.unwrap();
+    let lines = refused.hint.as_deref().unwrap();
     let entry = &lines[lines.find("[[exec.commands]]").unwrap()..];
     let mut api = pi.on(Door::Api).await;
     let answer = api.call("exec.run", json!({ "command": "uptime" })).await;

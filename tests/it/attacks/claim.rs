@@ -190,7 +190,7 @@ async fn another_machine_gets_no_code() {
     let claim = |pin| ClaimUri { url: format!("https://{address}").parse().unwrap(), pin, code: fresh.code() };
     let error = soon(client::claim(&claim(Fingerprint::of(b"the machine")), |_| Ok(()))).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::VerificationFailed, "{error}");
-    assert!(error.hint.unwrap().contains("nothing was sent"));
+    assert!(error.hint.as_ref().unwrap().contains("nothing was sent"));
     assert_eq!(heard.load(Ordering::SeqCst), 0);
     // The test can fail: with its own fingerprint it would have been told.
     let _ = tokio::time::timeout(Duration::from_secs(5), client::claim(&claim(owner.pin), |_| Ok(()))).await;

@@ -194,3 +194,19 @@ fn no_function_is_longer_than_a_hundred_lines() {
     let long: Vec<_> = all.iter().filter(|(.., lines)| *lines > LONGEST_FUNCTION).collect();
     assert!(long.is_empty(), "{long:#?}");
 }
+
+/// One copy of the sorting algorithm is 4 kB of the program (decision 314).
+#[test]
+fn only_one_place_sorts() {
+    let sorts =
+        [".sort(", ".sort_by(", ".sort_by_key(", ".sort_unstable(", ".sort_unstable_by", ".sort_by_cached_key("];
+    let elsewhere: Vec<String> = all_sources()
+        .into_iter()
+        .filter(|(path, _)| !short(path).ends_with("base/src/sort.rs"))
+        // Tests are not in the program.
+        .map(|(path, text)| (path, text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()))
+        .filter(|(_, text)| sorts.iter().any(|sort| text.contains(sort)))
+        .map(|(path, _)| short(&path))
+        .collect();
+    assert!(elsewhere.is_empty(), "sort with base::sort, which is compiled once: {elsewhere:?}");
+}

@@ -154,7 +154,7 @@ async fn mirrors_are_tried_in_turn() {
     for part in [first.url("/v2.bundle"), "web page".into(), "404".into()] {
         assert!(error.message.contains(&part), "{error}");
     }
-    assert!(error.hint.unwrap().contains("kept"));
+    assert!(error.hint.as_ref().unwrap().contains("kept"));
 }
 
 #[tokio::test]
@@ -452,7 +452,7 @@ async fn a_spool_is_bounded_by_the_room_there_is() {
     let error = download(&source, &sample.pieces(), spool, sample.all(), |_| {}).await.unwrap_err();
     assert_eq!((error.code, origin.log().len()), (ErrorCode::ResourceExhausted, 0));
     assert_eq!(error.details["needed_bytes"], sample.bytes_of(&sample.all()));
-    assert!(error.hint.unwrap().contains("update.spool_dir"));
+    assert!(error.hint.as_ref().unwrap().contains("update.spool_dir"));
 
     let error = sample.try_spool(std::path::Path::new("/proc/nowhere"), 0).unwrap_err();
     assert!(error.message.contains("/proc/nowhere"), "{error}");

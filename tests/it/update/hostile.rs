@@ -63,7 +63,7 @@ impl Half {
         let error = self.goes_on(move |_| treated.clone()).await.expect_err(words);
         assert!(error.message.contains(words), "{conduct:?}: {error}");
         assert!(error.message.contains("https://localhost:"), "it names the place: {error}");
-        assert!(error.hint.is_some_and(|hint| hint.contains("kept")), "{words}");
+        assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("kept")), "{words}");
         assert_eq!(self.here(), self.kept, "{conduct:?}: what was here stays, and nothing bad came");
         self.mends(self.kept).await;
     }

@@ -62,7 +62,7 @@ impl Approvers {
     /// Unreadable approvers are a fault, and there is none then: nobody is let in by a damaged file.
     pub(crate) fn load(folder: &Path, clock: &Clock, faults: &mut Vec<String>) -> Self {
         let path = folder.join(FILE);
-        let approvers = files::read(&path).map_err(|error| error.message).and_then(|bytes| match bytes {
+        let approvers = files::read(&path).map_err(|error| error.into_message()).and_then(|bytes| match bytes {
             None => Ok(Vec::new()),
             Some(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|error| format!("{} is unreadable ({error}); no approver's key counts", path.display())),

@@ -94,7 +94,7 @@ impl Asks {
                 }
                 Err(error) => faults.push(format!("{} is unreadable ({error}); open asks are lost", path.display())),
             },
-            Err(error) => faults.push(error.message),
+            Err(error) => faults.push(error.into_message()),
         }
         let (clock, boot) = (Arc::clone(clock), Arc::clone(boot));
         Self { path, clock, boot, expiry, all: Mutex::new(all), changed: Arc::default(), opened: AtomicU64::new(0) }
@@ -186,7 +186,7 @@ impl Asks {
     pub(super) fn waiting(&self) -> (Vec<Ask>, Option<Duration>, u64) {
         let (all, now) = self.lock();
         let mut kept: Vec<&Kept> = all.values().filter(|kept| kept.ask.state == AskState::Pending).collect();
-        kept.sort_by_key(|kept| kept.since);
+        base::sort::sort_by_key(&mut kept, |kept| kept.since);
         let left = kept.iter().map(|kept| kept.until.saturating_sub(now)).min();
         let asks = kept.into_iter().map(|kept| kept.ask.clone()).collect();
         (asks, left, self.opened.load(Ordering::Relaxed))
@@ -385,7 +385,7 @@ fn settle(ask: &mut Ask, state: AskState) {
 fn forget_old(all: &mut BTreeMap<String, Kept>) {
     let settled = all.values().filter(|kept| !kept.ask.is_open());
     let mut settled: Vec<_> = settled.map(|kept| (kept.since, kept.ask.created_ms, kept.ask.id.clone())).collect();
-    settled.sort();
+    base::sort::sort(&mut settled);
     for (.., id) in settled.iter().take(settled.len().saturating_sub(MAX_SETTLED)) {
         all.remove(id);
     }

@@ -32,7 +32,7 @@ impl Copies {
             Ok(Some(bytes)) => {
                 serde_json::from_slice(&bytes).unwrap_or_else(|error| unreadable("halt.json", error.to_string()))
             }
-            Err(error) => unreadable("halt.json", error.message),
+            Err(error) => unreadable("halt.json", error.into_message()),
         };
         let record = self.system.as_ref().map(|system| appliance::halt::kept(system.record.ledger().state()));
         let record = match record {

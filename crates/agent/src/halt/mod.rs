@@ -142,7 +142,10 @@ impl Latch {
         let kept = self.keep(next.clone()).await;
         // One copy may say so already: the next attempt writes both again.
         *behind = kept.is_err();
-        kept.map_err(|error| ToolError { message: format!("the machine stays halted: {}", error.message), ..error })?;
+        kept.map_err(|error| {
+            let message = format!("the machine stays halted: {}", error.message);
+            error.with_message(message)
+        })?;
         self.state.send_replace(next);
         Ok(true)
     }

@@ -11,7 +11,7 @@ use update::health::own::{COMMAND, Eyes, SERVER};
 impl Eyes for Installer {
     fn unit<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), String>> {
         async move {
-            let unit = self.means.units.look(name).await.map_err(|error| error.message)?;
+            let unit = self.means.units.look(name).await.map_err(|error| error.into_message())?;
             let state = unit.status.word();
             if state == "active" { Ok(()) } else { Err(format!("it is {state} ({})", unit.sub_status)) }
         }
@@ -40,7 +40,7 @@ impl Eyes for Installer {
             let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_capabilities", "params": {}});
             let asked = tokio::time::timeout(SERVER, local::request(socket, &request)).await;
             let answer = asked.map_err(|_| format!("it does not answer within {} s", SERVER.as_secs()))?;
-            let answer = answer.map_err(|error| error.message)?;
+            let answer = answer.map_err(|error| error.into_message())?;
             if answer["result"]["server_version"].is_string() {
                 return Ok(());
             }
@@ -67,8 +67,8 @@ impl Installer {
                 hidden: Vec::new(),
                 limit: COMMAND,
             };
-            let mut started = self.means.runner.start(&plan).await.map_err(|error| error.message)?;
-            return started.process.ended().await.map_err(|error| error.message);
+            let mut started = self.means.runner.start(&plan).await.map_err(|error| error.into_message())?;
+            return started.process.ended().await.map_err(|error| error.into_message());
         }
         let mut command = tokio::process::Command::new(program);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").kill_on_drop(true);

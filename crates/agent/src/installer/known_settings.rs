@@ -41,7 +41,7 @@ impl Installer {
             return;
         }
         let kept = serde_json::to_vec(&known).map_err(|error| error.to_string());
-        let kept = kept.and_then(|bytes| files::replace(&path, &bytes).map_err(|error| error.message));
+        let kept = kept.and_then(|bytes| files::replace(&path, &bytes).map_err(|error| error.into_message()));
         if let Err(error) = kept {
             tracing::warn!(target: "agent", error, "what this release knows was not kept");
         }

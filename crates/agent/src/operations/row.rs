@@ -44,8 +44,9 @@ impl OperationRow {
             write: |fields| to_raw_value(&fields.downcast_ref::<O::Request>()),
             run: |cx, fields| {
                 Box::pin(async move {
-                    let request = fields.downcast::<O::Request>().map_err(|_| mixed_up(O::TAG))?;
-                    Answer::of::<O>(&perform::<O>(&cx, *request).await?)
+                    let Ok(request) = fields.downcast::<O::Request>() else { return Err(mixed_up(O::TAG)) };
+                    let answer = perform::<O>(&cx, *request).await?;
+                    named(to_raw_value(&answer), O::TAG, O::ANSWER)
                 })
             },
         }
@@ -57,13 +58,16 @@ impl OperationRow {
 /// # Errors
 /// `permission_denied` when it may not; those of the operation.
 pub(crate) async fn perform<O: Operation>(cx: &Context<'_>, request: O::Request) -> Result<O::Answer, ToolError> {
-    let name = O::name(&request);
-    if let Err(error) = cx.peer.may(name, O::CALLERS) {
+    admit(cx, O::name(&request), O::CALLERS)?;
+    O::run(cx, request).await
+}
+
+/// What all operations begin with, apart from their types, so that it is compiled once.
+fn admit(cx: &Context<'_>, name: &'static str, callers: Callers) -> Result<(), ToolError> {
+    cx.peer.may(name, callers).inspect_err(|error| {
         let refused = || json!({ "operation": name, "reason": error.message });
         cx.log.attempt("refused", cx.peer, REFUSALS, refused);
-        return Err(error);
-    }
-    O::run(cx, request).await
+    })
 }
 
 /// A request of any operation: `{TAG: request}`.
@@ -137,8 +141,7 @@ impl Answer {
     /// # Errors
     /// `internal` when it cannot be written as JSON.
     pub fn of<O: Operation>(answer: &O::Answer) -> Result<Self, ToolError> {
-        let tagged = to_raw_value(answer).and_then(|value| to_raw_value(&Tagged { tag: O::ANSWER, value: &value }));
-        tagged.map(Self).map_err(|error| ToolError::internal(format!("the answer of {}: {error}", O::TAG)))
+        named(to_raw_value(answer), O::TAG, O::ANSWER)
     }
 
     /// The answer, if it is one of `O`; otherwise `None`.
@@ -149,6 +152,11 @@ impl Answer {
         let tagged: Named<'_> = serde_json::from_str(self.0.get())?;
         if tagged.tag != O::ANSWER { Ok(None) } else { parse::<O::Answer>(tagged.value).map(Some) }
     }
+}
+
+fn named(answer: serde_json::Result<Box<RawValue>>, operation: &str, tag: &'static str) -> Result<Answer, ToolError> {
+    let tagged = answer.and_then(|value| to_raw_value(&Tagged { tag, value: &value }));
+    tagged.map(Answer).map_err(|error| ToolError::internal(format!("the answer of {operation}: {error}")))
 }
 
 fn parse<T: DeserializeOwned>(value: &RawValue) -> serde_json::Result<T> {

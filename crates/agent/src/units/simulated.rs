@@ -67,7 +67,7 @@ impl Default for SimulatedUnits {
             let pid = file.runs.then(|| 300 + at as u64);
             (file.name, Live { status, pid, enabled: file.installs && file.runs })
         };
-        let units = FILES.iter().enumerate().map(live).collect();
+        let units = base::sort::map(FILES.iter().enumerate().map(live));
         Self(Mutex::new(State { units, next_pid: 1000, endings: VecDeque::new() }))
     }
 }

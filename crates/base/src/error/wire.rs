@@ -1,6 +1,6 @@
 //! A failure as sent between the halves: code, sentence, details and hint, as JSON.
 
-use super::{ErrorCode, ToolError};
+use super::{ErrorCode, ErrorFields, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -18,7 +18,8 @@ pub struct WireError {
 
 impl From<ToolError> for WireError {
     fn from(error: ToolError) -> Self {
-        Self { code: error.code.symbol().into(), message: error.message, details: error.details, hint: error.hint }
+        let ErrorFields { code, message, details, hint, .. } = error.into_fields();
+        Self { code: code.symbol().into(), message, details, hint }
     }
 }
 

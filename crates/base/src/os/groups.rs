@@ -59,7 +59,7 @@ pub fn of_user(root: &Root, name: &str) -> BTreeSet<u32> {
         .filter(|line| line.split(':').next() == Some(name))
         .find_map(|line| line.split(':').nth(3)?.parse().ok());
     let others = groups.lines().filter_map(parse).filter(|line| line.members.split(',').any(|member| member == name));
-    others.map(|line| line.gid).chain(primary).collect()
+    crate::sort::set(others.map(|line| line.gid).chain(primary))
 }
 
 /// The listed members of `group`; `None` when there is no such group.

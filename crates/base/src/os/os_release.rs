@@ -28,14 +28,14 @@ pub fn read(root: &Root) -> io::Result<OsRelease> {
 }
 
 fn parse(text: &str) -> OsRelease {
-    let fields: BTreeMap<&str, String> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once('='))
-        .map(|(key, value)| (key, unquoted(value)))
-        .filter(|(_, value)| !value.is_empty())
-        .collect();
+    let fields: BTreeMap<&str, String> = crate::sort::map(
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.split_once('='))
+            .map(|(key, value)| (key, unquoted(value)))
+            .filter(|(_, value)| !value.is_empty()),
+    );
     let first = |keys: &[&str]| keys.iter().find_map(|key| fields.get(key).cloned());
     OsRelease {
         name: first(&["NAME"]).unwrap_or_else(|| "Linux".into()),

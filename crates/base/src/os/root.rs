@@ -104,7 +104,7 @@ impl Root {
             .take(LONGEST_LIST)
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
-        names.sort_by(|a, b| split_number(a).cmp(&split_number(b)));
+        crate::sort::sort_by(&mut names, |a, b| split_number(a).cmp(&split_number(b)));
         Ok(names)
     }
 

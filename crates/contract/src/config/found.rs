@@ -109,7 +109,7 @@ impl<'a> LineIndex<'a> {
 /// The entries of a parsed table, in the order they were written.
 pub fn table(table: &DeTable<'_>, lines: &LineIndex<'_>) -> Vec<ConfigEntry> {
     let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
+    base::sort::sort_by_key(&mut entries, |(key, _)| key.span().start);
     entries
         .into_iter()
         .map(|(key, value)| ConfigEntry {

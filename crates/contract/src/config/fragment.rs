@@ -57,7 +57,7 @@ pub fn read_dir_with(
     if files.len() > MOST {
         return broken(format!("holds {} fragments; at most {MOST} are read, so merge some", files.len()));
     }
-    files.sort();
+    base::sort::sort(&mut files);
     let read = |path: PathBuf| match instead {
         Some((other, text)) if *other == path => parse(&path, Ok(text.clone()), tools),
         _ => read_file(&path, owner, tools),

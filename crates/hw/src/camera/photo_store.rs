@@ -265,7 +265,7 @@ impl PhotoStore {
                 _ => {}
             }
         }
-        found.sort();
+        base::sort::sort(&mut found);
         Ok(found)
     }
 

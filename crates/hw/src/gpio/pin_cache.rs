@@ -36,7 +36,7 @@ impl PinCache {
             let pin = Pin::try_from(u64::from(look.pin)).ok()?;
             Some((pin, (look.function, look.level)))
         });
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = known.collect();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = base::sort::map(known);
     }
 }
 

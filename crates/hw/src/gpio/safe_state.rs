@@ -110,7 +110,7 @@ impl GpioLines {
                 }
             }
         }
-        right.sort_unstable();
+        base::sort::sort(&mut right);
         right.dedup();
         state.recovered = right;
     }

@@ -12,7 +12,7 @@ pub fn buses(root: &Root) -> Vec<I2cAdapter> {
     let found = Devices::read(root).i2c.into_iter();
     let mut buses: Vec<I2cAdapter> =
         found.filter_map(|device| Some(I2cAdapter { number: number(&device.path)?, name: device.name })).collect();
-    buses.sort_unstable_by_key(|bus| bus.number);
+    base::sort::sort_by_key(&mut buses, |bus| bus.number);
     buses
 }
 
@@ -30,6 +30,6 @@ pub fn holders(root: &Root, bus: u32) -> Vec<BoundDevice> {
             Some(BoundDevice { address, driver, device: root.line(&format!("{DEVICES}/{folder}/name")).ok() })
         })
         .collect();
-    held.sort_unstable_by_key(|holder| holder.address);
+    base::sort::sort_by_key(&mut held, |holder| holder.address);
     held
 }

@@ -45,7 +45,7 @@ impl Routing {
         let known = self.profile.map(|profile| profile.pwm).unwrap_or_default();
         let known = known.iter().filter_map(|channel| Pin::try_from(u64::from(channel.gpio)).ok());
         let mut pins: Vec<Pin> = self.configured.iter().map(|(pin, _)| *pin).chain(known).collect();
-        pins.sort_unstable();
+        base::sort::sort(&mut pins);
         pins.dedup();
         pins
     }

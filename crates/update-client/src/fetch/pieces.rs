@@ -76,8 +76,8 @@ pub(super) fn wants(
     };
     let mut wants: Vec<WantedBlock> = numbers.into_iter().filter_map(of).collect();
     match order {
-        BlockOrder::Any => wants.sort_unstable(),
-        BlockOrder::Index => wants.sort_unstable_by_key(|want| want.n),
+        BlockOrder::Any => base::sort::sort(&mut wants),
+        BlockOrder::Index => base::sort::sort_by_key(&mut wants, |want| want.n),
     }
     wants
 }
@@ -120,7 +120,7 @@ fn bridges(wants: &[WantedBlock]) -> u64 {
         .filter_map(|pair| pair[1].start.checked_sub(pair[0].end()))
         .filter(|gap| (1..=GAP).contains(gap))
         .collect();
-    gaps.sort_unstable();
+    base::sort::sort(&mut gaps);
     let mut left = wants.iter().map(|want| u64::from(want.length)).sum::<u64>() / VAIN;
     let mut longest = 0;
     for (at, gap) in gaps.iter().enumerate() {

@@ -142,7 +142,7 @@ impl BundleContent {
         let none = Digest([0; 32]);
         let image = |kind| Image { kind, size: 0, sha256: none, block_size: self.block_size };
         let mut config_keys = self.config_keys.clone();
-        config_keys.sort();
+        base::sort::sort(&mut config_keys);
         Manifest {
             format: 1,
             product: self.product.clone(),

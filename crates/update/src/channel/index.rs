@@ -135,10 +135,10 @@ impl ChannelIndex {
             self.releases.is_sorted_by(|one, next| one.counter > next.counter),
             "its releases are not in order, newest first",
         )?;
-        let versions: BTreeSet<&str> = self.releases.iter().map(|offer| offer.version.as_str()).collect();
-        let manifests: BTreeSet<&Digest> = self.releases.iter().map(|offer| &offer.manifest).collect();
+        let versions: BTreeSet<&str> = base::sort::set(self.releases.iter().map(|offer| offer.version.as_str()));
+        let manifests: BTreeSet<&Digest> = base::sort::set(self.releases.iter().map(|offer| &offer.manifest));
         sure(versions.len() == self.releases.len() && manifests.len() == versions.len(), "a release is listed twice")?;
-        let revoked: BTreeSet<&Digest> = self.revoked.iter().map(|one| &one.manifest).collect();
+        let revoked: BTreeSet<&Digest> = base::sort::set(self.revoked.iter().map(|one| &one.manifest));
         sure(revoked.len() == self.revoked.len(), "a release is revoked twice")?;
         for one in &self.revoked {
             sure(is_version(&one.version) && is_reason(&one.reason), "a revocation has no version or reason")?;

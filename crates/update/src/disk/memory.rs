@@ -35,7 +35,7 @@ struct Inner {
 impl MemoryDisk {
     /// A disk with areas full of zeros.
     pub fn new(areas: impl IntoIterator<Item = (Area, usize)>) -> Self {
-        let areas = areas.into_iter().map(|(area, size)| (area, vec![0; size])).collect();
+        let areas = base::sort::map(areas.into_iter().map(|(area, size)| (area, vec![0; size])));
         Self(Arc::new(Mutex::new(Inner { areas, ..Inner::default() })))
     }
 

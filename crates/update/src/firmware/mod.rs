@@ -50,7 +50,7 @@ struct Partition {
 impl Partition {
     /// `Err` with the reason when nothing can be loaded from it.
     fn open(disk: &dyn Disk, area: Area) -> Result<Self, String> {
-        let device = disk.open(area, Access::Read).map_err(|error| error.message)?;
+        let device = disk.open(area, Access::Read).map_err(|error| error.into_message())?;
         let fat = Fat::of(&*device).map_err(|fault| format!("{}: {fault}", area.name()))?;
         Ok(Self { device, fat })
     }

@@ -31,7 +31,7 @@ impl Baseline {
     /// The working parts of `look`.
     pub fn of(look: &Observations, version: &str, taken_ms: i64) -> Self {
         let good = |probes: &std::collections::BTreeMap<String, super::Probe>| {
-            probes.iter().filter(|(_, probe)| probe.is_ok()).map(|(name, _)| name.clone()).collect()
+            base::sort::set(probes.iter().filter(|(_, probe)| probe.is_ok()).map(|(name, _)| name.clone()))
         };
         Self {
             version: version.into(),

@@ -143,7 +143,7 @@ impl InstallPlan {
         let missing = |n: &u32| self.ways[*n as usize] == BlockOrigin::Send && !self.head.blocks.contains(n);
         let mut wanted: Vec<(u64, u32)> =
             range.clone().filter(missing).map(|n| (short(index.block(n).sha256), n)).collect();
-        wanted.sort_unstable();
+        base::sort::sort(&mut wanted);
         // Only as much of the area as the new image covers: what follows the old image is undefined.
         let places = area.size() / u64::from(first.size);
         let mut bytes = Vec::new();

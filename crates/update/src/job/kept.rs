@@ -3,7 +3,7 @@
 use super::{FoundRelease, UpdateOrder};
 use crate::status::Phase;
 use base::{
-    error::{ErrorCode, ToolError},
+    error::{ErrorCode, ErrorFields, ToolError},
     os::whole,
 };
 use serde::{Deserialize, Serialize};
@@ -80,8 +80,8 @@ impl JobRecord {
             Err(error) => {
                 (self.state, self.phase) = (JobState::Failed, Phase::Failed);
                 self.error_code = Some(error.code.symbol().into());
-                self.message = error.message;
-                self.hint = error.hint;
+                let ErrorFields { message, hint, .. } = error.into_fields();
+                (self.message, self.hint) = (message, hint);
             }
         }
     }

@@ -28,7 +28,7 @@ impl Ledger {
         let mut faults = opened.faults;
         match counter::read(&*disk) {
             Ok(unhealthy) => faults.extend(unhealthy.faults()),
-            Err(error) => faults.push(error.message),
+            Err(error) => faults.push(error.into_message()),
         }
         Ok(Self { disk, flow, store: opened.store, state: opened.state, faults })
     }

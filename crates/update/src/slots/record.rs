@@ -144,9 +144,9 @@ impl StateStore {
         {
             return Ok(false);
         }
-        let one_copy = |error: ToolError| ToolError {
-            message: format!("the state is in one copy of its record, not in both: {}", error.message),
-            ..error
+        let one_copy = |error: ToolError| {
+            let message = format!("the state is in one copy of its record, not in both: {}", error.message);
+            error.with_message(message)
         };
         self.save(disk, state).map_err(one_copy)?;
         Ok(true)

@@ -70,7 +70,7 @@ pub fn parse(uri: &str) -> Result<ResourceAddress, ErrorData> {
         }
         let mut data = error.data();
         data["uri"] = error.details["uri"].clone();
-        ErrorData::resource_not_found(error.message, Some(data))
+        ErrorData::resource_not_found(error.into_message(), Some(data))
     })
 }
 

@@ -29,7 +29,7 @@ fn the_machine_shows_which_it_has() {
     let plain = Tree::new();
     plain.put("proc/cmdline", "quiet");
     let error = chosen(&plain, &FlowSetting::Auto).err().unwrap();
-    assert!(error.code == ErrorCode::CapabilityMissing && error.hint.unwrap().contains("update.flow"));
+    assert!(error.code == ErrorCode::CapabilityMissing && error.hint.as_ref().unwrap().contains("update.flow"));
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn only_the_other_slot_is_armed_and_only_from_the_default() {
     let refuse = |told: &Told, target| {
         let error = flow(&disk, told, None).arm(target).unwrap_err();
         assert_eq!(error.code, ErrorCode::FailedPrecondition);
-        error.message
+        error.into_message()
     };
     // The running one; while another one runs than the default; while nobody knows which.
     assert!(refuse(&Told::running(Slot::A), Slot::A).contains("slot A cannot be tried"));

@@ -191,7 +191,7 @@ fn step_1_what_is_mounted_is_refused_with_the_place() {
     assert_eq!(error.code, ErrorCode::Conflict);
     assert_eq!(error.message, "root B (mmcblk0p6) is mounted read-write at /media/pi/root B");
     assert_eq!((error.details["area"].as_str(), error.details["device"].as_str()), (Some("root B"), Some("mmcblk0p6")));
-    assert!(error.hint.unwrap().contains("automounter"));
+    assert!(error.hint.as_ref().unwrap().contains("automounter"));
     // Read-only is in the way of an update, not of a sector of partition 1.
     tree.mounted("22 1 179:5 / / ro - squashfs /dev/root ro\n31 22 179:1 / /boot ro - vfat /dev/x ro\n");
     assert!(tree.open(Area::Config, Access::Shared).is_ok());

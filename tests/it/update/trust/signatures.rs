@@ -125,5 +125,5 @@ fn a_fault_says_what_where_and_what_next() {
     assert_eq!(error.code.symbol(), "verification_failed");
     assert_eq!(error.details["fault"], "threshold");
     assert!(error.message.contains("1 of the 2 keys"), "{}", error.message);
-    assert!(error.hint.unwrap().contains("bundle sign"));
+    assert!(error.hint.as_ref().unwrap().contains("bundle sign"));
 }

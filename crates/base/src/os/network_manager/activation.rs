@@ -35,10 +35,12 @@ pub async fn checkpoint(bus: &DBus, timeout: Duration) -> Result<NetworkCheckpoi
     let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
     let made = manage(bus, "CheckpointCreate", &(all_devices, seconds, DISCONNECT_NEW_DEVICES)).await;
     let answer = made.map_err(|error| match said(&error) {
-        Some("UnknownMethod") => ToolError { code: ErrorCode::CapabilityMissing, ..error }
+        Some("UnknownMethod") => error
+            .with_code(ErrorCode::CapabilityMissing)
             .hint("checkpoints came with NetworkManager 1.4; without them nothing here would revert by itself"),
         // Overlapping ones would revert each other.
-        Some("InvalidArguments") | Some("Failed") => ToolError { code: ErrorCode::Conflict, ..error }
+        Some("InvalidArguments") | Some("Failed") => error
+            .with_code(ErrorCode::Conflict)
             .hint("another program tries a change of the network; wait until it is done"),
         _ => error,
     })?;

@@ -127,7 +127,7 @@ fn absent(error: ToolError) -> ToolError {
         Some("InvalidArguments" | "ConnectionNotAvailable" | "MissingPlugin") => ErrorCode::FailedPrecondition,
         _ => error.code,
     };
-    ToolError { code, ..error }
+    error.with_code(code)
 }
 
 fn unknown(what: &str, fault: &zbus::Error) -> ToolError {

@@ -84,11 +84,13 @@ pub fn active(objects: &Objects) -> Vec<Active> {
 pub async fn all(bus: &DBus, objects: &Objects) -> Result<Vec<NetworkManagerProfile>, ToolError> {
     let in_use = active(objects);
     let mut paths: Vec<&str> = objects.all(PROFILE).map(|(path, _)| path).collect();
-    paths.sort_by_key(|path| (path.len(), path.to_owned()));
+    crate::sort::sort_by_key(&mut paths, |path| (path.len(), path.to_owned()));
     paths.truncate(MOST);
     let found = try_join_all(paths.into_iter().map(|path| one(bus, path, &in_use))).await?;
     let mut profiles: Vec<NetworkManagerProfile> = found.into_iter().flatten().collect();
-    profiles.sort_by(|a, b| (a.active.is_none(), &a.name, &a.uuid).cmp(&(b.active.is_none(), &b.name, &b.uuid)));
+    crate::sort::sort_by(&mut profiles, |a, b| {
+        (a.active.is_none(), &a.name, &a.uuid).cmp(&(b.active.is_none(), &b.name, &b.uuid))
+    });
     Ok(profiles)
 }
 

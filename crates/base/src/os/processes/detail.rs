@@ -178,7 +178,7 @@ fn descriptors(root: &Root, pid: u32) -> io::Result<Descriptors> {
         .inspect(|_| found.count += 1)
         .take(MOST_FDS)
         .collect();
-    fds.sort_unstable();
+    crate::sort::sort(&mut fds);
     for fd in fds {
         // Possibly closed meanwhile.
         let Ok(target) = root.link(&format!("proc/{pid}/fd/{fd}")) else { continue };

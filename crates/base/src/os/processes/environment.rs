@@ -15,7 +15,7 @@ pub fn variables(bytes: &[u8]) -> BTreeMap<String, String> {
         let value = if is_secret(name) { MASK.to_owned() } else { cut(redact_text(value)) };
         (!name.is_empty()).then(|| (name.to_owned(), value))
     });
-    variables.take(MOST).collect()
+    crate::sort::map(variables.take(MOST))
 }
 
 /// Stricter than elsewhere: variables such as `DB_PASS` or `SIGNING_KEY` count as secrets here.

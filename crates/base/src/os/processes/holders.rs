@@ -39,7 +39,7 @@ impl DeviceNumber {
 pub fn of(root: &Root, device: DeviceNumber, named: &str) -> io::Result<Vec<(u32, String)>> {
     let mut proc = Proc::open(root)?;
     let mut pids = proc.pids()?;
-    pids.sort_unstable();
+    crate::sort::sort(&mut pids);
     let mut found = Vec::new();
     for pid in pids {
         if found.len() == MOST {

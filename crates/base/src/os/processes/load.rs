@@ -72,7 +72,7 @@ impl CpuReadings {
 impl Reading {
     fn of(at: Duration, stats: &[Stat]) -> Self {
         let mut counts: Vec<Count> = stats.iter().take(MOST).map(Count::of).collect();
-        counts.sort_unstable_by_key(|count| count.pid);
+        crate::sort::sort_by_key(&mut counts, |count| count.pid);
         Self { at, counts }
     }
 }

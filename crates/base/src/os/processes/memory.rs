@@ -89,7 +89,7 @@ fn parse_maps(text: &str) -> Vec<Map> {
             maps.len() - 1
         }));
     }
-    maps.sort_by(|a, b| b.rss.cmp(&a.rss).then_with(|| a.path.cmp(&b.path)));
+    crate::sort::sort_by(&mut maps, |a, b| b.rss.cmp(&a.rss).then_with(|| a.path.cmp(&b.path)));
     maps.truncate(MOST);
     maps
 }

@@ -50,7 +50,7 @@ pub fn join(root: &Root, pid: u32, fds: &HashMap<u64, u32>) -> io::Result<Vec<Pr
         found.extend(text.lines().skip(1).filter_map(|line| internet(line, family, kind, fds)));
     }
     found.extend(table_of(root, pid, "unix")?.lines().skip(1).filter_map(|line| unix(line, fds)));
-    found.sort_by_key(|connection| connection.fd);
+    crate::sort::sort_by_key(&mut found, |connection| connection.fd);
     Ok(found)
 }
 

@@ -23,5 +23,5 @@ pub async fn by_what_is_up(bus: &DBus, names: impl Iterator<Item = &str>) -> Res
         let pulled = PULLS.iter().flat_map(|by| of.list(by)).any(|by| up.contains(&by));
         Ok::<_, ToolError>(pulled.then(|| name.to_owned()))
     });
-    Ok(try_join_all(asked).await?.into_iter().flatten().collect())
+    Ok(crate::sort::set(try_join_all(asked).await?.into_iter().flatten()))
 }

@@ -49,7 +49,7 @@ impl Approval {
 
     /// The pins that belong to the agent, hidden from tools.
     pub fn pins(&self) -> BTreeSet<u8> {
-        [self.button(), self.led()].into_iter().flatten().map(Pin::bcm).collect()
+        base::sort::set([self.button(), self.led()].into_iter().flatten().map(Pin::bcm))
     }
 }
 

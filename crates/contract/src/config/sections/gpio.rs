@@ -77,7 +77,7 @@ impl GpioSettings {
 
     /// The pins that tools may use. On a simulated board an empty list allows all but the reserved ones.
     pub fn allowed(&self, simulated: bool) -> BTreeSet<u8> {
-        if simulated && self.allow.is_empty() { (2..=27).collect() } else { self.allow.clone() }
+        if simulated && self.allow.is_empty() { base::sort::set(2..=27) } else { self.allow.clone() }
     }
 }
 

@@ -83,7 +83,7 @@ impl BootFlow for Custom {
                 let CustomEvidence { trial, booted, default, armed, tries, root } = told;
                 evidence = Evidence { trial, booted, default, armed, tries, root: root.or(evidence.root), ..evidence };
             }
-            Err(error) => evidence.faults.push(error.message),
+            Err(error) => evidence.faults.push(error.into_message()),
         }
         if evidence.root.is_none() {
             evidence.faults.extend(seen.faults);

@@ -162,7 +162,7 @@ impl BootFlow for Tryboot {
                 evidence.armed = tried.and_then(|number| self.layout.boots(number));
             }
             Err(Fault::Content(why)) => evidence.faults.push(format!("{FILE}: {why}")),
-            Err(Fault::Other(error)) => evidence.faults.push(error.message),
+            Err(Fault::Other(error)) => evidence.faults.push(error.into_message()),
         }
         evidence
     }

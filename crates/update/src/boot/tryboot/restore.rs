@@ -35,8 +35,8 @@ pub fn restore(disk: &dyn Disk, template: &Path, autoboot: &str) -> Result<(), T
     }
     let mut first = [0; SECTOR];
     image.read(0, &mut first).map_err(|fault| refuse(fault.to_string()))?;
-    let head = head_of_image(&first, size).map_err(|error| refuse(error.message))?.min(LONGEST_HEAD);
-    let (at, mut sector, length) = place(&image).map_err(|fault| refuse(ToolError::from(fault).message))?;
+    let head = head_of_image(&first, size).map_err(|error| refuse(error.into_message()))?.min(LONGEST_HEAD);
+    let (at, mut sector, length) = place(&image).map_err(|fault| refuse(ToolError::from(fault).into_message()))?;
     // The length in the directory stays: the rest becomes empty lines.
     if autoboot.len() > length {
         return Err(refuse(format!("its {FILE} has {length} bytes where {} are needed", autoboot.len())));

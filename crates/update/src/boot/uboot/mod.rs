@@ -114,7 +114,7 @@ impl BootFlow for Uboot {
                     evidence.trial = evidence.booted.map(spent);
                 }
             }
-            Err(error) => evidence.faults.push(error.message),
+            Err(error) => evidence.faults.push(error.into_message()),
         }
         evidence
     }

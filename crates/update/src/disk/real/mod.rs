@@ -144,7 +144,7 @@ impl Disk for RealDisk {
 
 /// The slot whose root is mounted; by the mounts, otherwise by the kernel's command line. `Err` says why it is unknown.
 pub fn root_slot(root: &Root, layout: &Layout) -> Result<Slot, String> {
-    let card = FoundCard::find(root, layout).map_err(|error| error.message);
+    let card = FoundCard::find(root, layout).map_err(|error| error.into_message());
     let mounted = card.as_ref().ok().and_then(|card| card.root);
     mounted.or_else(|| root_argument(root, layout)).ok_or_else(|| match card {
         Ok(_) => "what is mounted at / belongs to no slot".into(),
