@@ -12,9 +12,9 @@ use contract::{
 };
 use serde_json::{Map, Value, json};
 use std::{
-    fs::{self, DirBuilder},
+    fs::{self, DirBuilder, Permissions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, fchown},
+    os::unix::fs::{DirBuilderExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
@@ -78,6 +78,8 @@ fn put(file: &Path, text: &str) -> io::Result<()> {
         {
             fchown(&*new, None, Some(group))?;
         }
+        // Also with the agent's umask, which leaves the group nothing.
+        new.set_permissions(Permissions::from_mode(0o640))?;
         new.write_all(text.as_bytes())
     })
 }

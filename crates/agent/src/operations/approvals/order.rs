@@ -46,7 +46,7 @@ impl Operation for PerformOrder {
         });
         let done = match said.args {
             Value::Object(args) => perform(cx, &by, &said.operation, args).await,
-            _ => Err(ToolError::invalid("args is an object").with("name", "args")),
+            _ => Err(unreadable("it is no object")),
         };
         cx.noted("order", about, done)
     }
@@ -131,8 +131,13 @@ async fn warning(cx: &Context<'_>) -> Option<String> {
 }
 
 fn read<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, ToolError> {
-    serde_json::from_value(Value::Object(args))
-        .map_err(|error| ToolError::invalid(format!("args: {error}")).with("name", "args"))
+    serde_json::from_value(Value::Object(args)).map_err(|error| unreadable(&error.to_string()))
+}
+
+fn unreadable(why: &str) -> ToolError {
+    ToolError::invalid(format!("args cannot be read: {why}"))
+        .with("name", "args")
+        .hint("docs/approvals.md says which arguments an operation has")
 }
 
 fn nothing(args: &Map<String, Value>) -> Result<(), ToolError> {
