@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Args {
     /// List all grants: for whom, by whom and when
-    #[arg(long, conflicts_with_all = ["tool", "what", "pin", "path", "callers", "ask"])]
+    #[arg(long, conflicts_with_all = ["tool", "what", "path", "callers", "ask"])]
     list: bool,
     /// The tool, e.g. gpio.write_pin
     #[arg(required_unless_present = "list")]

@@ -76,12 +76,12 @@ impl Far {
         said(self.program(&[args, &to].concat())).await
     }
 
-    async fn from_afar(&self, person: &str, args: &[&str]) -> Result<String, String> {
+    async fn afar(&self, person: &str, args: &[&str]) -> Result<String, String> {
         self.through((&self.url(""), &self.owner.pin.to_string()), person, args).await
     }
 
     async fn anna(&self, args: &[&str]) -> String {
-        self.from_afar("anna", args).await.unwrap_or_else(|why| panic!("{args:?}: {why}"))
+        self.afar("anna", args).await.unwrap_or_else(|why| panic!("{args:?}: {why}"))
     }
 
     fn url(&self, path: &str) -> String {
@@ -126,10 +126,10 @@ async fn a_tool_is_opened_and_closed_from_elsewhere() {
     assert!(closed.contains("closed; it counts at once"), "{closed}");
     wire.call("gpio.write_pin", high).await.failed("permission_denied");
     // A refusal of the device is told as at its console.
-    let nothing = far.from_afar("anna", &["revoke", "gpio.write_pin"]).await.unwrap_err();
+    let nothing = far.afar("anna", &["revoke", "gpio.write_pin"]).await.unwrap_err();
     assert!(nothing.contains("holds nothing of that of gpio.write_pin"), "{nothing}");
     // I2C devices are told from the device's ID.
-    let opened = far.anna(&["allow", "i2c.read_bytes", "--device", "1:0x48"]).await;
+    let opened = far.anna(&["allow", "i2c.read", "--device", "1:0x48"]).await;
     assert!(opened.contains("1:0x48"), "{opened}");
     far.pi.stop().await.unwrap();
 }
@@ -146,7 +146,7 @@ async fn a_token_is_made_used_and_revoked_and_no_carrier_sees_it() {
     assert!(all.as_array().unwrap().iter().any(|token| token["name"] == "phone"), "{all}");
     let log = std::fs::read_to_string(far.sources.places.agent_state_dir.join("operations.ndjson")).unwrap();
     assert!(log.contains("make_token") && !log.contains(secret), "{log}");
-    let taken = far.from_afar("anna", &["token", "make", "--name", "phone", "--role", "admin"]).await.unwrap_err();
+    let taken = far.afar("anna", &["token", "make", "--name", "phone", "--role", "admin"]).await.unwrap_err();
     assert!(taken.contains("there is a token named phone already") && !taken.contains("rmcp_"), "{taken}");
     far.anna(&["token", "revoke", "phone"]).await;
     assert_eq!(far.status(secret).await, 401);
@@ -162,7 +162,7 @@ async fn an_approver_enrols_another_and_lifts_a_halt_through_either_carrier() {
     let page_at = (&*url, &*pin);
 
     let (ben, key) = (far.key("ben").await, far.file("anna"));
-    let stranger = far.from_afar("ben", &["approver", "list"]).await.unwrap_err();
+    let stranger = far.afar("ben", &["approver", "list"]).await.unwrap_err();
     assert!(stranger.contains("not enrolled"), "{stranger}");
     let once =
         far.program(&["approver", "add", "--name", "ben", "--key", &ben, "--url", &url, "--device", &far.device]);
@@ -181,7 +181,7 @@ async fn an_approver_enrols_another_and_lifts_a_halt_through_either_carrier() {
         assert!(lifted.contains("lifted: changes are possible again"), "{lifted}");
     }
     far.anna(&["approver", "revoke", "ben"]).await;
-    assert!(far.from_afar("ben", &["halt", "--lift"]).await.unwrap_err().contains("not enrolled"));
+    assert!(far.afar("ben", &["halt", "--lift"]).await.unwrap_err().contains("not enrolled"));
     let last = far.anna(&["approver", "revoke", "anna"]).await;
     assert!(last.contains("it was the last key"), "{last}");
     assert!(std::path::Path::new(&key).exists());
