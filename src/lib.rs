@@ -26,6 +26,7 @@ pub mod log;
 pub mod metrics;
 pub mod notifications;
 pub mod observed;
+pub mod owner;
 pub mod page;
 pub mod pins;
 pub mod process_setup;

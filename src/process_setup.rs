@@ -1,5 +1,6 @@
 //! Sets up the machine and the link to the agent: a process of its own or, on a simulated board, in this process.
 
+use crate::owner;
 use agent::{
     self, AgentLink, AgentSettings,
     operations::{status::GetStatus, throttled::ReadThrottled},
@@ -67,7 +68,11 @@ pub fn link(
     if !in_process {
         return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
     }
-    let settings = AgentSettings { reload: reload.clone(), ..AgentSettings::of(settings, simulated, Root::system()) };
+    let settings = AgentSettings {
+        reload: reload.clone(),
+        site: owner::site(reload),
+        ..AgentSettings::of(settings, simulated, Root::system())
+    };
     Ok(agent::in_process(settings, board, stop.clone()))
 }
 

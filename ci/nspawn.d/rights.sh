@@ -75,9 +75,9 @@ check_agent_rights() {
   probe raspi-mcp-agent \
     'socket AF_INET no' 'socket AF_INET6 no' 'socket AF_NETLINK no' 'socket AF_PACKET no' 'socket AF_UNIX ok' \
     'write /var/lib/raspi-mcp-agent ok' 'write /run/raspi-mcp-agent ok' \
-    'write /etc/raspi-mcp no' 'write /usr no' 'write /root no' 'read /var/lib/raspi-mcp/store.db no' \
+    'write /etc/raspi-mcp ok' 'write /etc no' 'write /usr no' 'write /root no' 'read /var/lib/raspi-mcp/store.db no' \
     'write /sys/kernel no' 'write /proc/sys/kernel no' 'mount no' 'unshare no'
-  say "root for systemd, with three capabilities and no network: only Unix sockets, only its own folders"
+  say "root for systemd, with three capabilities and no network: only Unix sockets, only its own folders and the site's"
 }
 
 # An image with two slots adds only disks to the agent's unit. A container has no disk; ci/qemu tests in a guest that one can be
@@ -103,7 +103,7 @@ check_agent_slots() {
 
 # The approval page: systemd holds its port, the first visit starts it, and it may carry and nothing else.
 check_approval_page() {
-  local pid key device exposure
+  local pid key device exposure order=() secret
   expect "before the first visit" inactive "$(c systemctl is-active raspi-mcp-approval.service || true)"
   c systemctl start raspi-mcp-approval.socket
   expect "with its port open" inactive "$(c systemctl is-active raspi-mcp-approval.service || true)"
@@ -122,6 +122,19 @@ check_approval_page() {
   key=$(cat "$WORK/public")
   c raspi-mcp approver add --name bob --key "$key" | tee "$WORK/added" >/dev/null
   expect_in "what enrolment says" '^device [0-9a-f]{64}$' "$(cat "$WORK/added")"
+  # And orders: the agent writes what root would.
+  order=(--url https://127.0.0.1:8444 --key /tmp/bob.key --device "$(sed -n 's/^device //p' "$WORK/added")"
+    --pin "$(c journalctl --no-pager --quiet --output cat -u raspi-mcp-approval | sed -n 's/.*, certificate //p' | tail -1)")
+  as bob raspi-mcp token make --name far --role read_only "${order[@]}" >"$WORK/made"
+  secret=$(grep -o 'rmcp_[A-Za-z0-9_-]*' "$WORK/made")
+  expect "the file of an ordered token" "640 root raspi-mcp" "$(c stat -c '%a %U %G' /etc/raspi-mcp/60-token-far.toml)"
+  expect "a call with it" 200 "$(nsenter --target "$LEADER" --net curl --silent --max-time 20 --output /dev/null --write-out '%{http_code}' \
+    --header "Authorization: Bearer $secret" --json '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}' http://127.0.0.1:8765/api/mcp)"
+  as bob raspi-mcp token revoke far "${order[@]}" >/dev/null
+  as bob raspi-mcp allow system.reboot --for loopback --ask "${order[@]}" >/dev/null
+  expect "the file of an ordered grant" "644 root root" "$(c stat -c '%a %U %G' /etc/raspi-mcp/50-allow-system.toml)"
+  as bob raspi-mcp revoke system.reboot "${order[@]}" >/dev/null
+  expect "what orders left" "" "$(c find /etc/raspi-mcp -name '50-allow-*' -o -name '60-token-*')"
   c systemctl stop raspi-mcp-approval.socket raspi-mcp-approval.service
   c raspi-mcp approver revoke bob >/dev/null
   exposure=$(c systemd-analyze security --no-pager | awk '$1 == "raspi-mcp-approval.service" { print $2 }')

@@ -109,6 +109,10 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l role -d 'The token\'s role: read_only, ops_rw or admin' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l owner -d 'The token\'s owner. Credentials of one owner share pin leases and limits' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l expires -d 'When it expires, e.g. 2027-01-01T00:00:00Z; default: never' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -s h -l help -d 'Print help'
@@ -119,10 +123,18 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l json -d 'Print the list as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
@@ -283,26 +295,30 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l set -d 'Se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l json -d 'Print address, fingerprint and token as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l show -d 'Show code, fingerprint, addresses and QR code until the machine has an owner. Runs on the machine itself, as root'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l pin -d 'A pin, by its Broadcom (BCM) number; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l device -d 'An I2C device or a range of devices, like 1:0x48 or 1:0x50-0x57; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l pin -d 'A pin, by its Broadcom (BCM) number; may be repeated. With --url also the fingerprint of that device\'s certificate (sha256:...)' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l device -d 'An I2C device or a range of devices, like 1:0x48 or 1:0x50-0x57; may be repeated. With --url also that device\'s ID (64 digits)' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l path -d 'A folder for files.*, by its full path, including its subfolders; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l for -d 'Only for this caller, whatever its role: the name of a token or user, or the caller\'s name in the audit (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l list -d 'List all grants: for whom, by whom and when'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l ask -d 'Require a person\'s approval for every call (raspi-mcp approve)'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l pin -d 'A pin, by its Broadcom (BCM) number; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l device -d 'An I2C device or a range of devices, like 1:0x48 or 1:0x50-0x57; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l pin -d 'A pin, by its Broadcom (BCM) number; may be repeated. With --url also the fingerprint of that device\'s certificate (sha256:...)' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l device -d 'An I2C device or a range of devices, like 1:0x48 or 1:0x50-0x57; may be repeated. With --url also that device\'s ID (64 digits)' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l path -d 'A folder for files.*, by its full path, including its subfolders; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l for -d 'Only for this caller, whatever its role: the name of a token or user, or the caller\'s name in the audit (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: requests of others are refused' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Deny the request without asking'
@@ -320,26 +336,41 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "key" -d 'Create a key for `raspi-mcp approve --key` on your own computer, and print its public half'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "add" -d 'Let a key answer approval requests. Runs on the device, as root; prints the device\'s ID'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "list" -d 'List the approvers and the device\'s ID'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "revoke" -d 'Revoke an approver immediately. Runs on the device, as root'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "revoke" -d 'Revoke an approver immediately. Runs on the device, as root, or signed from elsewhere'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l out -d 'Write the secret key to this new file, which only you can read' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l name -d 'The approver\'s name, as the audit log will show it' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l key -d 'The public key: base64url of its SubjectPublicKeyInfo' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l key -d 'The public key: base64url of its SubjectPublicKeyInfo. With --url give --key twice: also your own secret key, a file' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l kind -d 'Where the key is kept: cli, passkey or browser' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l origin -d 'The page at which a passkey or browser key is used, e.g. https://approve.example.org' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l url -d 'The address of a device in the network; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l pin -d 'The fingerprint of its certificate (sha256:...)' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l json -d 'Print the list as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l reason -d 'Why, in one line of at most 200 characters; everybody whose call is refused is told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand halt" -l lift -d 'Lift the halt'

@@ -6,11 +6,10 @@
 
 mod change;
 mod kept;
-mod other;
 mod usable;
 mod write;
 
+pub use agent::grants_warning as warning;
 pub use change::GrantChange;
 pub use kept::{GrantFragment, all};
-pub use other::warning;
 pub use write::{AppliedGrant, GrantAction, perform};

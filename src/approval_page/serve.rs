@@ -97,7 +97,7 @@ async fn answer(page: &Page, request: Request) -> Response<Body> {
     if !is_of_this_origin(request.headers()) {
         return assets::protected((StatusCode::FORBIDDEN, "requests come from this page only\n").into_response());
     }
-    if request.uri().path().starts_with(approvals::PREFIX) {
+    if approvals::is_at(request.uri().path()) {
         return assets::protected(approvals::answer(&page.agent, PATIENCE, request).await);
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {

@@ -4,13 +4,13 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
-use crate::{daemon, log, process_setup, registry::Registry};
+use crate::{daemon, log, owner, process_setup, registry::Registry};
 use agent::{self, AgentSettings};
 use base::{
     error::ToolError,
     os::{Root, notify::ServiceManager},
 };
-use contract::config::{self, Reload};
+use contract::config::{self, Reload, Sources};
 use hw::board::Board;
 use tokio_util::sync::CancellationToken;
 
@@ -45,10 +45,9 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
             ),
         }
     }
-    let settings = AgentSettings {
-        reload: Reload::of(sources, config::load_agent),
-        ..AgentSettings::of(&settings, simulated, Root::system())
-    };
+    let reload = Reload::of(Sources { env: Vec::new(), ..sources }, config::load_agent);
+    let settings =
+        AgentSettings { site: owner::site(&reload), reload, ..AgentSettings::of(&settings, simulated, Root::system()) };
     let (runtime, manager) = (super::runtime()?, ServiceManager::of_process());
     runtime.block_on(async {
         // On the thread that does all the work: if it hangs, the watchdog notifications stop.

@@ -1,30 +1,29 @@
-//! `raspi-mcp allow` and `raspi-mcp revoke`
+//! `raspi-mcp allow` and `raspi-mcp revoke`, at the machine or signed from elsewhere
 
 use super::say::outln;
 use super::{
     exit::{Exit, Failure},
-    sources,
+    order::{self, Device},
+    sources, target,
 };
 use crate::{
-    allow::{AppliedGrant, GrantAction, GrantChange, all, perform, warning},
-    registry::{Registry, row::ToolRow},
+    allow::warning,
+    owner::grants::{self, meta},
+    registry::Registry,
 };
 use agent::{AgentLink, Client, operations::update::GetUpdateStatus};
-use base::{
-    clock,
-    os::{Root, groups, systemd::ServiceName},
-};
+use base::os::{Root, groups};
 use contract::{
-    config::{Grant, Places, SERVER_USER, Settings, Sources, is_caller, load},
-    meta::{Declaration, Meta, Mode},
+    config::{Grant, Places, Settings, Sources, load},
+    meta::Declaration,
 };
-use serde_json::json;
-use std::path::{Path, PathBuf};
+use serde_json::{Value, json};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
     /// List all grants: for whom, by whom and when
-    #[arg(long, conflicts_with_all = ["tool", "what", "ask"])]
+    #[arg(long, conflicts_with_all = ["tool", "what", "path", "callers", "ask"])]
     list: bool,
     /// The tool, e.g. gpio.write_pin
     #[arg(required_unless_present = "list")]
@@ -44,16 +43,16 @@ pub struct RevokeArgs {
     what: What,
 }
 
-/// What of a tool is meant.
+/// What of a tool is meant, and on which device.
 #[derive(clap::Args)]
 struct What {
     /// What the tool may access: a service for service.*, a camera for camera.*, a pin for gpio.*, a device for i2c.*, a folder for files.*, a bus for i2c.scan_bus
     #[arg(value_name = "NAME")]
     what: Vec<String>,
-    /// A pin, by its Broadcom (BCM) number; may be repeated
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=27))]
-    pin: Vec<u8>,
-    /// An I2C device or a range of devices, like 1:0x48 or 1:0x50-0x57; may be repeated
+    /// A pin, by its Broadcom (BCM) number; may be repeated. With --url also the fingerprint of that device's certificate (sha256:...)
+    #[arg(long, value_name = "N", value_parser = pin)]
+    pin: Vec<String>,
+    /// An I2C device or a range of devices, like 1:0x48 or 1:0x50-0x57; may be repeated. With --url also that device's ID (64 digits)
     #[arg(long, value_name = "BUS:ADDRESS")]
     device: Vec<String>,
     /// A folder for files.*, by its full path, including its subfolders; may be repeated
@@ -62,74 +61,116 @@ struct What {
     /// Only for this caller, whatever its role: the name of a token or user, or the caller's name in the audit (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated
     #[arg(long = "for", value_name = "NAME")]
     callers: Vec<String>,
+    /// The address of a device in the network, e.g. https://pi.local:8765; default: this device
+    #[arg(long, requires_all = ["key", "device"])]
+    url: Option<String>,
+    /// Your secret key, from `raspi-mcp approver key`
+    #[arg(long, value_name = "FILE", requires = "url")]
+    key: Option<PathBuf>,
+}
+
+/// A pin or a fingerprint: neither can be taken for the other.
+fn pin(text: &str) -> Result<String, String> {
+    match text.parse::<u8>() {
+        Ok(2..=27) => Ok(text.to_owned()),
+        Ok(_) => Err("a pin is its Broadcom number, 2 to 27".into()),
+        Err(_) => target::pin(text).map(|_| text.to_owned()),
+    }
+}
+
+impl What {
+    /// The device in the network, if one is named.
+    fn elsewhere(&self) -> Result<Option<Device>, Failure> {
+        let fingerprints: Vec<_> = self.pin.iter().filter_map(|pin| target::pin(pin).ok()).collect();
+        let ids: Vec<_> = self.device.iter().filter(|device| order::is_id(device)).collect();
+        let usage = |why: &str| Err(Failure::new(Exit::Usage, why));
+        if self.url.is_none() {
+            return match (fingerprints.is_empty(), ids.is_empty()) {
+                (true, true) => Ok(None),
+                _ => usage("a fingerprint and a device's ID are for --url"),
+            };
+        }
+        if fingerprints.len() > 1 || ids.len() != 1 {
+            return usage("--url needs one --device with that device's ID, and takes one fingerprint as --pin");
+        }
+        let (pin, device) = (fingerprints.first().copied(), ids.first().map(|id| (*id).clone()));
+        Ok(Some(Device { url: self.url.clone(), pin, key: self.key.clone(), device }))
+    }
+
+    /// The grant for the named things, sorted into the lists of the tool's namespace.
+    fn grant(&self, meta: &Declaration<'_>) -> Result<Grant, Failure> {
+        let usage = |why: String| Failure::new(Exit::Usage, why);
+        let mut grant = Grant {
+            tool: meta.name.into(),
+            pins: self.pin.iter().filter_map(|pin| pin.parse().ok()).collect(),
+            devices: self.device.iter().filter(|device| !order::is_id(device)).cloned().collect(),
+            paths: self.path.clone(),
+            callers: self.callers.clone(),
+            ..Grant::default()
+        };
+        for name in &self.what {
+            match meta.namespace() {
+                "gpio" => match name.parse() {
+                    Ok(pin @ 2..=27) => drop(grant.pins.insert(pin)),
+                    _ => return Err(usage(format!("{name} is no pin: name it by its Broadcom number, 2 to 27"))),
+                },
+                "service" => grant.units.push(name.clone()),
+                "camera" => grant.cameras.push(name.clone()),
+                "i2c" if meta.name == "i2c.scan_bus" && name.parse::<u32>().is_ok() => {
+                    grant.devices.push(format!("{name}:0x08-0x77"));
+                }
+                "i2c" => grant.devices.push(name.clone()),
+                "files" => grant.paths.push(name.clone()),
+                namespace => {
+                    return Err(usage(format!(
+                        "{name}: {namespace}.* is not opened for single things here; see docs/allow.md"
+                    )));
+                }
+            }
+        }
+        Ok(grant)
+    }
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    let registry = Registry::new(crate::tools::NAMESPACES);
-    let sources = gathered(sources, &registry)?;
-    let Some(tool) = &args.tool else { return list(&sources) };
-    owns(&sources)?;
-    let meta = meta(&registry, tool)?;
-    let settings = load(&sources)?;
-    let grant = Grant { by: whoever(), at: clock::now(), ..grant(meta, &args.what, &settings)? };
-    let reach = reach(&grant);
-    let change = GrantChange { grant, policy: None };
-    let AppliedGrant { path, mode, set_aside, .. } =
-        perform(&change, GrantAction::Open { ask: args.ask }, meta, &sources)?;
-    let whom = match change.grant.callers.as_slice() {
-        [] => format!("callers with role {}", meta.role.name()),
-        callers => callers.join(", "),
+    let device = args.what.elsewhere()?;
+    let Some(tool) = &args.tool else {
+        return match device {
+            Some(device) => order::send(&device, "list_grants", &json!({})),
+            None => said(&grants::list(&gathered(sources)?)?),
+        };
     };
-    let on = if reach.is_empty() { "" } else { ", on " };
-    outln!("{} is open for {whom}{on}{reach}; {}", meta.name, when(&set_aside));
-    if mode == Mode::Ask {
-        outln!("a person has to approve each call: raspi-mcp approve");
+    let grant = args.what.grant(meta(tool)?)?;
+    if let Some(device) = device {
+        let mut order = grants::args(&grant);
+        if args.ask {
+            order["ask"] = true.into();
+        }
+        return order::send(&device, "allow", &order);
     }
-    outln!("written: {}", path.display());
-    if reach.is_empty() && ["gpio", "i2c", "service", "camera", "files"].contains(&meta.namespace()) {
-        outln!("no pin, device, service, camera or folder was named: it reaches those that the configuration lists");
-    }
-    if let Some(folder) = change.grant.paths.first().filter(|_| sources.places.policy_owner.is_some()) {
-        outln!("{}", of_the_service(folder, meta.effect.is_write()));
-    }
-    other_release(&settings)
+    let sources = gathered(sources)?;
+    owns(&sources)?;
+    said(&grants::open(grant, args.ask, whoever(), &sources)?)?;
+    other_release(&load(&sources)?)
 }
 
 pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure> {
-    let registry = Registry::new(crate::tools::NAMESPACES);
-    let sources = gathered(sources, &registry)?;
-    owns(&sources)?;
-    let meta = meta(&registry, &args.tool)?;
-    let settings = load(&sources)?;
-    let change = GrantChange { grant: grant(meta, &args.what, &settings)?, policy: None };
-    let AppliedGrant { path, policy, set_aside, .. } = perform(&change, GrantAction::Close, meta, &sources)?;
-    outln!("closed; {}", when(&set_aside));
-    outln!("written: {}", path.display());
-    if policy.enabled.contains(meta.namespace()) {
-        outln!(
-            "{} itself stays on for callers with role {}: tools.enable has {}",
-            meta.name,
-            meta.role.name(),
-            meta.namespace()
-        );
+    let grant = args.what.grant(meta(&args.tool)?)?;
+    if let Some(device) = args.what.elsewhere()? {
+        return order::send(&device, "revoke", &grants::args(&grant));
     }
+    let sources = gathered(sources)?;
+    owns(&sources)?;
+    said(&grants::close(grant, &sources)?)
+}
+
+fn said(done: &Value) -> Result<(), Failure> {
+    outln!("{}", done["text"].as_str().unwrap_or_default());
     Ok(())
 }
 
-/// When the change takes effect. A running server or agent ignores the new configuration while a part of it is set
-/// aside.
-fn when(set_aside: &[String]) -> String {
-    match set_aside.first() {
-        None => "it counts at once".into(),
-        Some(reason) => format!(
-            "it does not count yet: part of the configuration is not understood, and what runs keeps what it had until that is mended \
-             (or until it is restarted)\n  {reason}"
-        ),
-    }
-}
-
-fn gathered(sources: &sources::Args, registry: &Registry) -> Result<Sources, Failure> {
-    let gathered = sources.gather(registry, Vec::new())?;
+fn gathered(sources: &sources::Args) -> Result<Sources, Failure> {
+    let gathered = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     if let Some(file) = &gathered.file {
         let why = format!(
             "--config {} is read in place of the folder that this command writes to; leave it out",
@@ -152,99 +193,6 @@ fn owns(sources: &Sources) -> Result<(), Failure> {
     Ok(())
 }
 
-fn meta(registry: &Registry, tool: &str) -> Result<&'static Meta, Failure> {
-    match registry.resolve(tool) {
-        Ok((entry, _)) => Ok(entry.row().expect("this registry has only rows").meta),
-        Err(_) => {
-            let near = contract::config::nearest(tool, registry.rows().map(ToolRow::name));
-            let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            Err(Failure::new(Exit::Usage, format!("there is no tool {tool}{near}\n  raspi-mcp tools lists them")))
-        }
-    }
-}
-
-/// The grant for the named things, sorted into the lists of the tool's namespace.
-fn grant(meta: &Declaration<'_>, what: &What, settings: &Settings) -> Result<Grant, Failure> {
-    let usage = |why: String| Failure::new(Exit::Usage, why);
-    let mut grant = Grant {
-        tool: meta.name.into(),
-        pins: what.pin.iter().copied().collect(),
-        devices: what.device.clone(),
-        paths: what.path.iter().map(|path| folder(path)).collect(),
-        ..Grant::default()
-    };
-    for name in &what.what {
-        match meta.namespace() {
-            "gpio" => match name.parse() {
-                Ok(pin @ 2..=27) => drop(grant.pins.insert(pin)),
-                _ => return Err(usage(format!("{name} is no pin: name it by its Broadcom number, 2 to 27"))),
-            },
-            "service" if name.contains(['*', '?']) => grant.units.push(name.clone()),
-            "service" => grant.units.push(ServiceName::parse(name)?.as_str().to_owned()),
-            "camera" => grant.cameras.push(name.clone()),
-            "i2c" if meta.name == "i2c.scan_bus" && name.parse::<u32>().is_ok() => {
-                grant.devices.push(format!("{name}:0x08-0x77"));
-            }
-            "i2c" => grant.devices.push(name.clone()),
-            "files" => grant.paths.push(folder(name)),
-            namespace => {
-                return Err(usage(format!(
-                    "{name}: {namespace}.* is not opened for single things here; see docs/allow.md"
-                )));
-            }
-        }
-    }
-    let kinds = [("gpio", grant.pins.is_empty()), ("i2c", grant.devices.is_empty()), ("files", grant.paths.is_empty())];
-    if kinds.into_iter().any(|(namespace, none)| !none && meta.namespace() != namespace) {
-        return Err(usage(format!(
-            "--pin is for gpio.*, --device for i2c.*, --path for files.*, not for {}",
-            meta.name
-        )));
-    }
-    for name in &what.callers {
-        grant.callers.push(caller(name, settings)?);
-    }
-    Ok(grant)
-}
-
-/// A path in its simplest form: "/srv/notes/" is "/srv/notes".
-fn folder(text: &str) -> String {
-    let plain: PathBuf = Path::new(text).components().collect();
-    plain.to_string_lossy().into_owned()
-}
-
-/// What the service needs besides the grant to access a folder.
-fn of_the_service(folder: &str, writes: bool) -> String {
-    let user = SERVER_USER;
-    if writes {
-        return format!(
-            "the service writes only where its unit lets it: systemctl edit raspi-mcp, add [Service] and ReadWritePaths={folder}, \
-             restart it; and {user} needs the right to write there (raspi-mcp doctor looks at both)"
-        );
-    }
-    format!("{user} needs the right to read there (raspi-mcp doctor looks at it)")
-}
-
-/// Finds the caller by the name of a token or user.
-fn caller(name: &str, settings: &Settings) -> Result<String, Failure> {
-    if is_caller(name) {
-        return Ok(name.to_owned());
-    }
-    let tokens: Vec<&str> = settings.access.tokens.iter().map(|token| token.name.as_str()).collect();
-    if tokens.contains(&name) {
-        return Ok(format!("token:{name}"));
-    }
-    if let Some(uid) = groups::user_id(&Root::system(), name) {
-        return Ok(format!("uid:{uid}"));
-    }
-    let tokens = if tokens.is_empty() { "none".to_owned() } else { tokens.join(", ") };
-    let why = format!(
-        "no token and no user is called {name} (tokens: {tokens})\n  callers are also named as the audit does: token:NAME, \
-         jwt:NAME, uid:1000, loopback, stdio"
-    );
-    Err(Failure::new(Exit::Usage, why))
-}
-
 /// The user who runs this, also behind sudo.
 fn whoever() -> String {
     let uid = rustix::process::getuid();
@@ -252,33 +200,6 @@ fn whoever() -> String {
     let behind = std::env::var("SUDO_USER").ok().filter(|_| uid.is_root());
     let who = behind.filter(|who| who.len() <= 64 && !who.contains(char::is_control));
     who.map_or(name, |who| format!("{who} (sudo)"))
-}
-
-/// The things that a grant opens, for people.
-fn reach(grant: &Grant) -> String {
-    let pins = grant.pins.iter().map(|pin| format!("GPIO {pin}"));
-    let others = [&grant.units, &grant.cameras, &grant.devices, &grant.paths].into_iter().flatten().cloned();
-    pins.chain(others).collect::<Vec<_>>().join(", ")
-}
-
-fn list(sources: &Sources) -> Result<(), Failure> {
-    let all = all(sources)?;
-    if all.is_empty() {
-        outln!("nothing was opened by raspi-mcp allow");
-    }
-    for kept in &all {
-        for grant in &kept.grants {
-            let whom =
-                if grant.callers.is_empty() { "whoever has the role".to_owned() } else { grant.callers.join(", ") };
-            let mode = kept
-                .policy
-                .get(&grant.tool)
-                .map(|mode| format!("  policy {}", json!(mode).as_str().unwrap_or_default()));
-            let (reach, mode) = (reach(grant), mode.unwrap_or_default());
-            outln!("{:<28} for {whom}  {reach}{mode}  by {} at {}", grant.tool, grant.by, grant.at);
-        }
-    }
-    Ok(())
 }
 
 /// Warns if the release in the other slot reads the same files and does not support grants.

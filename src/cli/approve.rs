@@ -9,6 +9,7 @@ pub use keyboard::Keyboard;
 
 use super::{
     exit::{Exit, Failure},
+    order::Device,
     sources,
 };
 use crate::{registry::Registry, terminal::printable};
@@ -31,7 +32,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["id", "deny"])]
     pub list: bool,
     #[command(flatten)]
-    pub remote: remote::Device,
+    pub remote: Device,
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {

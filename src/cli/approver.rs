@@ -2,17 +2,18 @@
 
 use super::{
     exit::{Exit, Failure},
+    order::{self, Device},
     say::outln,
-    sources,
+    sources, target,
 };
 use crate::{registry::Registry, terminal::printable};
 use agent::{
     AgentLink, Client,
-    approvers::{ApproverSecret, KeyKind, NewApprover},
+    approvers::{Approver, ApproverKey, ApproverSecret, KeyKind, NewApprover},
     operations::approvals::{AddApprover, DescribeDevice, ListApprovers, RevokeApprover, RevokeRequest},
 };
-use contract::audit::rfc3339;
-use serde_json::json;
+use appliance::certificate::Fingerprint;
+use serde_json::{Value, json};
 use std::{
     fs::OpenOptions,
     io::Write,
@@ -39,26 +40,39 @@ enum Command {
         /// The approver's name, as the audit log will show it
         #[arg(long)]
         name: String,
-        /// The public key: base64url of its SubjectPublicKeyInfo
-        #[arg(long, value_name = "KEY")]
-        key: String,
+        /// The public key: base64url of its SubjectPublicKeyInfo. With --url give --key twice: also your own secret key, a file
+        #[arg(long, value_name = "KEY", required = true)]
+        key: Vec<String>,
         /// Where the key is kept: cli, passkey or browser
         #[arg(long, default_value = "cli", value_parser = kind)]
         kind: KeyKind,
         /// The page at which a passkey or browser key is used, e.g. https://approve.example.org
         #[arg(long, value_name = "ORIGIN")]
         origin: Option<String>,
+        /// The address of a device in the network; default: this device
+        #[arg(long, requires = "device")]
+        url: Option<String>,
+        /// The fingerprint of its certificate (sha256:...)
+        #[arg(long, value_name = "PIN", requires = "url", value_parser = target::pin)]
+        pin: Option<Fingerprint>,
+        /// The device's ID, as `raspi-mcp approver add` printed it at its console
+        #[arg(long, value_name = "ID", requires = "url")]
+        device: Option<String>,
     },
     /// List the approvers and the device's ID
     List {
         /// Print the list as JSON
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        device: Device,
     },
-    /// Revoke an approver immediately. Runs on the device, as root
+    /// Revoke an approver immediately. Runs on the device, as root, or signed from elsewhere
     Revoke {
         /// The approver's name, as in `raspi-mcp approver list`
         name: String,
+        #[command(flatten)]
+        device: Device,
     },
 }
 
@@ -67,53 +81,75 @@ fn kind(text: &str) -> Result<KeyKind, String> {
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    if let Command::Key { out } = &args.command {
-        return make(out);
-    }
-    let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
-    let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
-    let agent = AgentLink::Socket(Client::new(&socket));
-    super::runtime()?.block_on(async {
-        match args.command {
-            Command::Key { .. } => Ok(()),
-            Command::Add { name, key, kind, origin } => {
-                let added = agent.call::<AddApprover>(NewApprover { name, kind, key, origin }).await?;
+    let agent = || {
+        let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
+        let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
+        Ok::<_, Failure>(AgentLink::Socket(Client::new(&socket)))
+    };
+    match args.command {
+        Command::Key { out } => make(&out),
+        Command::Add { name, key, kind, origin, url, pin, device } => {
+            let (key, own) = keys(key, url.is_some())?;
+            let new = NewApprover { name, kind, key, origin };
+            if url.is_some() {
+                return order::send(&Device { url, pin, key: own, device }, "add_approver", &json!(new));
+            }
+            let agent = agent()?;
+            super::runtime()?.block_on(async {
+                let added = agent.call::<AddApprover>(new).await?;
                 let device = agent.get::<DescribeDevice>().await?;
-                outln!("{} may answer approval requests; key {}", added.name, added.key.id());
-                outln!("device {}", device.id);
+                outln!("{}\ndevice {}", added.added(), device.id);
                 Ok(())
-            }
-            Command::List { json: true } => {
-                let (device, approvers) = (agent.get::<DescribeDevice>().await?, agent.get::<ListApprovers>().await?);
-                let list: Vec<_> = approvers
-                    .iter()
-                    .map(|known| {
-                        json!({
-                            "name": known.name, "kind": known.kind, "key": known.key.id(), "origin": known.origin,
-                            "added": rfc3339(known.added_ms), "added_by": known.added_by,
-                        })
-                    })
-                    .collect();
-                outln!("{}", json!({ "device": device.id, "approvers": list }));
-                Ok(())
-            }
-            Command::List { json: false } => {
-                let (device, approvers) = (agent.get::<DescribeDevice>().await?, agent.get::<ListApprovers>().await?);
-                outln!("device {}", device.id);
-                for known in approvers {
-                    let at = known.origin.map(|origin| format!(" at {origin}")).unwrap_or_default();
-                    let (kind, added) = (known.kind.name(), rfc3339(known.added_ms));
-                    outln!("{}  {kind}{at}  key {}  added {added} by {}", known.name, known.key.id(), known.added_by);
-                }
-                Ok(())
-            }
-            Command::Revoke { name } => {
-                let gone = agent.call::<RevokeApprover>(RevokeRequest { name }).await?;
-                outln!("{} no longer answers; key {}", gone.name, gone.key.id());
-                Ok(())
-            }
+            })
         }
+        Command::List { json, device } => {
+            let listed = match device.url {
+                Some(_) => order::performed(&device, "list_approvers", &json!({}))?,
+                None => listed(&agent()?)?,
+            };
+            match json {
+                true => outln!("{}", json!({ "device": listed["device"], "approvers": listed["approvers"] })),
+                false => outln!("{}", order::text(&listed)),
+            }
+            Ok(())
+        }
+        Command::Revoke { name, device } => {
+            if device.url.is_some() {
+                return order::send(&device, "revoke_approver", &json!({ "name": name }));
+            }
+            let agent = agent()?;
+            super::runtime()?.block_on(async {
+                let gone = agent.call::<RevokeApprover>(RevokeRequest { name }).await?;
+                outln!("{}", gone.revoked(&agent.get::<ListApprovers>().await?));
+                Ok(())
+            })
+        }
+    }
+}
+
+/// The list as an order answers it, from this machine's agent.
+fn listed(agent: &AgentLink) -> Result<Value, Failure> {
+    super::runtime()?.block_on(async {
+        let (device, list) = (agent.get::<DescribeDevice>().await?.id, agent.get::<ListApprovers>().await?);
+        Ok(Approver::listed(&device, &list))
     })
+}
+
+/// The public key to enrol and, for a device elsewhere, the file of the key that signs: neither can be taken for the other.
+fn keys(given: Vec<String>, elsewhere: bool) -> Result<(String, Option<PathBuf>), Failure> {
+    let is_public = |text: &String| ApproverKey::parse(text, KeyKind::Passkey).is_ok();
+    let (mut public, files): (Vec<String>, Vec<String>) = given.into_iter().partition(is_public);
+    match (public.len(), files.as_slice(), elsewhere) {
+        (1, [], false) => Ok((public.remove(0), None)),
+        (1, [file], true) => Ok((public.remove(0), Some(file.into()))),
+        // The agent says what is wrong with it.
+        (0, [key], false) => Ok((key.clone(), None)),
+        (_, _, false) => Err(Failure::new(Exit::Usage, "give one --key: the public key that shall count")),
+        _ => Err(Failure::new(
+            Exit::Usage,
+            "with --url give --key twice: the public key that shall count, and the file of your own secret key",
+        )),
+    }
 }
 
 /// Creates the secret key file and prints the public half.

@@ -59,6 +59,7 @@ impl From<Faults> for Failure {
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
         let hint = error.hint.as_ref().map(|hint| format!("\n  {hint}")).unwrap_or_default();
-        Self::new(error.code.into(), format!("{}{hint}", error.message))
+        let exit = if error.details.contains_key("configuration") { Exit::Config } else { error.code.into() };
+        Self::new(exit, format!("{}{hint}", error.message))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     exit::{Exit, Failure},
+    order::{self, Device},
     sources,
 };
 use crate::{registry::Registry, terminal::printable};
@@ -11,6 +12,7 @@ use agent::{
 };
 use base::error::{ErrorCode, ToolError};
 use contract::{audit::rfc3339, halt::check_reason};
+use serde_json::json;
 use std::io::{self, Write};
 
 #[derive(clap::Args, Default)]
@@ -24,9 +26,18 @@ pub struct Args {
     /// Say whether the machine is halted, by whom and why, and change nothing
     #[arg(long, conflicts_with_all = ["reason", "lift"])]
     pub status: bool,
+    #[command(flatten)]
+    pub device: Device,
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
+    if args.device.url.is_some() {
+        if !args.lift {
+            let why = "with --url it only lifts a halt: raspi-mcp halt --lift --url ...\n  an admin halts with the tool manage.halt";
+            return Err(Failure::new(Exit::Usage, why));
+        }
+        return order::send(&args.device, "lift_halt", &json!({}));
+    }
     let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
     let agent = AgentLink::Socket(Client::new(&socket));
@@ -72,7 +83,7 @@ async fn set(agent: &AgentLink, reason: Option<String>) -> Result<String, ToolEr
 
 async fn lift(agent: &AgentLink) -> Result<String, ToolError> {
     let done = agent.get::<LiftHalt>().await?;
-    Ok(if done.lifted { "lifted: changes are possible again\n" } else { "this machine is not halted\n" }.to_owned())
+    Ok(format!("{}\n", done.text()))
 }
 
 async fn status(agent: &AgentLink) -> Result<String, ToolError> {

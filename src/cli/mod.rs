@@ -18,6 +18,7 @@ mod fleet;
 mod grow;
 pub mod halt;
 mod notifications;
+mod order;
 pub mod pins;
 mod prepare;
 mod say;

@@ -1,10 +1,13 @@
-//! The `/approvals/` of a device, for an approver on another computer.
+//! The `/approvals/` and `/owner` of a device, for an approver on another computer.
 
 use super::{Remote, root_cause};
 use agent::{
     approvers::ApproverSecret,
-    approvers::{AskDocument, Decision, KeyKind, ListProof, SignedAnswer, SignedAsk, challenge, list_challenge},
+    approvers::{
+        AskDocument, Decision, KeyKind, ListProof, SignedAnswer, SignedAsk, SignedOrder, challenge, list_challenge,
+    },
     operations::approvals::Device,
+    system_clock,
 };
 use base::{
     base64url,
@@ -17,6 +20,8 @@ use std::time::Duration;
 
 /// How long an answer may take: the agent syncs a small file to a card.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// An order for a later time than this could be held back by whoever carries it.
+const MOST_AHEAD_MS: i64 = 300_000;
 /// Longest answer that is read, in bytes: 32 asks of 96 KiB, written as JSON text inside JSON.
 const LONGEST: usize = 16 << 20;
 
@@ -44,12 +49,7 @@ impl Approvals {
     /// # Errors
     /// `permission_denied` when another device answers, or when the key is not enrolled; `unavailable`.
     pub async fn list(&self) -> Result<Vec<OpenedAsk>, ToolError> {
-        let device: Device = self.send("device", None).await?;
-        if device.id != self.device || device.key.id() != self.device {
-            return Err(ToolError::denied("another device answers at this address").with("device", device.id).hint(
-                "compare --device with `raspi-mcp approver list` at the device's console; a reset gives it another id",
-            ));
-        }
+        let device = self.state().await?;
         let signature = self.key.sign(&list_challenge(&self.device, &device.boot, device.time_ms));
         let proof = ListProof {
             key: self.key.public().id(),
@@ -59,7 +59,7 @@ impl Approvals {
             authenticator_data: None,
             client_data: None,
         };
-        let asks: Vec<SignedAsk> = self.send("list", Some(json!({ "proof": proof }))).await?;
+        let asks: Vec<SignedAsk> = self.send("/approvals/list", Some(json!({ "proof": proof }))).await?;
         let open =
             |ask: SignedAsk| ask.open(&self.device).map(|opened| OpenedAsk { ask: opened, document: ask.document });
         asks.into_iter().map(open).collect()
@@ -81,12 +81,42 @@ impl Approvals {
             authenticator_data: None,
             client_data: None,
         };
-        self.send::<Value>("answer", Some(json!(answer))).await.map(drop)
+        self.send::<Value>("/approvals/answer", Some(json!(answer))).await.map(drop)
+    }
+
+    /// Signs an order and hands it in; returns the device's answer.
+    ///
+    /// # Errors
+    /// As the device judges it; `permission_denied` when another device answers; `failed_precondition` when its clock is
+    /// ahead of this computer's.
+    pub async fn order(&self, operation: &str, args: &Value) -> Result<Value, ToolError> {
+        let device = self.state().await?;
+        // Whoever carries the order may hold it back until its time is over: that must not be far away.
+        if device.time_ms > system_clock()() + MOST_AHEAD_MS {
+            return Err(ToolError::precondition(
+                "the device's clock is more than five minutes ahead of this computer's",
+            )
+            .with("time_ms", device.time_ms)
+            .hint("set the clock that is wrong, then try again"));
+        }
+        let order = SignedOrder::by_cli(&self.key, (&device.id, &device.boot, device.time_ms), operation, args)?;
+        self.send("/owner", Some(json!(order))).await
+    }
+
+    /// The device's id, boot and time.
+    async fn state(&self) -> Result<Device, ToolError> {
+        let device: Device = self.send("/approvals/device", None).await?;
+        if device.id != self.device || device.key.id() != self.device {
+            return Err(ToolError::denied("another device answers at this address").with("device", device.id).hint(
+                "compare --device with `raspi-mcp approver list` at the device's console; a reset gives it another id",
+            ));
+        }
+        Ok(device)
     }
 
     async fn send<T: DeserializeOwned>(&self, path: &str, body: Option<Value>) -> Result<T, ToolError> {
         let mut url = self.remote.url.clone();
-        url.set_path(&format!("/approvals/{path}"));
+        url.set_path(path);
         let client = &self.remote.client;
         let request = body.map_or_else(|| client.get(url.clone()), |body| client.post(url.clone()).json(&body));
         let answer = tokio::time::timeout(PATIENCE, self.answered(request));

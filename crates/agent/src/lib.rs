@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | `clock`, `files`, `wire`, `hostname` | time, the agent's folder, lines of a socket |
 //! | `exec`, `machine`, `network`, `processes`, `units`, `header` | ports of the machine, real and simulated |
-//! | `policy`, `settings`, `authorization`, `peer` | who may do what |
+//! | `site`, `policy`, `settings`, `authorization`, `peer` | who may do what |
 //! | `asks`, `log`, `heads`, `power`, `connections`, `claims`, `installer`, `halt`, `button` | the parts, each of which keeps one thing |
 //! | `platform`, `context` | all ports; the agent as the sum of its parts |
 //! | [`operations`] | what it can be asked for, one file each |
@@ -54,6 +54,7 @@ pub mod processes;
 pub mod protocol;
 mod server;
 mod settings;
+mod site;
 mod start;
 pub mod units;
 mod wire;
@@ -66,6 +67,7 @@ pub use clock::{BootClock, Clock, boot_clock, system_clock};
 pub use context::Agent;
 pub use installer::{
     BootableCard, CardPort, DEAD_MAN, HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS, UpdateTool, knows,
+    warning as grants_warning,
 };
 pub use link::AgentLink;
 pub use machine::PowerAction;
@@ -76,4 +78,5 @@ pub use policy::AgentPolicy;
 pub use processes::SignalName;
 pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
+pub use site::SiteOrders;
 pub use start::{in_process, run};

@@ -19,7 +19,7 @@ pub enum PeerKind {
     Approver,
     /// The agent's own user on a simulated board: both.
     SimulatedOwner,
-    /// The approval page: carries signed asks and answers, and nothing else.
+    /// The approval page: carries signed asks, answers and orders, and nothing else.
     ApprovalPage,
 }
 
@@ -95,7 +95,7 @@ impl Peer {
             }
             Callers::Server => ("the server's user", "call the tool through the server".to_owned()),
             Callers::Anyone => {
-                ("the server or an approver", "the approval page carries asks and answers only".to_owned())
+                ("the server or an approver", "the approval page carries asks, answers and orders only".to_owned())
             }
         };
         Err(ToolError::denied(format!("{name} needs {who}; {} is not", self.name))

@@ -1,12 +1,12 @@
 //! The agent's settings: from the image, /etc and its own folder, never from the server.
 
-use super::policy::AgentPolicy;
+use super::{policy::AgentPolicy, site::SiteOrders};
 use appliance::Folder;
 use base::os::{Root, groups};
 use contract::config::{
     APPROVAL_PAGE_USER, Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings, sections::update::UpdateSettings,
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 /// Everything the agent needs to know.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct AgentSettings {
     pub policy: AgentPolicy,
     /// How the policy is reloaded when `raspi-mcp allow` has changed the configuration.
     pub reload: Reload,
+    /// What changes the site's configuration for the owner; `None` where there is none to change.
+    pub site: Option<Arc<dyn SiteOrders>>,
     /// The commands that it runs.
     pub exec: Exec,
     /// Names of processes that get no signal.
@@ -63,6 +65,7 @@ impl AgentSettings {
             simulated,
             policy: AgentPolicy::of(settings, simulated),
             reload: Reload::default(),
+            site: None,
             exec: settings.exec.clone(),
             protected_processes: settings.process.protected.clone(),
             server_places: vec![

@@ -2,52 +2,12 @@
 
 use super::{Args, Keyboard, question, say};
 use crate::{
-    cli::{
-        approver,
-        exit::{Exit, Failure},
-        target,
-    },
-    client::{Approvals, OpenedAsk, Remote},
+    cli::exit::{Exit, Failure},
+    client::{Approvals, OpenedAsk},
 };
 use agent::{approvers::Decision, asks::normal_id};
-use appliance::certificate::Fingerprint;
-use base::error::ToolError;
 use contract::audit::rfc3339;
-use std::{io::Write, path::PathBuf};
-
-/// The device whose requests are answered, if it is not this one.
-#[derive(clap::Args, Default)]
-pub struct Device {
-    /// The address of a device in the network, e.g. https://pi.local:8765; default: this device
-    #[arg(long, requires_all = ["key", "device"])]
-    pub url: Option<String>,
-    /// The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts
-    #[arg(long, value_name = "PIN", requires = "url", value_parser = target::pin)]
-    pub pin: Option<Fingerprint>,
-    /// Your secret key, from `raspi-mcp approver key`
-    #[arg(long, value_name = "FILE", requires = "url")]
-    pub key: Option<PathBuf>,
-    /// The device's ID, as `raspi-mcp approver add` printed it at its console: requests of others are refused
-    #[arg(long, value_name = "ID", requires = "url")]
-    pub device: Option<String>,
-}
-
-impl Device {
-    /// The device in the network, if one is named.
-    pub(super) fn reached(&self) -> Result<Option<Approvals>, Failure> {
-        let (Some(url), Some(key), Some(device)) = (&self.url, &self.key, &self.device) else { return Ok(None) };
-        if device.len() != 64 || !device.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(ToolError::invalid("a device's ID has 64 hexadecimal digits")
-                .hint("`raspi-mcp approver list` at the device's console shows it")
-                .into());
-        }
-        let key = approver::secret(key)?;
-        // No token is needed, so none is sent.
-        let url = url.parse().map_err(|error| ToolError::invalid(format!("--url {url}: {error}")))?;
-        let trust = self.pin.map_or(crate::client::Trust::System, crate::client::Trust::Pin);
-        Ok(Some(Approvals::new(Remote::listed(url, &trust, None)?, device.to_ascii_lowercase(), key)))
-    }
-}
+use std::io::Write;
 
 /// Shows the device's asks and signs the answers.
 pub(super) async fn converse(

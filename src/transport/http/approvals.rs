@@ -1,6 +1,8 @@
-//! `/approvals/`: carries signed asks to approvers and their signed answers back (docs/approvals.md).
+//! `/approvals/`: carries signed asks to approvers and their signed answers back; `/owner`: signed orders of the owner
+//! (docs/approvals.md).
 //!
-//! Needs no token: the agent shows asks only to those who sign for it, and an answer counts by its signature alone.
+//! Needs no token: the agent shows asks only to those who sign for it, and an answer or order counts by its signature
+//! alone.
 
 use super::{
     body::{self, Unread},
@@ -9,8 +11,8 @@ use super::{
 };
 use agent::{
     AgentLink,
-    approvers::SignedAnswer,
-    operations::approvals::{AnswerSigned, DescribeDevice, DeviceRequest, ListSigned, ListSignedRequest},
+    approvers::{MAX_ORDER, SignedAnswer, SignedOrder},
+    operations::approvals::{AnswerSigned, DescribeDevice, DeviceRequest, ListSigned, ListSignedRequest, PerformOrder},
 };
 use axum::{
     body::Body,
@@ -22,16 +24,24 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::time::Duration;
 
-/// What all its paths begin with.
-pub const PREFIX: &str = "/approvals/";
+/// What all paths about asks begin with.
+const PREFIX: &str = "/approvals/";
+/// Takes orders.
+const OWNER: &str = "/owner";
 /// An answer or a proof as JSON, in bytes.
 const LONGEST_BODY: usize = 4096;
 
-/// Answers one request below `/approvals/`. Its body must be complete within `patience`.
+/// Whether the request is one for [`answer`].
+pub fn is_at(path: &str) -> bool {
+    path == OWNER || path.starts_with(PREFIX)
+}
+
+/// Answers one request to such a path. Its body must be complete within `patience`.
 pub async fn answer(agent: &AgentLink, patience: Duration, request: Request) -> Response<Body> {
-    let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default().to_owned();
+    let path = request.uri().path();
+    let path = path.strip_prefix(PREFIX).unwrap_or(path).to_owned();
     let allowed = if path == "device" { Method::GET } else { Method::POST };
-    if ["device", "list", "answer"].contains(&path.as_str()) && *request.method() != allowed {
+    if ["device", "list", "answer", OWNER].contains(&path.as_str()) && *request.method() != allowed {
         return not_allowed(if path == "device" { "GET" } else { "POST" });
     }
     match carried(agent, patience, &path, request).await {
@@ -53,18 +63,22 @@ async fn carried(agent: &AgentLink, patience: Duration, path: &str, request: Req
     match path {
         "device" => value(agent.call::<DescribeDevice>(DeviceRequest::default()).await?),
         "list" => {
-            let asked: ListSignedRequest = read(patience, request).await?;
+            let asked: ListSignedRequest = read(patience, LONGEST_BODY, request).await?;
             if asked.proof.is_none() {
                 return Err(ToolError::invalid("a list of asks needs a proof").with("name", "proof"));
             }
             value(agent.call::<ListSigned>(asked).await?)
         }
         "answer" => {
-            let answer: SignedAnswer = read(patience, request).await?;
+            let answer: SignedAnswer = read(patience, LONGEST_BODY, request).await?;
             value(agent.call::<AnswerSigned>(answer).await?.state)
         }
+        OWNER => {
+            let order: SignedOrder = read(patience, MAX_ORDER, request).await?;
+            agent.call::<PerformOrder>(order).await
+        }
         _ => Err(ToolError::not_found("there is nothing at this path")
-            .hint("GET /approvals/device, POST /approvals/list, POST /approvals/answer")),
+            .hint("GET /approvals/device, POST /approvals/list, POST /approvals/answer, POST /owner")),
     }
 }
 
@@ -72,15 +86,15 @@ fn value(answer: impl Serialize) -> Result<Value, ToolError> {
     serde_json::to_value(answer).map_err(|error| ToolError::internal(format!("the answer is no JSON: {error}")))
 }
 
-async fn read<T: DeserializeOwned>(patience: Duration, request: Request) -> Result<T, ToolError> {
+async fn read<T: DeserializeOwned>(patience: Duration, longest: usize, request: Request) -> Result<T, ToolError> {
     let (parts, body) = request.into_parts();
     // Which no page of another origin can send without asking first.
     if !post::is_json(&parts) {
         return Err(ToolError::invalid("Content-Type must be application/json"));
     }
-    let bytes = body::read(body, LONGEST_BODY, patience).await.map_err(|unread| match unread {
+    let bytes = body::read(body, longest, patience).await.map_err(|unread| match unread {
         Unread::TooLong => {
-            ToolError::new(ErrorCode::ContentTooLarge, format!("an answer has {LONGEST_BODY} bytes at most"))
+            ToolError::new(ErrorCode::ContentTooLarge, format!("the request has {longest} bytes at most"))
         }
         Unread::TooSlow => ToolError::timeout("reading the request", patience),
         Unread::Broken => ToolError::invalid("the request broke off"),

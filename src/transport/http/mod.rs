@@ -183,7 +183,7 @@ impl App {
             self.server.metrics.refused(RefusalReason::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
-        if request.uri().path().starts_with(approvals::PREFIX) {
+        if approvals::is_at(request.uri().path()) {
             return approvals::answer(&self.server.pipeline.services.agent, self.body_timeout, request).await;
         }
         let tokens = &self.server.pipeline.services.tokens;

@@ -100,6 +100,7 @@ impl Pi {
             simulated: true,
             policy,
             reload: Default::default(),
+            site: None,
             exec: Default::default(),
             protected_processes: Vec::new(),
             server_places: Vec::new(),

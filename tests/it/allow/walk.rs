@@ -94,11 +94,11 @@ async fn from_serve_to_a_pin_that_blinks_takes_two_commands() {
     assistant.call("gpio.write_pin", blink).await.failed("permission_denied");
     for (args, code, says) in [
         (&["allow", "gpio.write_pn"][..], 2, "did you mean gpio.write_pin?"),
-        (&["allow", "gpio.write_pin", "--pin", "99"], 2, "2..=27"),
+        (&["allow", "gpio.write_pin", "--pin", "99"], 2, "2 to 27"),
         (&["allow", "gpio.write_pin", "--for", "nobody-of-that-name"], 2, "no token and no user"),
         (&["allow", "files.read", "--path", "/etc"], 2, "overlaps"),
         (&["allow", "files.read", "notes"], 2, "is not the full path"),
-        (&["allow", "gpio.write_pin", "--path", "/srv"], 2, "--path for files.*"),
+        (&["allow", "gpio.write_pin", "--path", "/srv"], 2, "folders for files.*"),
         (&["allow", "exec.run"], 5, "[[exec.commands]]"),
         (&["revoke", "gpio.write_pin"], 1, "holds nothing"),
     ] {

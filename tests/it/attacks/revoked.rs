@@ -2,16 +2,17 @@
 
 use super::goodbye;
 use crate::support::served::{Pi, Wire, process::Process, request, secure, soon};
+use base::error::ErrorCode;
 use contract::{
     access::token,
-    config::{self, Places, Settings, Sources, TokenFiles},
+    config::{self, Places, Settings, Sources, TokenFiles, TokenSetting},
     meta::Role,
 };
-use raspi_mcp::cli::{
-    exit::Exit,
-    token::{TokenRequest, list, make, revoke},
+use raspi_mcp::{
+    cli::exit::{Exit, Failure},
+    owner::tokens::{list, make, revoke},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{fs, net::SocketAddr, path::PathBuf};
 use tempfile::TempDir;
 use tokio::{
@@ -37,8 +38,9 @@ impl Home {
     }
 
     fn made(&self, name: &str, role: Role) -> String {
-        let wanted = TokenRequest { name: name.into(), role, owner: None, expires: None };
-        make(wanted, &self.sources).unwrap_or_else(|failure| panic!("{}", failure.message)).secret
+        let (secret, setting) = crate::support::served::token(name, role);
+        make(&setting, &self.sources).unwrap();
+        secret
     }
 
     fn follow(&self, settings: &mut Settings) {
@@ -164,9 +166,8 @@ async fn a_broken_file_changes_nothing_and_revoking_beside_it_says_so() {
     let pi = home.served().await;
     fs::write(home.site("70-broken.toml"), "[access\n").unwrap();
     assert_eq!((status(pi.address(), &one).await, status(pi.address(), &two).await), (200, 200));
-    let refused =
-        make(TokenRequest { name: "three".into(), role: Role::Admin, owner: None, expires: None }, &home.sources);
-    let refused = refused.err().expect("nothing is made beside a broken file");
+    let refused = make(&crate::support::served::token("three", Role::Admin).1, &home.sources);
+    let refused = Failure::from(refused.expect_err("nothing is made beside a broken file"));
     assert!(refused.exit == Exit::Config && refused.message.contains("70-broken.toml:1:"), "{}", refused.message);
     let told = revoke("one", &home.sources).expect_err("it is not in force");
     assert!(told.message.contains("does NOT notice") && told.message.contains("70-broken.toml"), "{}", told.message);
@@ -222,31 +223,33 @@ async fn the_program_follows_the_one_file_that_it_was_given() {
 #[test]
 fn what_is_made_is_listed_without_its_secret_and_only_once() {
     let home = Home::new();
-    assert!(list(false, &home.sources).unwrap().contains("no token"));
-    let wanted = |name: &str, owner: Option<&str>| TokenRequest {
+    let text = || list(&home.sources).unwrap()["text"].as_str().unwrap().to_owned();
+    assert!(text().contains("no token"));
+    let (secret, setting) = crate::support::served::token("laptop", Role::OpsRw);
+    let wanted = |name: &str, owner: Option<&str>| TokenSetting {
         name: name.into(),
-        role: Role::OpsRw,
         owner: owner.map(str::to_owned),
         expires: Some(time::OffsetDateTime::UNIX_EPOCH + time::Duration::days(30_000)),
+        ..setting.clone()
     };
-    let made = make(wanted("laptop", Some("ann")), &home.sources).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&made.file).unwrap().permissions());
+    let file = make(&wanted("laptop", Some("ann")), &home.sources).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&file).unwrap().permissions());
     assert_eq!(mode & 0o777 & !0o640, 0, "{mode:o}");
-    let (text, listed) = (fs::read_to_string(&made.file).unwrap(), list(false, &home.sources).unwrap());
-    assert!(!text.contains(&made.secret) && !listed.contains(&made.secret), "{text}{listed}");
+    let (written, listed) = (fs::read_to_string(&file).unwrap(), text());
+    assert!(!written.contains(&secret) && !listed.contains(&secret), "{written}{listed}");
     for shown in ["laptop", "ops_rw", "ann", "2052-02-20T00:00:00Z", "60-token-laptop.toml"] {
         assert!(listed.contains(shown), "{shown}: {listed}");
     }
-    let all: Value = serde_json::from_str(&list(true, &home.sources).unwrap()).unwrap();
+    let all = &list(&home.sources).unwrap()["tokens"];
     assert_eq!(
         (&all[0]["name"], &all[0]["owner"], &all[0]["role"]),
         (&json!("laptop"), &json!("ann"), &json!("ops_rw"))
     );
     assert!(all[0]["made"].as_str().is_some_and(|made| made.ends_with('Z')), "{all}");
-    let taken = make(wanted("laptop", None), &home.sources).err().unwrap();
+    let taken = make(&wanted("laptop", None), &home.sources).unwrap_err();
     assert!(taken.message.contains("already") && taken.message.contains("60-token-laptop.toml"), "{}", taken.message);
     for bad in [wanted("My Laptop", None), wanted("ok", Some("Ann")), wanted("../../x", None)] {
-        assert_eq!(make(bad, &home.sources).err().unwrap().exit, Exit::Usage);
+        assert_eq!(make(&bad, &home.sources).unwrap_err().code, ErrorCode::InvalidArgument);
     }
     assert_eq!(fs::read_dir(&home.sources.places.site_dir).unwrap().count(), 1);
     let near = revoke("laptob", &home.sources).err().unwrap();
@@ -268,7 +271,11 @@ fn only_a_file_that_says_nothing_else_is_removed() {
     fs::write(home.site("40-more.toml"), format!("[limits]\nmax_depth = 32\n{}", token("with", 'd'))).unwrap();
     for name in ["one", "two", "with"] {
         let refused = revoke(name, &home.sources).err().unwrap();
-        assert!(refused.exit == Exit::Refused && refused.message.contains("says other things"), "{}", refused.message);
+        assert!(
+            refused.code == ErrorCode::FailedPrecondition && refused.message.contains("says other things"),
+            "{}",
+            refused.message
+        );
     }
     revoke("alone", &home.sources).unwrap();
     assert!(!home.site("20-mine.toml").exists() && home.site("30-both.toml").exists());
@@ -278,5 +285,5 @@ fn only_a_file_that_says_nothing_else_is_removed() {
     let sources = Sources { file: Some(file.clone()), ..home.sources.clone() };
     let refused = revoke("inside", &sources).err().unwrap();
     assert!(refused.message.contains("all.toml") && file.exists(), "{}", refused.message);
-    assert!(make(TokenRequest { name: "x".into(), role: Role::Admin, owner: None, expires: None }, &sources).is_err());
+    assert!(make(&crate::support::served::token("x", Role::Admin).1, &sources).is_err());
 }

@@ -10,6 +10,7 @@ mod claim;
 pub mod fleet;
 mod halt;
 mod hostile_text;
+mod orders;
 mod pages;
 mod pins;
 mod pipe;

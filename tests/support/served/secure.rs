@@ -50,6 +50,11 @@ impl Owner {
         Secure { pi, pin: self.pin, token: self.token.clone(), owner: None }
     }
 
+    /// The setting of its token.
+    pub fn setting(&self) -> &TokenSetting {
+        &self.setting
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -1,5 +1,8 @@
 //! The enrolled approvers of this device, the asks that it has signed, and the judgement of answers.
 
+mod order;
+
+use self::order::UsedNonces;
 use super::{
     Approver, ApproverKey, ApproverSecret, Decision, KeyKind, ListProof, MAX_APPROVERS, NewApprover, SignedAnswer,
     SignedAsk, challenge, device_key, list_challenge, passkey,
@@ -53,6 +56,7 @@ struct State {
     signed: BTreeMap<String, (String, SignedAsk)>,
     /// The minute of the last wrong answers, and their number.
     wrong: (i64, u32),
+    nonces: UsedNonces,
 }
 
 impl Approvers {
@@ -310,8 +314,8 @@ impl Approvers {
 
     fn wrong(&self, state: &mut State, why: &str) -> ToolError {
         self.count(state);
-        ToolError::denied(format!("the answer does not count: {why}"))
-            .hint("fetch the ask again and sign its document; `raspi-mcp approver list` shows the enrolled keys")
+        ToolError::denied(format!("what was signed does not count: {why}"))
+            .hint("fetch it again and sign that; `raspi-mcp approver list` shows the enrolled keys")
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -320,7 +324,7 @@ impl Approvers {
 }
 
 /// `count` random bytes, base64url.
-fn random(count: usize) -> Result<String, ToolError> {
+pub(super) fn random(count: usize) -> Result<String, ToolError> {
     let mut bytes = vec![0; count];
     SystemRandom::new().fill(&mut bytes).map_err(|_| ToolError::internal("the kernel gives no random bytes"))?;
     Ok(base64url::encode(&bytes))

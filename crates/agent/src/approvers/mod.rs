@@ -2,7 +2,8 @@
 //!
 //! The agent signs what a person is asked ([`SignedAsk`]); an answer counts only with the signature of an enrolled key
 //! over the hash of exactly those bytes ([`SignedAnswer`]). Whoever carries asks and answers can lose them, not forge
-//! them. The protocol is described in docs/approvals.md.
+//! them. An owner's word travels in the same way, without an ask ([`SignedOrder`]). The protocol is described in
+//! docs/approvals.md.
 
 mod answer;
 mod authority;
@@ -10,6 +11,7 @@ mod device_key;
 mod document;
 mod key;
 mod kind;
+mod order;
 mod passkey;
 mod proof;
 mod registered;
@@ -20,5 +22,6 @@ pub use device_key::{DEVICE_KEY, DeviceId};
 pub use document::{AskDocument, PURPOSE, SignedAsk};
 pub use key::{ApproverKey, ApproverSecret};
 pub use kind::KeyKind;
+pub use order::{MAX_ORDER, ORDER_PURPOSE, OrderDocument, SignedOrder, order_challenge};
 pub use proof::{ListProof, list_challenge};
 pub use registered::{Approver, MAX_APPROVERS, NewApprover};

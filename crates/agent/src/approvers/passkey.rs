@@ -37,7 +37,10 @@ pub(super) fn check(
     challenge: &[u8],
     origin: &str,
 ) -> Result<Checked, ToolError> {
-    let denied = |why: &str| ToolError::denied(format!("the passkey's answer does not count: {why}"));
+    let denied = |why: &str| {
+        ToolError::denied(format!("the passkey's answer does not count: {why}"))
+            .hint("sign again on the page at which the passkey was enrolled")
+    };
     let (Some(authenticator), Some(client)) = (base64url::decode(authenticator_data), base64url::decode(client_data))
     else {
         return Err(denied("its data are not base64url"));

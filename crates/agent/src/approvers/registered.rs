@@ -2,7 +2,9 @@
 
 use super::{ApproverKey, KeyKind, passkey::host};
 use base::error::ToolError;
+use contract::audit::rfc3339;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// Approvers of one device, at most.
 pub const MAX_APPROVERS: usize = 16;
@@ -48,6 +50,45 @@ pub struct Approver {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(counter: &u32) -> bool {
     *counter == 0
+}
+
+impl Approver {
+    /// For programs.
+    pub(crate) fn shown(&self) -> Value {
+        json!({
+            "name": self.name, "kind": self.kind, "key": self.key.id(), "origin": self.origin,
+            "added": rfc3339(self.added_ms), "added_by": self.added_by,
+        })
+    }
+
+    /// All of them and the device's id: `text` for people, and fields for programs.
+    pub fn listed(device: &str, list: &[Self]) -> Value {
+        let mut text = format!("device {device}");
+        for Self { name, kind, key, origin, added_ms, added_by, .. } in list {
+            let at = origin.as_ref().map(|origin| format!(" at {origin}")).unwrap_or_default();
+            let (kind, key, added) = (kind.name(), key.id(), rfc3339(*added_ms));
+            text.push_str(&format!("\n{name}  {kind}{at}  key {key}  added {added} by {added_by}"));
+        }
+        let shown: Vec<Value> = list.iter().map(Self::shown).collect();
+        json!({ "device": device, "approvers": shown, "text": text })
+    }
+
+    /// What its enrolment means, for people.
+    pub fn added(&self) -> String {
+        format!("{} may answer approval requests; key {}", self.name, self.key.id())
+    }
+
+    /// What its revocation means, for people. `left` are those who remain.
+    pub fn revoked(&self, left: &[Self]) -> String {
+        let mut text = format!("{} no longer answers; key {}", self.name, self.key.id());
+        if left.iter().all(|left| left.kind == KeyKind::Browser) {
+            text.push_str(
+                "\nit was the last key that may sign orders of the owner: from now on they are given at the machine's console \
+                 only. An appliance without one then has to be reset and claimed again",
+            );
+        }
+        text
+    }
 }
 
 impl NewApprover {

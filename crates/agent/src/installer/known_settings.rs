@@ -6,7 +6,10 @@ use crate::files;
 use contract::config::keys::KEYS;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use update::{Slot, status::SlotStatus};
+use update::{
+    Slot,
+    status::{SlotStatus, UpdateStatus},
+};
 
 /// What a release recorded when it ran.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,23 @@ pub fn knows(folder: &Path, slot: &SlotStatus, key: &str) -> Option<bool> {
     let bytes = files::read(&file(folder, slot.slot)).ok()??;
     let known: Known = serde_json::from_slice(&bytes).ok()?;
     (known.version == slot.version).then(|| known.keys.iter().any(|one| one == key))
+}
+
+/// A warning if the release that does not run would not support grants; `folder` is the agent's. `None`: it supports
+/// them, or there is no other release.
+pub fn warning(status: &UpdateStatus, folder: &Path) -> Option<String> {
+    let other = status.slots.iter().find(|slot| !slot.running)?;
+    let version = other.version.as_ref()?;
+    let says = match knows(folder, other, "tools.allow") {
+        Some(true) => return None,
+        Some(false) => "does not know tools.allow",
+        None => "has not said that it knows tools.allow",
+    };
+    Some(format!(
+        "warning: the release in slot {}, {version}, {says}: if it starts, it may set this whole file aside and then only reads. \
+         `raspi-mcp revoke` takes the grant out before you go back to it",
+        other.slot
+    ))
 }
 
 impl Installer {

@@ -18,6 +18,7 @@ type Load = dyn Fn() -> Result<Settings, String> + Send + Sync;
 #[derive(Clone, Default)]
 pub struct Reload {
     load: Option<Arc<Load>>,
+    sources: Option<Arc<Sources>>,
     /// The fragments in the site folder that trigger it. Empty: the configuration is never read again.
     pub files: Vec<PathBuf>,
 }
@@ -31,8 +32,15 @@ impl Reload {
         }
         let site = sources.places.site_dir.clone();
         let files = NAMESPACES.iter().chain(&["tools"]).map(|namespace| fragment_of(&site, namespace)).collect();
-        let load = move || load(&sources).map_err(|faults| faults.to_string());
-        Self { load: Some(Arc::new(load)), files }
+        let sources = Arc::new(sources);
+        let from = Arc::clone(&sources);
+        let load = move || load(&from).map_err(|faults| faults.to_string());
+        Self { load: Some(Arc::new(load)), sources: Some(sources), files }
+    }
+
+    /// What the process was started with, if it reads a folder.
+    pub fn sources(&self) -> Option<Arc<Sources>> {
+        self.sources.clone()
     }
 
     /// Reads the settings again.

@@ -2,17 +2,18 @@
 
 mod forged;
 mod keys;
+mod orders;
 mod passkey;
 
 use super::*;
 use ::agent::approvers::{
     Approver, ApproverSecret, AskDocument, Decision, KeyKind, ListProof, NewApprover, SignedAnswer, SignedAsk,
-    challenge, list_challenge,
+    SignedOrder, challenge, list_challenge, order_challenge,
 };
 use base::{base64url, error::ErrorCode};
 use op::approvals::{
-    AddApprover, AnswerSigned, DescribeDevice, Device, ListApprovers, ListSigned, ListSignedRequest, RevokeApprover,
-    RevokeRequest,
+    AddApprover, AnswerSigned, DescribeDevice, Device, ListApprovers, ListSigned, ListSignedRequest, PerformOrder,
+    RevokeApprover, RevokeRequest,
 };
 
 fn root() -> Peer {

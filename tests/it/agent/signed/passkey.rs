@@ -7,19 +7,19 @@ use ring::{
 };
 use sha2::{Digest, Sha256};
 
-const ORIGIN: &str = "https://approve.example.org:8444";
+pub(super) const ORIGIN: &str = "https://approve.example.org:8444";
 const P256: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
     0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 
 /// An authenticator as WebAuthn describes one.
-struct Authenticator(EcdsaKeyPair);
+pub(super) struct Authenticator(EcdsaKeyPair);
 
 /// What it is asked to sign, and what it makes of it.
-struct Assertion {
+pub(super) struct Assertion {
     kind: &'static str,
-    origin: &'static str,
+    pub(super) origin: &'static str,
     cross_origin: bool,
     site: &'static str,
     flags: u8,
@@ -28,7 +28,7 @@ struct Assertion {
 }
 
 impl Authenticator {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let random = SystemRandom::new();
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap();
         Self(EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref(), &random).unwrap())
@@ -38,7 +38,7 @@ impl Authenticator {
         [P256.as_slice(), self.0.public_key().as_ref()].concat()
     }
 
-    fn described(&self) -> NewApprover {
+    pub(super) fn described(&self) -> NewApprover {
         NewApprover {
             name: "anna".into(),
             kind: KeyKind::Passkey,
@@ -47,7 +47,8 @@ impl Authenticator {
         }
     }
 
-    fn answers(&self, ask: &AskDocument, decision: Decision, assertion: &Assertion) -> SignedAnswer {
+    /// Signature, authenticator data and client data.
+    fn signs(&self, assertion: &Assertion) -> [String; 3] {
         let client = json!({
             "type": assertion.kind, "challenge": base64url::encode(&assertion.challenge), "origin": assertion.origin,
             "crossOrigin": assertion.cross_origin, "other_keys_can_be_added_here": "as browsers do",
@@ -58,20 +59,47 @@ impl Authenticator {
         data.extend(assertion.counter.to_be_bytes());
         let message = [data.as_slice(), &Sha256::digest(client.as_bytes())].concat();
         let signature = self.0.sign(&SystemRandom::new(), &message).unwrap();
+        [signature.as_ref(), &data, client.as_bytes()].map(base64url::encode)
+    }
+
+    /// The id of its key.
+    fn id(&self) -> String {
+        canonical::hex(&Sha256::digest(self.spki()))
+    }
+
+    pub(super) fn orders(&self, document: &str, assertion: &Assertion) -> SignedOrder {
+        let [signature, authenticator_data, client_data] = self.signs(assertion);
+        SignedOrder {
+            document: document.into(),
+            key: self.id(),
+            kind: KeyKind::Passkey,
+            signature,
+            authenticator_data: Some(authenticator_data),
+            client_data: Some(client_data),
+        }
+    }
+
+    fn answers(&self, ask: &AskDocument, decision: Decision, assertion: &Assertion) -> SignedAnswer {
+        let [signature, authenticator_data, client_data] = self.signs(assertion);
         SignedAnswer {
             ask: ask.ask.clone(),
             nonce: ask.nonce.clone(),
             decision,
-            key: canonical::hex(&Sha256::digest(self.spki())),
+            key: self.id(),
             kind: KeyKind::Passkey,
-            signature: base64url::encode(signature.as_ref()),
-            authenticator_data: Some(base64url::encode(&data)),
-            client_data: Some(base64url::encode(client.as_bytes())),
+            signature,
+            authenticator_data: Some(authenticator_data),
+            client_data: Some(client_data),
         }
     }
 }
 
 impl Assertion {
+    /// About an order.
+    pub(super) fn of_order(document: &str, counter: u32) -> Self {
+        Self { challenge: order_challenge(document).to_vec(), ..Self::good("", counter) }
+    }
+
     fn good(document: &str, counter: u32) -> Self {
         Self {
             kind: "webauthn.get",

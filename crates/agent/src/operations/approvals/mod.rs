@@ -1,10 +1,11 @@
-//! Signed asks and answers, and the approvers whose keys count.
+//! Signed asks, answers and orders, and the approvers whose keys count.
 
 mod add;
 mod answer;
 mod device;
 mod list;
 mod list_approvers;
+mod order;
 mod revoke;
 
 pub use add::AddApprover;
@@ -12,6 +13,7 @@ pub use answer::AnswerSigned;
 pub use device::{DescribeDevice, Device, DeviceRequest};
 pub use list::{ListSigned, ListSignedRequest};
 pub use list_approvers::{ApproversRequest, ListApprovers};
+pub use order::PerformOrder;
 pub use revoke::{RevokeApprover, RevokeRequest};
 
 use crate::context::Context;

@@ -16,6 +16,13 @@ pub struct HaltLifted {
     pub lifted: bool,
 }
 
+impl HaltLifted {
+    /// For people, one line.
+    pub fn text(self) -> &'static str {
+        if self.lifted { "lifted: changes are possible again" } else { "this machine is not halted" }
+    }
+}
+
 /// Accepted from approvers only, never from the server: no tool lifts a halt.
 pub struct LiftHalt;
 
