@@ -27,7 +27,8 @@ pub struct Hello;
 impl Operation for Hello {
     const TAG: &'static str = "hello";
     const ANSWER: &'static str = "hello";
-    const CALLERS: Callers = Callers::Anyone;
+    // The approval page greets as well.
+    const CALLERS: Callers = Callers::Carriers;
     type Request = Greeting;
     type Answer = Greeting;
 

@@ -151,6 +151,8 @@ async fn of_two_people_at_once_the_first_counts() {
 #[tokio::test]
 async fn the_page_may_carry_and_nothing_else() {
     let pi = Pi::new();
+    // It is the first request of every connection.
+    pi.carried::<op::hello::Hello>(op::hello::Greeting::ours()).await.unwrap();
     let refused = |error: ToolError| assert_eq!(error.code, ErrorCode::PermissionDenied, "{error}");
     refused(pi.carried::<op::asks::ListAsks>(Default::default()).await.unwrap_err());
     refused(pi.carried::<ListApprovers>(Default::default()).await.unwrap_err());
