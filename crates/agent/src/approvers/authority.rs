@@ -13,6 +13,7 @@ use base::{
     base64url,
     error::{ErrorCode, ToolError},
 };
+use contract::config::ApproverKinds;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::{
     collections::BTreeMap,
@@ -136,10 +137,10 @@ impl Approvers {
     ///
     /// # Errors
     /// `unavailable` without the device's key.
-    pub(crate) fn signed(&self, pending: &[Ask]) -> Result<Vec<SignedAsk>, ToolError> {
+    pub(crate) fn signed(&self, pending: &[Ask], narrowed: &ApproverKinds) -> Result<Vec<SignedAsk>, ToolError> {
         let mut state = self.lock();
         state.signed.retain(|id, _| pending.iter().any(|ask| ask.id == *id));
-        pending.iter().map(|ask| self.sign(&mut state, ask)).collect()
+        pending.iter().map(|ask| self.sign(&mut state, ask, narrowed)).collect()
     }
 
     /// The approver whose signature `answer` carries, if it may answer `ask` so.
@@ -147,7 +148,12 @@ impl Approvers {
     /// # Errors
     /// `permission_denied` naming what is wrong, `failed_precondition` for an ask that no longer waits,
     /// `resource_exhausted` after 20 wrong answers in one minute.
-    pub(crate) fn judge(&self, ask: &Ask, answer: &SignedAnswer) -> Result<Approver, ToolError> {
+    pub(crate) fn judge(
+        &self,
+        ask: &Ask,
+        answer: &SignedAnswer,
+        narrowed: &ApproverKinds,
+    ) -> Result<Approver, ToolError> {
         if ask.state != AskState::Pending {
             return Err(ToolError::precondition(format!("ask {} no longer waits for an answer", ask.id))
                 .with("ask_id", ask.id.clone()));
@@ -161,14 +167,14 @@ impl Approvers {
         if nonce != answer.nonce {
             return Err(self.wrong(&mut state, "it is for another ask: the nonce differs"));
         }
-        if answer.decision == Decision::Approve && !answer.kind.counts_for(&ask.request.tool) {
+        if answer.decision == Decision::Approve && !answer.kind.counts_for(&ask.request.tool, narrowed) {
             return Err(ToolError::denied(format!(
                 "a key of kind {} does not count for {}",
                 answer.kind.name(),
                 ask.request.tool
             ))
             .with("ask_id", ask.id.clone())
-            .hint("answer with a passkey, `raspi-mcp approve`, or at the console"));
+            .hint("answer with a key of another kind or at the console; approval.kinds may narrow them"));
         }
         let signature = Signature {
             key: &answer.key,
@@ -268,12 +274,12 @@ impl Approvers {
         Ok(())
     }
 
-    fn sign(&self, state: &mut State, ask: &Ask) -> Result<SignedAsk, ToolError> {
+    fn sign(&self, state: &mut State, ask: &Ask, narrowed: &ApproverKinds) -> Result<SignedAsk, ToolError> {
         if let Some((_, signed)) = state.signed.get(&ask.id) {
             return Ok(signed.clone());
         }
         let nonce = random(32)?;
-        let signed = SignedAsk::of(ask, &self.boot, &nonce, self.key(state)?)?;
+        let signed = SignedAsk::of(ask, &self.boot, &nonce, self.key(state)?, narrowed)?;
         state.signed.insert(ask.id.clone(), (nonce, signed.clone()));
         Ok(signed)
     }

@@ -6,6 +6,7 @@
 //! environment or a flag, the server refuses to start; a state fragment is set aside and the settings are
 //! [`Settings::restricted`]. Each setting is declared once, in its section (`declare.rs`); `keys.rs` has the list.
 
+mod approver_kinds;
 mod assignment;
 mod declare;
 pub mod docs;
@@ -33,6 +34,7 @@ mod token_files;
 mod tokens;
 mod words;
 
+pub use approver_kinds::{ApproverKinds, KINDS as APPROVER_KINDS};
 pub use assignment::{Assignment, variable_of};
 pub use explain::{InForce, explain};
 pub use fault::{ConfigError, Faults, Origin, TextPosition};
