@@ -28,7 +28,7 @@ pub struct Device {
     #[arg(long, value_name = "FILE", requires = "url")]
     pub key: Option<PathBuf>,
     /// The device's ID, as `raspi-mcp approver add` printed it at its console: requests of others are refused
-    #[arg(long, value_name = "ID", requires = "url")]
+    #[arg(long, value_name = "ID", requires = "url", value_parser = approver::device)]
     pub device: Option<String>,
 }
 
@@ -36,16 +36,11 @@ impl Device {
     /// The device in the network, if one is named.
     pub(super) fn reached(&self) -> Result<Option<Approvals>, Failure> {
         let (Some(url), Some(key), Some(device)) = (&self.url, &self.key, &self.device) else { return Ok(None) };
-        if device.len() != 64 || !device.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(ToolError::invalid("a device's ID has 64 hexadecimal digits")
-                .hint("`raspi-mcp approver list` at the device's console shows it")
-                .into());
-        }
         let key = approver::secret(key)?;
         // No token is needed, so none is sent.
         let url = url.parse().map_err(|error| ToolError::invalid(format!("--url {url}: {error}")))?;
         let trust = self.pin.map_or(crate::client::Trust::System, crate::client::Trust::Pin);
-        Ok(Some(Approvals::new(Remote::listed(url, &trust, None)?, device.to_ascii_lowercase(), key)))
+        Ok(Some(Approvals::new(Remote::listed(url, &trust, None)?, device.clone(), key)))
     }
 }
 

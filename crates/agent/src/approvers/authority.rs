@@ -2,7 +2,7 @@
 
 use super::{
     Approver, ApproverKey, ApproverSecret, Decision, KeyKind, ListProof, MAX_APPROVERS, NewApprover, SignedAnswer,
-    SignedAsk, challenge, device_key, list_challenge, passkey,
+    SignedAsk, Vouched, challenge, device_key, list_challenge, passkey, vouched_bytes,
 };
 use crate::{
     asks::{Ask, AskState},
@@ -131,6 +131,32 @@ impl Approvers {
         let approvers = state.approvers.iter().filter(|known| known.name != name).cloned().collect();
         self.store(&mut state, approvers)?;
         Ok(gone)
+    }
+
+    /// Enrols these approvers in place of all others. Those that are enrolled already stay as they are.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the field; `unavailable` when it cannot be stored: then nothing changed.
+    pub(crate) fn replace(&self, new: Vec<NewApprover>, by: &str) -> Result<(), ToolError> {
+        let mut state = self.lock();
+        let mut approvers = Vec::new();
+        for new in new.into_iter().take(MAX_APPROVERS) {
+            let added = new.checked((self.clock)(), by)?;
+            let same = state.approvers.iter().find(|known| known.name == added.name && known.key == added.key);
+            approvers.push(same.cloned().unwrap_or(added));
+        }
+        if approvers == state.approvers { Ok(()) } else { self.store(&mut state, approvers) }
+    }
+
+    /// Signs for a code that was right and the approver's key that came with it.
+    ///
+    /// # Errors
+    /// `unavailable` without the device's key.
+    pub(crate) fn vouch(&self, code: &str, approver: Option<&str>) -> Result<Vouched, ToolError> {
+        let mut state = self.lock();
+        let (secret, key) = self.key(&mut state)?;
+        let signature = base64url::encode(&secret.sign(&vouched_bytes(code, approver)));
+        Ok(Vouched { key: key.clone(), signature })
     }
 
     /// Asks as signed documents. An ask has the same bytes as long as it is pending.

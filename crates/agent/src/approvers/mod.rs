@@ -13,6 +13,7 @@ mod kind;
 mod passkey;
 mod proof;
 mod registered;
+mod vouched;
 
 pub use answer::{Decision, SignedAnswer, challenge};
 pub(super) use authority::Approvers;
@@ -21,4 +22,5 @@ pub use document::{AskDocument, PURPOSE, SignedAsk};
 pub use key::{ApproverKey, ApproverSecret};
 pub use kind::KeyKind;
 pub use proof::{ListProof, list_challenge};
-pub use registered::{Approver, MAX_APPROVERS, NewApprover};
+pub use registered::{Approver, MAX_APPROVERS, NewApprover, check};
+pub use vouched::{Vouched, vouched_bytes};
