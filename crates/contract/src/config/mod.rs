@@ -41,8 +41,8 @@ pub use fault::{ConfigError, Faults, Origin, TextPosition};
 pub use found::{ConfigEntry, LocatedValue, UncheckedValue, quoted};
 pub use fragment::{Fragment, read_file as read_fragment};
 pub use fragment::{document, read_text};
-pub use kind::KnownTools;
 pub use kind::{Complaint, meant};
+pub use kind::{KnownTools, SettingKind};
 pub use load::{load, load_agent, place_of};
 pub use nearest::{nearest, nearest_within};
 pub use owners::Owners;
@@ -60,6 +60,7 @@ pub use sections::{
     update::Flow,
 };
 pub use settings::*;
+pub use table_setting::TableSetting;
 pub use tables::Tables;
 pub use token::{Sha256, TokenSetting};
 pub use token_files::{KeptToken, TokenFiles};
