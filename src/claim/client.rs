@@ -6,11 +6,11 @@
 
 use super::uri::ClaimUri;
 use crate::client::{Remote, Trust, root_cause, tls_fault};
-use agent::operations::claim::Claimed;
-use appliance::Code;
+use agent::approvers::{NewApprover, Vouched};
 use base::error::{ErrorCode, ToolError};
 use contract::access::token::PREFIX;
 use reqwest::Response;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -21,38 +21,81 @@ const CONFIRMATIONS: u32 = 4;
 /// Longest answer that is read, in bytes; real ones have some hundred.
 const LONGEST: usize = 64 * 1024;
 
-/// Claims the machine. `keep` receives the token and stores it; after that it becomes valid.
+/// A claimed machine.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The machine's name, if it has one.
+    pub name: Option<String>,
+    /// Its device ID, proved by a signature; older machines have none.
+    pub device: Option<String>,
+}
+
+/// Claims the machine, with the claiming person's approver. `keep` receives the token and stores it; after that it
+/// becomes valid.
 ///
 /// # Errors
-/// `verification_failed` if the machine has another certificate: the code was not sent. `permission_denied` for a wrong
-/// code. After `keep`, an error says whether the token may be valid nevertheless.
-pub async fn claim(claim: &ClaimUri, keep: impl FnOnce(&str) -> Result<(), ToolError>) -> Result<Claimed, ToolError> {
+/// `verification_failed` if the machine has another certificate: the code was not sent; or if another device than the
+/// one that is meant took the code, or took it with another approver's key: the machine then has no owner.
+/// `permission_denied` for a wrong code. After `keep`, an error says whether the token may be valid nevertheless.
+pub async fn claim(
+    claim: &ClaimUri,
+    approver: Option<&NewApprover>,
+    keep: impl FnOnce(&str) -> Result<(), ToolError>,
+) -> Result<Taken, ToolError> {
     let mut url = claim.url.clone();
     url.set_path("/claim");
     let remote = Remote::listed(url, &Trust::Pin(claim.pin), None)?;
-    let token = ask(&remote, &claim.code).await?;
+    let (token, device) = ask(&remote, claim, approver).await?;
     keep(&token)?;
-    confirm(&remote, &token).await.map_err(|error| {
+    let name = confirm(&remote, &token).await.map_err(|error| {
         let why = error.message.clone();
         let told = error.with_message(format!("the token was kept and may not count yet: {why}"));
         told.hint(
             "ask the machine something with it; if it says that it has no owner, claim it again with the code it shows",
         )
-    })
+    })?;
+    Ok(Taken { name, device })
 }
 
-async fn ask(remote: &Remote, code: &Code) -> Result<String, ToolError> {
-    let answer = post(remote, &json!({ "code": code.to_string() })).await?;
+/// The token and the device's ID.
+async fn ask(
+    remote: &Remote,
+    claim: &ClaimUri,
+    approver: Option<&NewApprover>,
+) -> Result<(String, Option<String>), ToolError> {
+    let code = claim.code.to_string();
+    let mut body = json!({ "code": code });
+    if let Some(approver) = approver {
+        body["approver"] = json!(approver);
+    }
+    let answer = post(remote, &body).await?;
+    let key = approver.map(|approver| approver.key.as_str());
+    let device = match (&answer["device"], &claim.device) {
+        (Value::Null, None) if key.is_none() => None,
+        (device, wanted) => Some(vouched(device, wanted.as_deref(), &code, key)?),
+    };
     let token = answer["token"].as_str().filter(|token| {
         token.starts_with(PREFIX) && token.len() <= 256 && token.bytes().all(|byte| byte.is_ascii_graphic())
     });
-    token.map(str::to_owned).ok_or_else(|| {
+    token.map(|token| (token.to_owned(), device)).ok_or_else(|| {
         ToolError::unavailable("the machine took the code and sent no token that could be one of raspi-mcp's")
             .hint("is this the machine that shows the code? Restart it, and try again with the new one")
     })
 }
 
-async fn confirm(remote: &Remote, token: &str) -> Result<Claimed, ToolError> {
+/// The device's ID, if it signed for this code and this approver's key.
+///
+/// # Errors
+/// `verification_failed`: another device, no signature or a wrong one.
+pub fn vouched(device: &Value, wanted: Option<&str>, code: &str, approver: Option<&str>) -> Result<String, ToolError> {
+    let vouched = Vouched::deserialize(device).map_err(|_| {
+        ToolError::new(ErrorCode::VerificationFailed, "the machine did not prove which device it is")
+            .hint("its version may be older than this program's; nothing was confirmed")
+    })?;
+    vouched.check(wanted, code, approver)
+}
+
+async fn confirm(remote: &Remote, token: &str) -> Result<Option<String>, ToolError> {
     let mut pause = Duration::from_millis(500);
     for _ in 1..CONFIRMATIONS {
         match post(remote, &json!({ "token": token })).await {
@@ -60,20 +103,27 @@ async fn confirm(remote: &Remote, token: &str) -> Result<Claimed, ToolError> {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
-            answered => return answered.map(claimed),
+            answered => return answered.map(name),
         }
     }
-    post(remote, &json!({ "token": token })).await.map(claimed)
+    post(remote, &json!({ "token": token })).await.map(name)
 }
 
-fn claimed(answer: Value) -> Claimed {
-    Claimed { name: answer["name"].as_str().map(str::to_owned) }
+fn name(answer: Value) -> Option<String> {
+    answer["name"].as_str().map(str::to_owned)
 }
 
-async fn post(remote: &Remote, body: &Value) -> Result<Value, ToolError> {
+/// One request with the remote's token, if it has one.
+///
+/// # Errors
+/// The machine's refusal; `verification_failed` for another certificate; `unavailable` and `timeout` without an answer.
+pub async fn post(remote: &Remote, body: &Value) -> Result<Value, ToolError> {
     let answer = async {
-        let response =
-            remote.client.post(remote.url.clone()).json(body).send().await.map_err(|e| silent(remote, &e))?;
+        let mut post = remote.client.post(remote.url.clone()).json(body);
+        if let Some(token) = remote.token() {
+            post = post.bearer_auth(token);
+        }
+        let response = post.send().await.map_err(|e| silent(remote, &e))?;
         let status = response.status();
         let answer = read(remote, response).await?;
         if status.is_success() {
@@ -119,7 +169,7 @@ fn refused(status: u16, error: &Value) -> ToolError {
     // Made safe for a terminal.
     let plain = |text: &Value| text.as_str().map(|text| text.replace(char::is_control, " "));
     let Some(message) = plain(&data["message"]) else {
-        return ToolError::internal(format!("it answered {status}, and is no raspi-mcp that could be claimed"))
+        return ToolError::internal(format!("it answered {status}, and is no raspi-mcp that understands this"))
             .hint("is this the address that the machine shows?");
     };
     let told = ToolError::new(code.unwrap_or(ErrorCode::Internal), message);

@@ -47,12 +47,13 @@ mod tests {
 
     #[test]
     fn what_is_drawn_is_the_code_in_a_light_frame() {
-        let text = format!("RASPI-MCP://192.168.178.200:8443/{}/{}", "0F".repeat(32), "7".repeat(28));
+        let (hash, code) = ("0F".repeat(32), "7".repeat(28));
+        let text = format!("RASPI-MCP://192.168.178.200:8443/{hash}/{code}/{hash}");
         let rows = seen(&drawn(&text).unwrap());
         let code = QrCode::encode_text(&text, QrCodeEcc::Low).unwrap();
         // Capitals and digits: small enough for a screen of 80 columns and some 30 rows.
-        assert_eq!(code.size(), 37);
-        assert!(rows.iter().all(|row| row.len() == 45) && rows.len() == 46);
+        assert_eq!(code.size(), 41);
+        assert!(rows.iter().all(|row| row.len() == 49) && rows.len() == 50);
         for (y, row) in (-QUIET..).zip(&rows) {
             for (x, dark) in (-QUIET..).zip(row) {
                 assert_eq!(*dark, code.get_module(x, y), "{x} {y}");

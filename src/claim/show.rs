@@ -1,4 +1,4 @@
-//! `raspi-mcp claim --show`: the screen of a machine that waits for its owner.
+//! `raspi-mcp claim --show`: the screen of a machine that waits for its owner, or whose owner enrols the first approver.
 
 use super::{news::ChangeWatcher, qr, uri::ClaimUri};
 use agent::{BootClock, hostname::is_label};
@@ -35,8 +35,8 @@ enum Scene {
 }
 
 impl Show {
-    /// Shows the claim on `screen` until the machine has an owner or `told` resolves, then clears the code. Returns
-    /// whether the machine has an owner.
+    /// Shows the claim on `screen` until the machine has an owner or `told` resolves, then clears the code; the same for
+    /// an enrolment, until it ends. Returns whether the machine has an owner.
     ///
     /// # Errors
     /// `failed_precondition` if this is not an appliance; `permission_denied` for all but root; `unavailable` if the
@@ -45,12 +45,14 @@ impl Show {
         let mut told = std::pin::pin!(told);
         // Registered before reading the state, so that no change is missed.
         let news = ChangeWatcher::of(self.folder.path()).map_err(|error| self.failed(&error))?;
+        let mut enrols = false;
         let over = loop {
             let left = match self.scene()? {
                 Scene::Over => break true,
                 Scene::Between => Duration::ZERO,
                 Scene::Waiting(shown) => {
                     let (claim, standing) = *shown;
+                    enrols = standing.claimed;
                     let left = claim.until.saturating_sub((self.boot)());
                     put(screen, &self.drawn(&claim, &standing, left))?;
                     left
@@ -68,7 +70,12 @@ impl Show {
                 () = &mut told => break false,
             }
         };
-        put(screen, &format!("{CLEAR}{}", if over { "This machine has its owner now.\n" } else { "" }))?;
+        let last = match (over, enrols) {
+            (true, false) => "This machine has its owner now.\n",
+            (true, true) => "The enrolment is over.\n",
+            (false, _) => "",
+        };
+        put(screen, &format!("{CLEAR}{last}"))?;
         Ok(over)
     }
 
@@ -79,10 +86,12 @@ impl Show {
                 "this is no appliance, or raspi-mcp-prepare.service failed: systemctl status raspi-mcp-prepare",
             ));
         };
-        if standing.claimed {
+        let claim = self.folder.claim().map_err(|error| self.failed(&error))?;
+        // With an owner, an open one is the enrolment of an approver.
+        let open = |claim: &CurrentClaim| claim.tries_left > 0 && (self.boot)() < claim.until;
+        if standing.claimed && !claim.as_ref().is_some_and(open) {
             return Ok(Scene::Over);
         }
-        let claim = self.folder.claim().map_err(|error| self.failed(&error))?;
         Ok(claim.map_or(Scene::Between, |claim| Scene::Waiting(Box::new((claim, standing)))))
     }
 
@@ -95,24 +104,46 @@ impl Show {
             say(&mut text, &format!("{why} Take the power from it and give it back: it then shows a new code."));
             return text;
         }
-        let hosts = self.hosts();
+        let (hosts, device) = (self.hosts(), self.folder.device());
         let pin = standing.fingerprint.as_deref().and_then(Fingerprint::parse);
-        if let (Some(host), Some(pin)) = (hosts.first(), pin) {
-            text.push_str(&qr::drawn(&ClaimUri::line(host, pin, &claim.code)).unwrap_or_default());
+        if let (Some(host), Some(pin), false) = (hosts.first(), pin, standing.claimed) {
+            text.push_str(&qr::drawn(&ClaimUri::line(host, pin, &claim.code, device.as_deref())).unwrap_or_default());
         }
-        say(&mut text, "\nraspi-mcp: this machine has no owner yet. Whoever brings this code owns it.\n");
+        say(
+            &mut text,
+            match standing.claimed {
+                false => "\nraspi-mcp: this machine has no owner yet. Whoever brings this code owns it.\n",
+                true => {
+                    "\nraspi-mcp: an admin enrols the first approver. Whoever brings this code may approve everything.\n"
+                }
+            },
+        );
         say(&mut text, &format!("  code         {}", claim.code));
         say(
             &mut text,
             &format!("  fingerprint  {}", standing.fingerprint.as_deref().unwrap_or("none: it has no certificate")),
         );
+        if let Some(device) = &device {
+            say(&mut text, &format!("  device       {device}"));
+        }
         let reached: Vec<String> = hosts.iter().map(|host| format!("https://{host}")).collect();
         let reached =
             if reached.is_empty() { "no address yet: connect it to a network".into() } else { reached.join(" ") };
         say(&mut text, &format!("  address      {reached}"));
         if let (Some(host), Some(fingerprint)) = (hosts.first(), &standing.fingerprint) {
-            let command = format!("raspi-mcp claim https://{host} --fingerprint {fingerprint} --code {}", claim.code);
-            say(&mut text, &format!("\nOn a computer in its network, or with what the QR code holds:\n\n  {command}"));
+            let (command, or) = match standing.claimed {
+                false => (
+                    format!("raspi-mcp claim https://{host} --fingerprint {fingerprint} --code {}", claim.code),
+                    ", or with what the QR code holds",
+                ),
+                true => (
+                    format!(
+                        "raspi-mcp approver enroll --url https://{host} --pin {fingerprint} --token-file FILE --key FILE"
+                    ),
+                    "",
+                ),
+            };
+            say(&mut text, &format!("\nOn a computer in its network{or}:\n\n  {command}"));
         }
         let minutes = claim.until.as_secs().div_ceil(60);
         say(

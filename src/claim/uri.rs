@@ -1,4 +1,5 @@
-//! Everything that a claim needs in one line, as in the QR code: `raspi-mcp://HOST:PORT/FINGERPRINT/CODE`.
+//! Everything that a claim needs in one line, as in the QR code: `raspi-mcp://HOST:PORT/FINGERPRINT/CODE/DEVICE`. Older
+//! machines leave the device's ID out.
 //!
 //! Unregistered scheme: a camera app that reads it shows text, and no browser opens an address that a person would then
 //! have to trust. All letters are capitals, which QR codes store more compactly.
@@ -18,6 +19,8 @@ pub struct ClaimUri {
     pub url: Url,
     pub pin: Fingerprint,
     pub code: Code,
+    /// The device's ID, 64 lower-case hexadecimal digits: the machine must sign with this key.
+    pub device: Option<String>,
 }
 
 impl ClaimUri {
@@ -32,22 +35,32 @@ impl ClaimUri {
         let rest = text.get(..SCHEME.len()).filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME));
         let rest = rest.and_then(|scheme| text.get(scheme.len()..)).filter(|_| text.len() <= LONGEST);
         let mut parts = rest.ok_or_else(|| refused("it does not begin with raspi-mcp://"))?.split('/');
-        let (Some(host), Some(pin), Some(code), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
-            return Err(refused("it is not raspi-mcp://HOST:PORT/FINGERPRINT/CODE"));
+        let (Some(host), Some(pin), Some(code), device, None) =
+            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(refused("it is not raspi-mcp://HOST:PORT/FINGERPRINT/CODE/DEVICE"));
         };
+        let device =
+            device.map(|id| device_id(id).ok_or_else(|| refused("the device's ID is not 64 hexadecimal digits")));
         let pin = Fingerprint::parse(&format!("sha256:{pin}"))
             .ok_or_else(|| refused("the fingerprint is not 64 hexadecimal digits"))?;
         let code = Code::parse(code).map_err(ToolError::from)?;
         let url = address(&format!("https://{}", host.to_ascii_lowercase()))?;
-        Ok(Self { url, pin, code })
+        Ok(Self { url, pin, code, device: device.transpose()? })
     }
 
     /// The line for `host`, a name or an address with its port.
-    pub fn line(host: &str, pin: Fingerprint, code: &Code) -> String {
+    pub fn line(host: &str, pin: Fingerprint, code: &Code, device: Option<&str>) -> String {
         let pin = pin.to_string();
         let digits = pin.strip_prefix("sha256:").unwrap_or(&pin);
-        format!("{SCHEME}{host}/{digits}/{}", code.to_string().replace('-', "")).to_ascii_uppercase()
+        let (code, device) = (code.to_string().replace('-', ""), device.map(|id| format!("/{id}")).unwrap_or_default());
+        format!("{SCHEME}{host}/{digits}/{code}{device}").to_ascii_uppercase()
     }
+}
+
+/// A device's ID in lower case; `None` unless it has 64 hexadecimal digits.
+pub fn device_id(text: &str) -> Option<String> {
+    (text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
 }
 
 /// The base URL of a device: `https://HOST[:PORT]` only.
@@ -80,10 +93,14 @@ mod tests {
     fn the_line_is_read_back() {
         let code = Code::of([7; 16]);
         for host in ["192.0.2.7:8765", "[2001:db8::7]:8765", "raspi-mcp.local:8443"] {
-            let line = ClaimUri::line(host, pin(), &code);
+            let id = "0f".repeat(32);
+            let line = ClaimUri::line(host, pin(), &code, Some(&id));
             assert_eq!(line, line.to_uppercase());
+            let of_an_older_machine = ClaimUri::line(host, pin(), &code, None);
+            assert_eq!(ClaimUri::parse(&of_an_older_machine).unwrap().device, None);
             for copy in [line.clone(), line.to_lowercase(), format!(" {line}\n")] {
                 let claim = ClaimUri::parse(&copy).unwrap();
+                assert_eq!(claim.device.as_deref(), Some(id.as_str()));
                 assert_eq!(claim.url.as_str(), format!("https://{host}/"));
                 assert!(claim.pin == pin() && claim.code.is(&code));
                 assert!(!format!("{claim:?}").contains(&code.to_string()));
@@ -94,12 +111,13 @@ mod tests {
     #[test]
     fn what_is_no_such_line_is_refused_without_the_code() {
         let code = Code::of([7; 16]);
-        let line = ClaimUri::line("192.0.2.7:8765", pin(), &code);
+        let line = ClaimUri::line("192.0.2.7:8765", pin(), &code, None);
         for bad in [
             "".into(),
             "raspi-mcp://".into(),
             line.replace("RASPI-MCP", "HTTP"),
             format!("{line}/x"),
+            format!("{line}/{}/x", "0f".repeat(32)),
             line.replace("192", "user@192"),
             line.replace("192.0.2.7:8765", ""),
             line.replace("192.0.2.7:8765", "192.0.2.7:99999"),

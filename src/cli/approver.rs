@@ -1,18 +1,25 @@
 //! `raspi-mcp approver`: people who answer asks with a key of their own, from anywhere (docs/approvals.md).
 
 use super::{
+    claim::{asked, first_approver},
     exit::{Exit, Failure},
     order::{self, Device},
-    say::outln,
+    say::{errln, outln},
     sources, target,
 };
-use crate::{registry::Registry, terminal::printable};
+use crate::{
+    claim::{client, uri::device_id},
+    client::Remote,
+    registry::Registry,
+    terminal::printable,
+};
 use agent::{
     AgentLink, Client,
     approvers::{Approver, ApproverKey, ApproverSecret, KeyKind, NewApprover},
     operations::approvals::{AddApprover, DescribeDevice, ListApprovers, RevokeApprover, RevokeRequest},
 };
-use appliance::certificate::Fingerprint;
+use appliance::{Code, certificate::Fingerprint};
+use base::error::ToolError;
 use serde_json::{Value, json};
 use std::{
     fs::OpenOptions,
@@ -59,6 +66,8 @@ enum Command {
         #[arg(long, value_name = "ID", requires = "url")]
         device: Option<String>,
     },
+    /// Enrol the first approver of an appliance over the network, with an admin token and a code that the device then shows
+    Enroll(Enrolment),
     /// List the approvers and the device's ID
     List {
         /// Print the list as JSON
@@ -76,6 +85,60 @@ enum Command {
     },
 }
 
+#[derive(clap::Args)]
+struct Enrolment {
+    /// The device's address, e.g. https://pi.local:8443
+    #[arg(long)]
+    url: String,
+    /// The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts
+    #[arg(long, value_name = "PIN", value_parser = target::pin)]
+    pin: Option<Fingerprint>,
+    /// A file that contains an admin's bearer token; default: the variable RASPI_MCP_TOKEN
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The file of `raspi-mcp approver key`, or the public key that it printed
+    #[arg(long, value_name = "FILE|KEY")]
+    key: String,
+    /// The approver's name, as the audit log will show it
+    #[arg(long, default_value = "owner")]
+    name: String,
+    /// The device's ID, as it shows it; the device must prove it
+    #[arg(long, value_name = "ID", value_parser = device)]
+    device: Option<String>,
+}
+
+/// Parses a device's ID.
+pub fn device(text: &str) -> Result<String, String> {
+    device_id(text).ok_or_else(|| "a device's ID has 64 hexadecimal digits, as the device shows it".into())
+}
+
+/// The command that answers what waits on a device.
+pub fn how_to_approve(url: &str, pin: Option<Fingerprint>, key: Option<&str>, device: &str) -> String {
+    let pin = pin.map(|pin| format!(" --pin {pin}")).unwrap_or_default();
+    let key = key.filter(|key| Path::new(key).exists()).unwrap_or("FILE");
+    format!(
+        "Compare its ID with the one on its screen. To answer what waits for an approval:\n\
+         raspi-mcp approve --url {url}{pin} --key {key} --device {device}"
+    )
+}
+
+/// Asks for a code, and brings it with the approver's key.
+fn enroll(given: Enrolment) -> Result<(), Failure> {
+    let approver = first_approver(&given.key, &given.name)?;
+    let mut remote = Remote::new(&given.url, "/", given.pin, given.token_file)?;
+    remote.url.set_path("/approvals/enroll");
+    let runtime = super::runtime()?;
+    let opened = runtime.block_on(client::post(&remote, &json!({})))?;
+    errln!("The device shows a code on its screen and console; it is taken for {} s.", opened["seconds"]);
+    let code = Code::parse(&asked("The code it shows: ")?).map_err(ToolError::from)?.to_string();
+    let done = runtime.block_on(client::post(&remote, &json!({ "code": code, "approver": approver })))?;
+    let device = client::vouched(&done["device"], given.device.as_deref(), &code, Some(&approver.key))?;
+    outln!("{} may answer approval requests", approver.name);
+    outln!("device {device}");
+    errln!("{}", how_to_approve(&given.url, given.pin, Some(&given.key), &device));
+    Ok(())
+}
+
 fn kind(text: &str) -> Result<KeyKind, String> {
     KeyKind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| "write cli, passkey or browser".into())
 }
@@ -88,6 +151,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     };
     match args.command {
         Command::Key { out } => make(&out),
+        Command::Enroll(given) => enroll(given),
         Command::Add { name, key, kind, origin, url, pin, device } => {
             let (key, own) = keys(key, url.is_some())?;
             let new = NewApprover { name, kind, key, origin };

@@ -1,6 +1,7 @@
 //! `raspi-mcp claim`: claims a machine without an owner (docs/claim.md); on that machine, shows how.
 
 use super::{
+    approver,
     exit::{Exit, Failure},
     say::{errln, outln},
     sources, target,
@@ -11,7 +12,10 @@ use crate::{
     registry::Registry,
     terminal,
 };
-use agent::boot_clock;
+use agent::{
+    approvers::{ApproverKey, KeyKind, NewApprover},
+    boot_clock,
+};
 use appliance::{Code, Folder, certificate::Fingerprint};
 use base::{error::ToolError, os::Root};
 use contract::config::Settings;
@@ -34,6 +38,15 @@ pub struct Args {
     /// The code that the machine shows; if omitted, the command asks for it. Other users of this computer can see the command line
     #[arg(long, value_name = "CODE")]
     code: Option<String>,
+    /// The machine's device ID, as it shows it; the machine must prove it
+    #[arg(long, value_name = "ID", value_parser = approver::device)]
+    device: Option<String>,
+    /// The key that approves for you from now on: the file of `raspi-mcp approver key`, or the public key that it printed. All other approvers are removed
+    #[arg(long, value_name = "FILE|KEY")]
+    approver: Option<String>,
+    /// The approver's name, as the audit log will show it
+    #[arg(long, value_name = "NAME", default_value = "owner", requires = "approver")]
+    approver_name: String,
     /// Write the token to this new file, which only you can read, instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -41,7 +54,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Show code, fingerprint, addresses and QR code until the machine has an owner. Runs on the machine itself, as root
-    #[arg(long, conflicts_with_all = ["address", "fingerprint", "code", "out", "json"])]
+    #[arg(long, conflicts_with_all = ["address", "fingerprint", "code", "device", "approver", "out", "json"])]
     show: bool,
 }
 
@@ -50,6 +63,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         return show(&sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?);
     }
     let claim = wanted(&args)?;
+    let approver = args.approver.as_deref().map(|key| first_approver(key, &args.approver_name)).transpose()?;
     // Before anything is sent: a token that cannot be stored must not be created.
     let mut kept = args.out.as_deref().map(create).transpose()?;
     let keep = |token: &str| match &mut kept {
@@ -60,7 +74,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         )),
         None => said(&format!("{token}\n")),
     };
-    let claimed = super::runtime()?.block_on(client::claim(&claim, keep));
+    let claimed = super::runtime()?.block_on(client::claim(&claim, approver.as_ref(), keep));
     if let Some((path, file)) = &kept
         && file.metadata().is_ok_and(|about| about.len() == 0)
     {
@@ -70,7 +84,13 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     if let Some((path, _)) = &kept
         && args.json
     {
-        outln!("{}", json!({ "url": claim.url.as_str(), "fingerprint": claim.pin.to_string(), "token_file": path }));
+        outln!(
+            "{}",
+            json!({
+                "url": claim.url.as_str(), "fingerprint": claim.pin.to_string(), "token_file": path,
+                "device": claimed.device,
+            })
+        );
     }
     if !args.json {
         let name = claimed.name.unwrap_or_else(|| "The machine".into());
@@ -85,8 +105,21 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
             claim.pin,
             file.as_deref().unwrap_or("FILE")
         );
+        if let Some(device) = &claimed.device {
+            let url = claim.url.as_str().trim_end_matches('/');
+            errln!("{}", approver::how_to_approve(url, Some(claim.pin), args.approver.as_deref(), device));
+        }
     }
     Ok(())
+}
+
+/// The claiming person's approver, from a secret key's file or a public key.
+pub(super) fn first_approver(key: &str, name: &str) -> Result<NewApprover, Failure> {
+    let key = match ApproverKey::parse(key, KeyKind::Cli) {
+        Ok(key) => key,
+        Err(_) => approver::secret(Path::new(key))?.public(),
+    };
+    Ok(NewApprover { name: name.into(), kind: KeyKind::Cli, key: key.text().into(), origin: None })
 }
 
 /// The machine to claim, its certificate and the code.
@@ -101,8 +134,10 @@ fn wanted(args: &Args) -> Result<uri::ClaimUri, Failure> {
         _ => None,
     };
     if let Some(line) = line {
-        if args.fingerprint.is_some() || args.code.is_some() {
-            return Err(usage("the line of a QR code holds fingerprint and code: leave --fingerprint and --code out"));
+        if args.fingerprint.is_some() || args.code.is_some() || args.device.is_some() {
+            return Err(usage(
+                "the line of a QR code holds fingerprint, code and device: leave --fingerprint, --code and --device out",
+            ));
         }
         return Ok(uri::ClaimUri::parse(&line)?);
     }
@@ -114,11 +149,11 @@ fn wanted(args: &Args) -> Result<uri::ClaimUri, Failure> {
         Some(code) => Code::parse(code),
         None => Code::parse(&asked("The code it shows: ")?),
     };
-    Ok(uri::ClaimUri { url, pin, code: code.map_err(ToolError::from)? })
+    Ok(uri::ClaimUri { url, pin, code: code.map_err(ToolError::from)?, device: args.device.clone() })
 }
 
 /// Reads a line of standard input.
-fn asked(question: &str) -> Result<String, Failure> {
+pub(super) fn asked(question: &str) -> Result<String, Failure> {
     let mut input = io::stdin().lock();
     if io::stdin().is_terminal() {
         terminal::err(format_args!("{question}"));

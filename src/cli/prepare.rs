@@ -41,6 +41,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         folder: &folder,
         group: groups::user_ids(&system, SERVER_USER).map(|(_, group)| group).filter(|_| !simulated),
         product: &settings.update.product,
+        approver: agent::approvers::check,
         window: Duration::from_secs(60 * u64::from(settings.claim.window_minutes)),
     };
     let PrepareResult { claimed, notes, faults, restart } = prepare(&site)?;

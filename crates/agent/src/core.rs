@@ -4,7 +4,7 @@ use super::{
     approvers::Approvers,
     asks::Asks,
     button::Button,
-    claims::ClaimService,
+    claims::{ClaimService, settle_approvers},
     connections::NetworkChanges,
     context::{Agent, Context},
     exec::Commands,
@@ -56,6 +56,12 @@ impl Agent {
         let means = Means { power: power.clone(), units: Arc::clone(&units), runner: Arc::clone(&runner), simulated };
         let installer = Installer::load(&settings, card, means, Arc::clone(&clock), &mut faults)?;
         let (asks, log) = (Arc::new(asks), Arc::new(OpLog::new(folder, Arc::clone(&clock))));
+        // At the first start after a claim or a provisioning file; on an appliance the screen shows the device's ID.
+        let mut first = settle_approvers(&installer, &approvers, &log, &Peer::in_process());
+        if settings.identity.standing().is_ok_and(|standing| standing.is_some()) {
+            first = first.and(approvers.device().and_then(|(key, _)| settings.identity.put_device(&key.id())));
+        }
+        faults.extend(first.err().map(|error| error.into_message()));
         let told = (Arc::clone(&asks), Arc::clone(&log));
         let halt = Latch::load(folder, &installer, Arc::clone(&clock), told, &mut faults);
         let agent = Arc::new(Self {

@@ -3,7 +3,7 @@
 use base::error::ToolError;
 use contract::{
     actions::{Ruling, Words},
-    config::{Grant, Settings},
+    config::{ApproverKinds, Grant, Settings},
     meta::Mode,
 };
 use serde_json::Value;
@@ -49,6 +49,8 @@ pub struct AgentPolicy {
     pub services: Vec<String>,
     /// MCP clients whose elicitation counts as a person's answer.
     pub elicitation_clients: Vec<String>,
+    /// Which kinds of approver keys may approve which tools.
+    pub approver_kinds: ApproverKinds,
     /// Parts of the configuration that were not understood. Until they are fixed, all that is not a read is refused.
     pub faults: Vec<String>,
     /// Limit of reboots: a machine that reboots more often cannot be reached to be repaired.
@@ -66,6 +68,7 @@ impl Default for AgentPolicy {
             grants: Vec::new(),
             services: Vec::new(),
             elicitation_clients: Vec::new(),
+            approver_kinds: ApproverKinds::default(),
             faults: Vec::new(),
             reboots_per_hour: 4,
             ask_expiry: Duration::from_secs(300),
@@ -83,13 +86,14 @@ impl AgentPolicy {
             grants: settings.tools.allow.clone(),
             services: settings.service.allowed(simulated),
             elicitation_clients: settings.approval.elicitation_clients.clone(),
+            approver_kinds: settings.approval.kinds.clone(),
             faults: settings.restricted.clone(),
             ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
             ..Self::default()
         }
     }
 
-    /// With the parts that a running agent reloads: `[tools]` and `[policy]`.
+    /// With the parts that a running agent reloads: `[tools]`, `[policy]` and `approval.kinds`.
     #[must_use]
     pub fn renewed(&self, settings: &Settings) -> Self {
         Self {
@@ -97,6 +101,7 @@ impl AgentPolicy {
             namespaces: settings.tools.enable.clone(),
             disabled: settings.tools.disable.clone(),
             grants: settings.tools.allow.clone(),
+            approver_kinds: settings.approval.kinds.clone(),
             faults: settings.restricted.clone(),
             ..self.clone()
         }

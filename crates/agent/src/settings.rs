@@ -6,7 +6,7 @@ use base::os::{Root, groups};
 use contract::config::{
     APPROVAL_PAGE_USER, Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings, sections::update::UpdateSettings,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 /// Everything the agent needs to know.
 #[derive(Clone, Debug)]
@@ -48,6 +48,8 @@ pub struct AgentSettings {
     pub server_socket: Option<PathBuf>,
     /// The machine's identity as prepared at each start, with the open claim.
     pub identity: Folder,
+    /// How long an enrolment code is taken.
+    pub claim_window: Duration,
     /// The root file system, for `/etc/passwd`, `/etc/group` and `/proc`.
     pub root: Root,
 }
@@ -80,6 +82,7 @@ impl AgentSettings {
             audit_max_bytes: settings.audit.max_bytes,
             server_socket: settings.socket.enabled.then(|| settings.socket.path.clone()),
             identity: Folder::at(&settings.identity_dir),
+            claim_window: Duration::from_secs(60 * u64::from(settings.claim.window_minutes)),
             root,
         }
     }

@@ -6,6 +6,9 @@
 //! locked out by an interruption: until the token is presented, the same code gives another token, and a restart
 //! another code. And nobody else gets access: a token that was never presented is worthless once another one is given
 //! out, or after a restart.
+//!
+//! On a machine that has an owner and no approver, the same file is an open enrolment: its code lets an approver in, and
+//! no owner.
 
 use super::{Code, Folder};
 use base::{error::ToolError, os::whole};
@@ -14,6 +17,7 @@ use contract::{
     config::{Sha256, prepared::read},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{io, io::Write, time::Duration};
 
 /// Maximum number of wrong codes in one boot.
@@ -32,6 +36,8 @@ pub struct CurrentClaim {
     pub until: Duration,
     /// The hash of the last token given out that was not presented yet.
     pub offered: Option<Sha256>,
+    /// The owner's approver, which came with that code: an object that the agent checked.
+    pub approver: Option<Value>,
 }
 
 /// Why a code or a token was refused.
@@ -62,6 +68,8 @@ struct Kept {
     until_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offered: Option<Sha256>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approver: Option<Value>,
 }
 
 impl Folder {
@@ -72,10 +80,10 @@ impl Folder {
     pub fn claim(&self) -> io::Result<Option<CurrentClaim>> {
         let Some(bytes) = read(&self.path().join(FILE))? else { return Ok(None) };
         let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-        let Kept { code, tries_left, until_ms, offered } =
+        let Kept { code, tries_left, until_ms, offered, approver } =
             serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
         let code = Code::parse(&code).map_err(|typo| bad(typo.to_string()))?;
-        Ok(Some(CurrentClaim { code, tries_left, until: Duration::from_millis(until_ms), offered }))
+        Ok(Some(CurrentClaim { code, tries_left, until: Duration::from_millis(until_ms), offered, approver }))
     }
 
     /// Opens a claim until `until` on the boot clock. An existing one is kept, with its remaining tries.
@@ -86,23 +94,37 @@ impl Folder {
         if self.claim().is_ok_and(|claim| claim.is_some()) {
             return Ok(());
         }
-        self.put_claim(&CurrentClaim { code: Code::mint()?, tries_left: TRIES, until, offered: None })
+        self.put_claim(&CurrentClaim { code: Code::mint()?, tries_left: TRIES, until, offered: None, approver: None })
     }
 
     /// Uses a try, and checks the code. If it is correct, the token with the hash `offer` is the one to be presented,
-    /// until [`PARTING`] after the end of the window, which is returned. The try is recorded before the code is
-    /// compared, and given back if the code is correct.
+    /// until [`PARTING`] after the end of the window, which is returned; `approver` comes with it.
     ///
     /// # Errors
-    /// The inner error says why the code is refused. The outer one is `unavailable` when the file cannot be read or
-    /// written; no code is accepted then.
+    /// As [`Folder::tried`].
     pub fn attempt(
         &self,
         code: &Code,
         offer: Sha256,
+        approver: Option<Value>,
         now: Duration,
     ) -> Result<Result<Duration, ClaimRefusal>, ToolError> {
-        let Some(mut claim) = self.opened()? else { return Ok(Err(ClaimRefusal::Closed)) };
+        let claim = match self.tried(code, now)? {
+            Ok(claim) => CurrentClaim { offered: Some(offer), approver, ..claim },
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        self.put_claim(&claim)?;
+        Ok(Ok(claim.until))
+    }
+
+    /// Uses a try, and checks the code. The try is recorded before the code is compared, and given back if the code is
+    /// correct.
+    ///
+    /// # Errors
+    /// The inner error says why the code is refused. The outer one is `unavailable` when the file cannot be read or
+    /// written; no code is accepted then.
+    pub fn tried(&self, code: &Code, now: Duration) -> Result<Result<CurrentClaim, ClaimRefusal>, ToolError> {
+        let Some(claim) = self.opened()? else { return Ok(Err(ClaimRefusal::Closed)) };
         if now >= claim.until {
             return Ok(Err(ClaimRefusal::Late));
         }
@@ -111,22 +133,22 @@ impl Folder {
         if !code.is(&claim.code) {
             return Ok(Err(ClaimRefusal::Wrong { tries_left }));
         }
-        claim.offered = Some(offer);
         self.put_claim(&claim)?;
-        Ok(Ok(claim.until))
+        Ok(Ok(claim))
     }
 
-    /// Checks whether the token with this hash is the last one given out. Changes nothing.
+    /// Checks whether the token with this hash is the last one given out, and returns the approver that came with its
+    /// code. Changes nothing.
     ///
     /// # Errors
-    /// As [`Folder::attempt`].
-    pub fn offered(&self, shown: Sha256, now: Duration) -> Result<Result<(), ClaimRefusal>, ToolError> {
+    /// As [`Folder::tried`].
+    pub fn offered(&self, shown: Sha256, now: Duration) -> Result<Result<Option<Value>, ClaimRefusal>, ToolError> {
         let Some(claim) = self.opened()? else { return Ok(Err(ClaimRefusal::Closed)) };
         if now >= claim.until.saturating_add(PARTING) {
             return Ok(Err(ClaimRefusal::Late));
         }
         Ok(match claim.offered {
-            Some(offered) if token::same(&offered.0, &shown.0) => Ok(()),
+            Some(offered) if token::same(&offered.0, &shown.0) => Ok(claim.approver),
             _ => Err(ClaimRefusal::Unknown),
         })
     }
@@ -146,7 +168,9 @@ impl Folder {
     fn put_claim(&self, claim: &CurrentClaim) -> Result<(), ToolError> {
         let until_ms = u64::try_from(claim.until.as_millis()).unwrap_or(u64::MAX);
         let (code, tries_left, offered) = (claim.code.to_string(), claim.tries_left, claim.offered);
-        let text = serde_json::to_vec(&Kept { code, tries_left, until_ms, offered }).map_err(io::Error::other);
+        let approver = claim.approver.clone();
+        let text =
+            serde_json::to_vec(&Kept { code, tries_left, until_ms, offered, approver }).map_err(io::Error::other);
         let put = |text: Vec<u8>| whole::replace(&self.path().join(FILE), 0o600, |file| file.write_all(&text));
         text.and_then(put).map_err(|error| self.failed(FILE, &error))
     }

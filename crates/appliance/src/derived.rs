@@ -7,13 +7,14 @@
 //! conf.d/*.toml          settings and hashes of tokens                 0640 root:raspi-mcp
 //! state.json             whether it is claimed, its name, and faults   0640 root:raspi-mcp
 //! claim                  the open claim (super::claim)                 0600 root
+//! device                 the ID of the agent's key, by the agent       0640 root:raspi-mcp
 //! ```
 
 pub use contract::config::prepared::{ApplianceState, FOLDER};
 
 use super::Identity;
 use base::{error::ToolError, os::whole};
-use contract::config::prepared::{PreparedFolder, STATE};
+use contract::config::prepared::{PreparedFolder, STATE, read};
 use std::{
     fs,
     io::{self, Write},
@@ -23,6 +24,9 @@ use std::{
 
 /// The HTTPS port of an appliance, on all addresses.
 pub const PORT: u16 = 8443;
+
+/// The file with the device's ID.
+const DEVICE: &str = "device";
 
 /// The folder, for writing. [`PreparedFolder`] reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +52,19 @@ impl Folder {
     /// Those of [`PreparedFolder::standing`].
     pub fn standing(&self) -> io::Result<Option<ApplianceState>> {
         self.0.standing()
+    }
+
+    /// The device's ID, if the agent has written it: SHA-256 of its key, in 64 hexadecimal digits.
+    pub fn device(&self) -> Option<String> {
+        String::from_utf8(read(&self.path().join(DEVICE)).ok()??).ok().filter(|id| id.len() == 64)
+    }
+
+    /// Writes the device's ID, for the screen that shows a code.
+    ///
+    /// # Errors
+    /// `unavailable` when the file cannot be written.
+    pub fn put_device(&self, id: &str) -> Result<(), ToolError> {
+        if self.device().as_deref() == Some(id) { Ok(()) } else { self.put(DEVICE, Some(id)) }
     }
 
     /// Creates the folder if it is missing, for its owner and the group with the number `group`.

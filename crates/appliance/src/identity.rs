@@ -37,12 +37,32 @@ pub struct Identity {
     pub tokens: Vec<TokenSetting>,
     #[serde(skip_serializing_if = "ReleaseChannel::is_nothing")]
     pub update: ReleaseChannel,
+    /// Approvers that came with the ownership, until the agent has enrolled them in place of all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<FirstApprovers>,
     /// SHA-256 of the provisioning file that was recorded and may still be on partition 1, completely or in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub erasing: Option<Digest>,
     /// Fields of a newer version.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+/// Approvers that came with the ownership.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FirstApprovers {
+    /// Where they came from, for the list of approvers.
+    pub from: String,
+    /// Name, kind, key and origin of each, checked when they came.
+    pub list: Vec<Value>,
+}
+
+impl FirstApprovers {
+    /// None yet, from this source.
+    pub fn of(from: &str) -> Self {
+        Self { from: from.into(), list: Vec::new() }
+    }
 }
 
 /// The wireless network.
@@ -100,7 +120,7 @@ impl Identity {
         let mut faults = Vec::new();
         let mut unread = Map::new();
         let mut known = Self::default();
-        for name in ["claimed", "certificate", "key", "name", "wifi", "tokens", "update", "erasing"] {
+        for name in ["claimed", "certificate", "key", "name", "wifi", "tokens", "update", "approvers", "erasing"] {
             let Some(value) = map.remove(name) else { continue };
             let alone = Map::from_iter([(name.to_owned(), value.clone())]);
             match serde_json::from_value::<Self>(Value::Object(alone)) {
@@ -126,6 +146,7 @@ impl Identity {
             "wifi" => self.wifi = one.wifi,
             "tokens" => self.tokens = one.tokens,
             "update" => self.update = one.update,
+            "approvers" => self.approvers = one.approvers,
             _ => self.erasing = one.erasing,
         }
     }

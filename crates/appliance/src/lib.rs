@@ -27,4 +27,4 @@ mod words;
 pub use claim::{ClaimRefusal, CurrentClaim};
 pub use code::{Code, Typo};
 pub use derived::{ApplianceState, FOLDER, Folder};
-pub use identity::{Identity, ReleaseChannel, Wifi};
+pub use identity::{FirstApprovers, Identity, ReleaseChannel, Wifi};

@@ -10,7 +10,7 @@ use super::{
     connections::SavedConnections,
     network,
     partition::{self, FileContent},
-    provisioning::{self, Provisioning},
+    provisioning::{self, CheckApprover, Provisioning},
     reset::{ResetOutcome, reset},
 };
 use base::{error::ToolError, os::Root};
@@ -31,6 +31,8 @@ pub struct PrepareSite<'a> {
     pub group: Option<u32>,
     /// The product of this machine's images.
     pub product: &'a str,
+    /// The agent's check of an approver in the provisioning file.
+    pub approver: CheckApprover,
     /// How long after the machine's start a claim stays open.
     pub window: Duration,
 }
@@ -145,9 +147,8 @@ fn provisioned(
     };
     let digest = Digest::of(&bytes);
     let said = match unreadable {
-        None => {
-            Provisioning::parse(&bytes, site.product).map_err(|faults| faults.iter().map(ToString::to_string).collect())
-        }
+        None => Provisioning::parse(&bytes, site.product, site.approver)
+            .map_err(|faults| faults.iter().map(ToString::to_string).collect()),
         Some(why) => Err(vec![format!("{file}: {why}")]),
     };
     // The rest of an accepted file: the power failed before or while it was erased.

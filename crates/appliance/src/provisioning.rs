@@ -2,11 +2,12 @@
 //!
 //! It is accepted completely or not at all. Every fault is reported with its line; secrets in it are never repeated.
 
-use super::{Identity, Wifi, words};
+use super::{FirstApprovers, Identity, Wifi, words};
+use base::error::ToolError;
 use contract::{
     config::{
-        ConfigEntry, ConfigError, LocatedValue, Origin, TextPosition, TokenSetting, UncheckedValue, document, keys,
-        meant, quoted,
+        APPROVER_KINDS, ConfigEntry, ConfigError, LocatedValue, Origin, SettingKind, TableSetting, TextPosition,
+        TokenSetting, UncheckedValue, document, keys, meant, quoted,
     },
     meta::Role,
 };
@@ -17,7 +18,7 @@ use update::trust::RootOfTrust;
 pub const FILE: &str = "raspi-mcp.toml";
 
 /// All keys. Those that are also in the configuration have the same meaning and the same checks.
-pub const KEYS: [&str; 11] = [
+pub const KEYS: [&str; 12] = [
     "name",
     "wifi.ssid",
     "wifi.passphrase",
@@ -25,11 +26,37 @@ pub const KEYS: [&str; 11] = [
     "wifi.country",
     "wifi.hidden",
     "access.tokens",
+    "approver",
     "update.channel",
     "update.url",
     "update.mirrors",
     "update.trust",
 ];
+/// Judges an approver, given as an object with name, kind, key and perhaps origin.
+pub type CheckApprover = fn(&Value) -> Result<(), ToolError>;
+
+/// `[[approver]]`.
+const APPROVERS: TableSetting = TableSetting {
+    key: "approver",
+    noun: "approver",
+    most: 16,
+    named: true,
+    secret: false,
+    required: &["name", "kind", "key"],
+    optional: &["origin"],
+    check_field: |field, found, tools| {
+        let (name, kind) = match field {
+            "name" => ("approver.name", SettingKind::Text),
+            "kind" => ("approver.kind", SettingKind::Choice(APPROVER_KINDS)),
+            "key" => ("approver.key", SettingKind::Text),
+            "origin" => ("approver.origin", SettingKind::Text),
+            _ => return None,
+        };
+        Some(kind.check_field(name, found, tools))
+    },
+    example: "",
+};
+
 const SECTIONS: [&str; 3] = ["wifi", "access", "update"];
 /// Values of these keys are never repeated.
 const SECRETS: [&str; 2] = ["wifi.passphrase", "wifi.psk"];
@@ -41,6 +68,7 @@ pub struct Provisioning(Identity);
 /// The state of reading a file.
 struct Reading<'a> {
     product: &'a str,
+    approver: CheckApprover,
     says: Identity,
     wifi: Option<Option<TextPosition>>,
     ssid: Option<String>,
@@ -50,11 +78,11 @@ struct Reading<'a> {
 }
 
 impl Provisioning {
-    /// Reads the file of a machine whose images are of `product`.
+    /// Reads the file of a machine whose images are of `product`; `approver` judges each approver in it.
     ///
     /// # Errors
     /// All faults, each with its position.
-    pub fn parse(bytes: &[u8], product: &str) -> Result<Self, Vec<ConfigError>> {
+    pub fn parse(bytes: &[u8], product: &str, approver: CheckApprover) -> Result<Self, Vec<ConfigError>> {
         let one = |at, message: String| vec![ConfigError::new(Origin::file(FILE).at(at), message)];
         // The byte order mark that Windows editors add.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -64,7 +92,8 @@ impl Provisioning {
         let entries = document(text)
             .map_err(|wrong| wrong.into_iter().flat_map(|(at, message)| one(at, message)).collect::<Vec<_>>())?;
         let (says, faults) = (Identity::default(), Vec::new());
-        let mut reading = Reading { product, says, wifi: None, ssid: None, passphrase: None, psk: None, faults };
+        let mut reading =
+            Reading { product, approver, says, wifi: None, ssid: None, passphrase: None, psk: None, faults };
         reading.table("", &entries);
         reading.together();
         if reading.faults.is_empty() { Ok(Self(reading.says)) } else { Err(reading.faults) }
@@ -85,6 +114,9 @@ impl Provisioning {
             next.update.mirrors.clone_from(&says.update.mirrors);
         }
         says.tokens.iter().for_each(|token| next.belongs_to(token.clone()));
+        if !says.tokens.is_empty() {
+            next.approvers = Some(says.approvers.clone().unwrap_or_else(|| FirstApprovers::of(FILE)));
+        }
         next
     }
 }
@@ -137,6 +169,7 @@ impl Reading<'_> {
                     self.tokens(tokens, at);
                 }
             }
+            "approver" => self.approvers(at, found),
             "update.channel" => {
                 self.says.update.channel =
                     self.configured(name, found).and_then(|value| Some(value.as_str()?.to_owned())).filter(|channel| {
@@ -216,6 +249,24 @@ impl Reading<'_> {
         self.says.tokens = tokens;
     }
 
+    /// Checked field by field, and then by the agent's rules.
+    fn approvers(&mut self, at: Option<TextPosition>, found: &LocatedValue) {
+        let mut wrong = Vec::new();
+        let Some(Value::Array(list)) = APPROVERS.check(found, &[], &mut wrong) else {
+            return wrong.into_iter().for_each(|(at, message)| self.fault(at, message));
+        };
+        for (n, approver) in list.iter().enumerate() {
+            let number = n + 1;
+            if let Err(error) = (self.approver)(approver) {
+                self.fault(at, format!("[[approver]] number {number}: {}", error.message));
+            }
+            if list[..n].iter().any(|one| one["name"] == approver["name"] || one["key"] == approver["key"]) {
+                self.fault(at, format!("[[approver]] number {number} has the name or the key of one before it"));
+            }
+        }
+        self.says.approvers = Some(FirstApprovers { list, ..FirstApprovers::of(FILE) });
+    }
+
     /// The text of a signed root of trust. The signature covers its exact bytes, so Windows line endings are converted,
     /// and the text is also tried without trailing newlines.
     fn trust(&mut self, at: Option<TextPosition>, found: &LocatedValue) {
@@ -260,6 +311,11 @@ impl Reading<'_> {
                 self.fault(at, "wifi has no ssid: which network is it?");
             }
             None => {}
+        }
+        if self.says.approvers.is_some() && self.says.tokens.is_empty() && self.faults.is_empty() {
+            let message = "approver needs an admin token in the same file: without [[access.tokens]] nobody owns this \
+                           machine, and its approvers would be anybody's";
+            self.fault(None, message);
         }
         if !self.says.update.mirrors.is_empty() && self.says.update.url.is_none() && self.faults.is_empty() {
             self.fault(None, "update.mirrors are copies of update.url, which is not there");

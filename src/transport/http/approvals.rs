@@ -2,17 +2,22 @@
 //! (docs/approvals.md).
 //!
 //! Needs no token: the agent shows asks only to those who sign for it, and an answer or order counts by its signature
-//! alone.
+//! alone. Only `/approvals/enroll` does, by which an admin enrols the first approver with a code on the machine's screen.
 
 use super::{
+    App,
     body::{self, Unread},
     not_allowed,
     post::{self, closing, json},
+    refused::{AtTheDoor, record},
 };
 use agent::{
     AgentLink,
-    approvers::{MAX_ORDER, SignedAnswer, SignedOrder},
-    operations::approvals::{AnswerSigned, DescribeDevice, DeviceRequest, ListSigned, ListSignedRequest, PerformOrder},
+    approvers::{MAX_ORDER, NewApprover, SignedAnswer, SignedOrder},
+    operations::approvals::{
+        AnswerSigned, DescribeDevice, DeviceRequest, EnrollApprover, EnrollRequest, ListSigned, ListSignedRequest,
+        PerformOrder,
+    },
 };
 use axum::{
     body::Body,
@@ -20,14 +25,17 @@ use axum::{
     http::{HeaderValue, Method, Response, StatusCode, header},
 };
 use base::error::{ErrorCode, ToolError};
-use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
-use std::time::Duration;
+use contract::{access::caller::Caller, meta::Role};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json as object};
+use std::{sync::Arc, time::Duration};
 
 /// What all paths about asks begin with.
 const PREFIX: &str = "/approvals/";
 /// Takes orders.
 const OWNER: &str = "/owner";
+/// Served to admins with a token, by the server's listener only.
+pub(super) const ENROLL: &str = "/approvals/enroll";
 /// An answer or a proof as JSON, in bytes.
 const LONGEST_BODY: usize = 4096;
 
@@ -44,7 +52,11 @@ pub async fn answer(agent: &AgentLink, patience: Duration, request: Request) -> 
     if ["device", "list", "answer", OWNER].contains(&path.as_str()) && *request.method() != allowed {
         return not_allowed(if path == "device" { "GET" } else { "POST" });
     }
-    match carried(agent, patience, &path, request).await {
+    answered(carried(agent, patience, &path, request).await)
+}
+
+fn answered(outcome: Result<Value, ToolError>) -> Response<Body> {
+    match outcome {
         Ok(answer) => {
             let mut response = json(StatusCode::OK, answer.to_string().into_bytes());
             response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -80,6 +92,38 @@ async fn carried(agent: &AgentLink, patience: Duration, path: &str, request: Req
         _ => Err(ToolError::not_found("there is nothing at this path")
             .hint("GET /approvals/device, POST /approvals/list, POST /approvals/answer, POST /owner")),
     }
+}
+
+/// Nothing, to ask for a code; or the code with the approver.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Enrolment {
+    code: Option<String>,
+    approver: Option<NewApprover>,
+}
+
+/// Answers an authenticated `POST /approvals/enroll`, after the audit record is stored.
+pub(super) async fn enroll(app: &App, request: Request) -> Response<Body> {
+    let caller = request.extensions().get::<Arc<Caller>>().cloned();
+    let Some(caller) = caller.filter(|caller| caller.role == Role::Admin && !caller.is_anonymous()) else {
+        return answered(Err(ToolError::denied("an approver is enrolled with an admin's bearer token")
+            .with("required_role", "admin")
+            .hint("send `Authorization: Bearer rmcp_…` with a token of role admin")));
+    };
+    let outcome = enrolled(app, request, &caller.principal).await;
+    let at =
+        AtTheDoor { tool: "access.enroll", changed: outcome.as_ref().is_ok_and(|done| done["device"].is_object()) };
+    let error = outcome.as_ref().err().map(|error| (error.code, error.message.as_str()));
+    record(&app.server, at, object!({ "by": caller.principal }), error).await;
+    answered(outcome)
+}
+
+async fn enrolled(app: &App, request: Request, by: &str) -> Result<Value, ToolError> {
+    let empty = axum::body::HttpBody::size_hint(request.body()).exact() == Some(0);
+    let brought = if empty { Enrolment::default() } else { read(app.body_timeout, LONGEST_BODY, request).await? };
+    let Enrolment { code, approver } = brought;
+    let request = EnrollRequest { by: by.to_owned(), code, approver };
+    value(app.server.pipeline.services.agent.call::<EnrollApprover>(request).await?)
 }
 
 fn value(answer: impl Serialize) -> Result<Value, ToolError> {

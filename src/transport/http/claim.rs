@@ -1,6 +1,7 @@
 //! `POST /claim`: the only request that a machine without an owner serves for anybody (docs/claim.md).
 //!
-//! `{"code": "..."}` is answered with a token, which is not valid yet; `{"token": "..."}` confirms that it arrived, and
+//! `{"code": "..."}`, perhaps with the owner's approver, is answered with a token, which is not valid yet;
+//! `{"token": "..."}` confirms that it arrived, and
 //! makes its holder the machine's owner. The agent checks both; this module provides TLS, limits and the audit.
 
 use super::{
@@ -10,7 +11,10 @@ use super::{
     post::{self, closing, json},
     refused::{AtTheDoor, gather_later, record},
 };
-use agent::operations::claim::{Claim, ClaimRequest, ConfirmClaim, ShownToken};
+use agent::{
+    approvers::NewApprover,
+    operations::claim::{Claim, ClaimRequest, ConfirmClaim, ShownToken},
+};
 use appliance::{Code, claim::claimed_already};
 use axum::{
     body::Body,
@@ -30,11 +34,12 @@ const LONGEST_BODY: usize = 1024;
 /// The tool's name in the audit.
 const CLAIM: &str = "access.claim";
 
-/// The request: exactly one of the two.
+/// The request: a code, perhaps with an approver, or a token.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Brought {
     code: Option<String>,
+    approver: Option<NewApprover>,
     token: Option<String>,
 }
 
@@ -79,12 +84,12 @@ async fn judged(app: &Arc<App>, request: Request, peer: PeerAddress) -> Result<V
         return Err(noted(app, peer, "claim: claimed", claimed_already()).await);
     }
     let from = peer.address.to_string();
-    match (brought.code, brought.token) {
-        (Some(code), None) => {
+    match (brought.code, brought.approver, brought.token) {
+        (Some(code), approver, None) => {
             if let Err(typo) = Code::parse(&code) {
                 return Err(noted(app, peer, "claim: mistyped", typo.into()).await);
             }
-            let offered = services.agent.call::<Claim>(ClaimRequest { code, from }).await;
+            let offered = services.agent.call::<Claim>(ClaimRequest { code, from, approver }).await;
             match offered {
                 // One of the few attempts allowed for each start: each is recorded, right or wrong.
                 Err(error) if error.code == ErrorCode::PermissionDenied => {
@@ -94,11 +99,16 @@ async fn judged(app: &Arc<App>, request: Request, peer: PeerAddress) -> Result<V
                 Err(error) => Err(noted(app, peer, "claim: closed", error).await),
                 Ok(offered) => {
                     audit(app, peer, "code", None).await;
-                    Ok(object!({ "token": offered.token, "confirm_within_seconds": offered.confirm_within_seconds }))
+                    let (token, seconds) = (offered.token, offered.confirm_within_seconds);
+                    let mut answer = object!({ "token": token, "confirm_within_seconds": seconds });
+                    if let Some(device) = offered.device {
+                        answer["device"] = object!(device);
+                    }
+                    Ok(answer)
                 }
             }
         }
-        (None, Some(token)) => match services.agent.call::<ConfirmClaim>(ShownToken { token, from }).await {
+        (None, None, Some(token)) => match services.agent.call::<ConfirmClaim>(ShownToken { token, from }).await {
             Ok(claimed) => {
                 audit(app, peer, "token", None).await;
                 Ok(object!({ "claimed": true, "name": claimed.name }))

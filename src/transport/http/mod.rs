@@ -183,7 +183,7 @@ impl App {
             self.server.metrics.refused(RefusalReason::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
-        if approvals::is_at(request.uri().path()) {
+        if approvals::is_at(request.uri().path()) && request.uri().path() != approvals::ENROLL {
             return approvals::answer(&self.server.pipeline.services.agent, self.body_timeout, request).await;
         }
         let tokens = &self.server.pipeline.services.tokens;
@@ -256,6 +256,8 @@ impl App {
             ("/mcp", _) => not_allowed("GET, POST, DELETE"),
             ("/api/mcp", "POST") => post::serve(&self, Endpoint::Plain, request).await,
             ("/api/mcp", _) => not_allowed("POST"),
+            (approvals::ENROLL, "POST") => approvals::enroll(&self, request).await,
+            (approvals::ENROLL, _) => not_allowed("POST"),
             ("/ws", _) => ws(&self, request).await,
             ("/metrics", _) if self.metrics && !probe => not_allowed("GET, HEAD"),
             ("/metrics", _) if self.metrics => metrics::page(&self).await,

@@ -110,6 +110,7 @@ impl Pi {
             audit_max_bytes: 64 << 20,
             server_socket: None,
             identity: Folder::at(dir.join("run/raspi-mcp-identity")),
+            claim_window: Duration::from_secs(900),
             root: Root::at(dir),
         }
     }

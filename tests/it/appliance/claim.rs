@@ -2,10 +2,7 @@
 
 use super::fresh::Fresh;
 use crate::support::served::soon;
-use agent::{
-    boot_clock,
-    operations::claim::{Claimed, OWNER},
-};
+use agent::{boot_clock, operations::claim::OWNER};
 use base::{
     error::{ErrorCode, ToolError},
     os::Root,
@@ -21,8 +18,8 @@ use std::{
 };
 
 /// What the client is told on the screen.
-fn wanted(fresh: &Fresh, up: &super::fresh::Up) -> ClaimUri {
-    ClaimUri { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code() }
+pub(super) fn wanted(fresh: &Fresh, up: &super::fresh::Up) -> ClaimUri {
+    ClaimUri { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code(), device: None }
 }
 
 #[tokio::test]
@@ -39,13 +36,13 @@ async fn the_owner_brings_the_code_and_has_a_machine() {
 
     let mut kept = None;
     let wanted = wanted(&fresh, &up);
-    let claimed = client::claim(&wanted, |token| {
+    let claimed = client::claim(&wanted, None, |token| {
         // Not before it is kept.
         assert!(!fresh.folder().standing().unwrap().unwrap().claimed);
         kept = Some(token.to_owned());
         Ok(())
     });
-    assert_eq!(soon(claimed).await.unwrap(), Claimed { name: None });
+    assert_eq!(soon(claimed).await.unwrap().name, None);
     let token = kept.unwrap();
 
     // From the next request on, without a restart.
@@ -163,15 +160,15 @@ async fn a_token_that_cannot_be_kept_makes_no_owner() {
     let fresh = Fresh::new();
     let up = fresh.starts().await;
     let full = |_: &str| Err(ToolError::precondition("the disk is full"));
-    let error = soon(client::claim(&wanted(&fresh, &up), full)).await.unwrap_err();
+    let error = soon(client::claim(&wanted(&fresh, &up), None, full)).await.unwrap_err();
     assert_eq!(error.message, "the disk is full");
     assert!(!fresh.folder().standing().unwrap().unwrap().claimed);
-    soon(client::claim(&wanted(&fresh, &up), |_| Ok(()))).await.unwrap();
+    soon(client::claim(&wanted(&fresh, &up), None, |_| Ok(()))).await.unwrap();
 }
 
 /// A screen that a test reads.
 #[derive(Clone, Default)]
-struct Screen(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Screen(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Screen {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -185,13 +182,13 @@ impl Write for Screen {
 
 impl Screen {
     /// What is seen now: what came after the last clearing.
-    fn seen(&self) -> String {
+    pub(super) fn seen(&self) -> String {
         let all = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
         all.rsplit("\x1b[H\x1b[2J\x1b[3J").next().unwrap().to_owned()
     }
 }
 
-fn shows(fresh: &Fresh, port: u16) -> Show {
+pub(super) fn shows(fresh: &Fresh, port: u16) -> Show {
     let root = fresh.path("screen");
     fs::create_dir_all(root.join("proc/net")).unwrap();
     fs::create_dir_all(root.join("proc/sys/kernel")).unwrap();
@@ -220,6 +217,8 @@ async fn the_screen_shows_the_way_in_until_somebody_came() {
     let seen = screen.seen();
     let command = format!("raspi-mcp claim https://192.0.2.7:8443 --fingerprint {} --code {code}", up.pin);
     assert!(seen.contains(&command) && seen.contains("https://raspi-mcp.local:8443"), "{seen}");
+    let device = fresh.folder().device().unwrap();
+    assert!(seen.contains(&format!("  device       {device}")), "{seen}");
     assert!(seen.contains('▀') && !seen.contains("127.0.0.1"), "{seen}");
     // A wrong code is seen at once, and nothing polls.
     assert_eq!(up.brings(&appliance::Code::mint().unwrap()).await.0, 403);

@@ -176,7 +176,8 @@ fn agent(machine: &Machine) -> AgentLink {
 async fn offered(machine: &Machine, agent: &AgentLink) -> ShownToken {
     let from = "192.0.2.9".to_owned();
     let code = machine.claim().unwrap().code.to_string();
-    let token = agent.call::<op::claim::Claim>(ClaimRequest { code, from: from.clone() }).await.unwrap().token;
+    let token =
+        agent.call::<op::claim::Claim>(ClaimRequest { code, from: from.clone(), approver: None }).await.unwrap().token;
     ShownToken { token, from }
 }
 

@@ -10,9 +10,17 @@ const FILE: &str = "raspi-mcp.toml";
 
 /// What is wrong with a text, a line each.
 fn faults(text: &str) -> String {
-    let faults = Provisioning::parse(text.as_bytes(), crate::update::PRODUCT).expect_err(text);
+    let faults = Provisioning::parse(text.as_bytes(), crate::update::PRODUCT, agent::approvers::check).expect_err(text);
     faults.iter().map(|fault| format!("{fault}\n")).collect()
 }
+
+/// The lines of an approver with this kind, and more lines.
+fn approver(kind: &str, more: &str) -> String {
+    format!("[[approver]]\nname = \"anna\"\nkind = \"{kind}\"\nkey = \"{KEY}\"\n{more}")
+}
+
+/// A public key of RFC 8410, section 10.1, as base64url.
+const KEY: &str = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE";
 
 fn everything() -> (String, String) {
     let (_, lines) = token("laptop", Role::Admin);
@@ -142,6 +150,15 @@ fn every_field_says_what_it_wants_and_secrets_are_never_repeated() {
         ("[wifi]\nssid = \"a\"\ncountry = \"Germany\"", "wifi.country must be two capital letters"),
         ("[wifi]\nssid = \"a\"\ncountry = \"de\"", "wifi.country must be"),
         ("[wifi]\nssid = \"a\"\nhidden = \"yes\"", "wifi.hidden must be true or false"),
+        (&approver("cli", ""), "approver needs an admin token in the same file"),
+        (&approver("cli", "origin = \"https://a\"\n"), "number 1: a key of kind cli has no origin"),
+        (&approver("passkey", ""), "needs the origin it is used at"),
+        (&approver("phone", ""), "raspi-mcp.toml:3:8: approver.kind must be \"cli\", \"passkey\" or \"browser\""),
+        (&approver("cli", "").repeat(2), "number 2 has the name or the key of one before it"),
+        (&approver("cli", "role = \"admin\"\n"), "unknown key \"role\" in [[approver]]"),
+        ("[[approver]]\nname = \"anna\"\nkind = \"cli\"\nkey = \"AAAA\"", "base64url of a SubjectPublicKeyInfo"),
+        ("[[approver]]\nname = \"anna\"", "this approver has no kind"),
+        ("[approver]\nname = \"anna\"", "approver must be tables [[approver]]"),
         ("[[access.tokens]]\nname = \"a\"\nsha256 = \"sEcReT!\"\nrole = \"admin\"", "64 hexadecimal digits"),
         (&format!("[[access.tokens]]\nname = \"a\"\nsha256 = \"{hash}\"\nrole = \"ops_rw\""), "nobody would own"),
         (
@@ -168,7 +185,7 @@ fn every_field_says_what_it_wants_and_secrets_are_never_repeated() {
         assert!(told.contains(wanted), "{text:?} gives {told}");
         assert!(!told.contains("sEcReT!"), "{text:?} gives {told}");
     }
-    let told = Provisioning::parse(b"name = \"\xff\"", "").unwrap_err();
+    let told = Provisioning::parse(b"name = \"\xff\"", "", agent::approvers::check).unwrap_err();
     assert!(told[0].to_string().contains("not UTF-8 from byte 8"), "{told:?}");
 }
 
@@ -187,6 +204,6 @@ fn a_root_of_trust_has_to_be_signed_and_of_this_product() {
     // As an editor of Windows leaves it, and with a line's end before the quotes.
     let good = other(&|_| ()).replace("'''\n", "'''\r\n").replace("}'''", "}\r\n'''");
     let good = good.replace("\nsignature", "\r\nsignature").replace("\n\n", "\r\n\r\n");
-    assert!(Provisioning::parse(good.as_bytes(), crate::update::PRODUCT).is_ok(), "{good}");
+    assert!(Provisioning::parse(good.as_bytes(), crate::update::PRODUCT, agent::approvers::check).is_ok(), "{good}");
     assert_eq!(a_key(1).public().id(), a_root_file(1).root.keys[0]);
 }

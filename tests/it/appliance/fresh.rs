@@ -7,7 +7,7 @@
 //! ```
 
 use crate::support::served::{Door, Wire, secure::pinned, soon};
-use agent::BootableCard;
+use agent::{AgentLink, BootableCard, Peer, PeerKind, operations::approvals::ListApprovers};
 use appliance::{
     Code, Folder, Identity,
     certificate::Fingerprint,
@@ -70,6 +70,7 @@ impl Fresh {
             folder: &folder,
             group: None,
             product: "raspi-mcp",
+            approver: agent::approvers::check,
             window,
         });
         done.unwrap().faults
@@ -173,6 +174,20 @@ impl Up {
         let post = self.client().post(self.url("/claim")).header("content-type", "application/json").body(body);
         let response = soon(post.send()).await.unwrap();
         (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// Everybody who is enrolled.
+    pub async fn approvers(&self) -> Vec<agent::approvers::Approver> {
+        self.running.server.pipeline.services.agent.get::<ListApprovers>().await.unwrap()
+    }
+
+    /// What root does at the machine's console.
+    pub async fn at_the_console<O: agent::Operation>(&self, request: O::Request) -> O::Answer {
+        let AgentLink::InProcess(agent) = &self.running.server.pipeline.services.agent else {
+            panic!("the agent is elsewhere")
+        };
+        let root = Peer { uid: 0, name: "root".into(), standing: PeerKind::Approver };
+        agent.perform::<O>(&root, request).await.unwrap()
     }
 
     pub async fn brings(&self, code: &Code) -> (u16, Value) {

@@ -1,9 +1,11 @@
 //! An appliance at its starts: whose it is, what it is told on partition 1, and what no power cut may turn it into.
 
+mod approvers;
 mod claim;
 mod conf;
 mod copies;
 mod cuts;
+mod enroll;
 mod file;
 pub mod fresh;
 mod grow;
@@ -112,7 +114,15 @@ impl Machine {
     pub fn prepares(&self) -> Result<PrepareResult, ToolError> {
         let (root, folder) = (self.root(), self.folder());
         let (disk, root, folder) = (&self.card, &root, &folder);
-        prepare(&PrepareSite { disk, root, folder, group: None, product: PRODUCT, window: WINDOW })
+        prepare(&PrepareSite {
+            disk,
+            root,
+            folder,
+            group: None,
+            product: PRODUCT,
+            approver: agent::approvers::check,
+            window: WINDOW,
+        })
     }
 
     pub fn state(&self) -> StateRecord {

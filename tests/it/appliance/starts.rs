@@ -56,23 +56,23 @@ fn a_service_that_starts_again_grants_no_new_tries() {
     let folder = machine.folder();
     let (other, offer) = (Code::mint().unwrap(), owner().sha256);
     for left in (1..=4).rev() {
-        assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: left }));
+        assert_eq!(folder.attempt(&other, offer, None, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: left }));
         machine.prepares().unwrap();
         assert_eq!(machine.claim().unwrap().tries_left, left);
     }
     let right = machine.claim().unwrap().code;
-    assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: 0 }));
-    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(ClaimRefusal::Spent));
+    assert_eq!(folder.attempt(&other, offer, None, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: 0 }));
+    assert_eq!(folder.attempt(&right, offer, None, NOW).unwrap(), Err(ClaimRefusal::Spent));
     // The next power-on has five again, for another code.
     machine.starts();
-    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: 4 }));
+    assert_eq!(folder.attempt(&right, offer, None, NOW).unwrap(), Err(ClaimRefusal::Wrong { tries_left: 4 }));
     let right = machine.claim().unwrap().code;
-    assert_eq!(folder.attempt(&right, offer, WINDOW).unwrap(), Err(ClaimRefusal::Late));
-    assert_eq!(folder.attempt(&right, offer, WINDOW - Duration::from_millis(1)).unwrap(), Ok(WINDOW));
+    assert_eq!(folder.attempt(&right, offer, None, WINDOW).unwrap(), Err(ClaimRefusal::Late));
+    assert_eq!(folder.attempt(&right, offer, None, WINDOW - Duration::from_millis(1)).unwrap(), Ok(WINDOW));
     // The right one is no try that is lost; its token may be shown for a minute more.
     assert_eq!(machine.claim().unwrap().tries_left, 4);
     assert_eq!(folder.offered(owner().sha256, NOW).unwrap(), Err(ClaimRefusal::Unknown));
-    assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(59)).unwrap(), Ok(()));
+    assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(59)).unwrap(), Ok(None));
     assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(60)).unwrap(), Err(ClaimRefusal::Late));
 }
 
@@ -83,10 +83,10 @@ fn a_claim_file_that_is_not_ours_opens_nothing() {
     let (code, offer) = (Code::mint().unwrap(), owner().sha256);
     for bad in ["", "{}", "{\"code\":\"\",\"tries_left\":5,\"until_ms\":900000}", "\0\0\0\0"] {
         machine.puts("run/raspi-mcp-identity/claim", bad);
-        assert!(machine.folder().attempt(&code, offer, NOW).is_err(), "{bad:?}");
+        assert!(machine.folder().attempt(&code, offer, None, NOW).is_err(), "{bad:?}");
     }
     std::fs::remove_file(machine.folder().path().join("claim")).unwrap();
-    assert_eq!(machine.folder().attempt(&code, offer, NOW).unwrap(), Err(ClaimRefusal::Closed));
+    assert_eq!(machine.folder().attempt(&code, offer, None, NOW).unwrap(), Err(ClaimRefusal::Closed));
 }
 
 #[test]

@@ -118,13 +118,13 @@ async fn after_the_window_the_right_code_is_late() {
 async fn two_at_once_and_one_wins() {
     let fresh = Fresh::new();
     let up = fresh.starts().await;
-    let claim = || ClaimUri { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code() };
+    let claim = || ClaimUri { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code(), device: None };
     let tokens = std::sync::Mutex::new(Vec::new());
     let one = |claim: ClaimUri| {
         let tokens = &tokens;
         async move {
             let mut mine = String::new();
-            let done = client::claim(&claim, |token| {
+            let done = client::claim(&claim, None, |token| {
                 mine = token.to_owned();
                 Ok(())
             });
@@ -187,13 +187,14 @@ async fn another_machine_gets_no_code() {
             }
         }
     });
-    let claim = |pin| ClaimUri { url: format!("https://{address}").parse().unwrap(), pin, code: fresh.code() };
-    let error = soon(client::claim(&claim(Fingerprint::of(b"the machine")), |_| Ok(()))).await.unwrap_err();
+    let claim =
+        |pin| ClaimUri { url: format!("https://{address}").parse().unwrap(), pin, code: fresh.code(), device: None };
+    let error = soon(client::claim(&claim(Fingerprint::of(b"the machine")), None, |_| Ok(()))).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::VerificationFailed, "{error}");
     assert!(error.hint.as_ref().unwrap().contains("nothing was sent"));
     assert_eq!(heard.load(Ordering::SeqCst), 0);
     // The test can fail: with its own fingerprint it would have been told.
-    let _ = tokio::time::timeout(Duration::from_secs(5), client::claim(&claim(owner.pin), |_| Ok(()))).await;
+    let _ = tokio::time::timeout(Duration::from_secs(5), client::claim(&claim(owner.pin), None, |_| Ok(()))).await;
     assert_ne!(heard.load(Ordering::SeqCst), 0);
 }
 

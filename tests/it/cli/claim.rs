@@ -63,7 +63,7 @@ async fn the_token_goes_into_a_file_and_nowhere_else() {
 #[tokio::test]
 async fn the_line_of_the_qr_code_is_enough() {
     let (fresh, up, home, _) = begin().await;
-    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code());
+    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code(), None);
     let (exit, said, why) = run(&home, &["-", "--json"], &format!("{line}\n")).await;
     assert_eq!(exit, Some(0), "{why}");
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
@@ -71,18 +71,82 @@ async fn the_line_of_the_qr_code_is_enough() {
     assert_eq!(up.calls(said["token"].as_str()).await.0, 200);
 }
 
+/// Makes a key with `raspi-mcp approver key`; its file.
+async fn a_key(home: &TempDir) -> String {
+    let file = home.path().join("anna.key").to_str().unwrap().to_owned();
+    let made = soon(command(home, &["approver", "key", "--out", &file]).output()).await.unwrap();
+    assert!(made.status.success(), "{made:?}");
+    file
+}
+
+#[tokio::test]
+async fn an_approver_comes_with_the_claim_and_can_approve_at_once() {
+    let (fresh, up, home, _) = begin().await;
+    let (key, device) = (a_key(&home).await, fresh.folder().device().unwrap());
+    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code(), Some(&"0f".repeat(32)));
+    let (exit, said, why) = run(&home, &[&line, "--approver", &key], "").await;
+    assert!(
+        exit == Some(1) && said.is_empty() && why.contains("another device took the code"),
+        "{exit:?} {said} {why}"
+    );
+    assert!(!fresh.folder().standing().unwrap().unwrap().claimed);
+
+    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code(), Some(&device));
+    let (exit, _, why) = run(&home, &[&line, "--approver", &key, "--approver-name", "anna"], "").await;
+    assert_eq!(exit, Some(0), "{why}");
+    let now = up.approvers().await;
+    assert_eq!((now.len(), now[0].name.as_str()), (1, "anna"));
+    // The command that it prints works as it stands.
+    let line = why.lines().find_map(|line| line.strip_prefix("raspi-mcp ")).filter(|line| line.contains(&device));
+    let args: Vec<&str> = line.unwrap_or_else(|| panic!("{why}")).split(' ').chain(["--list"]).collect();
+    let listed = soon(command(&home, &args).output()).await.unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("nothing waits"), "{listed:?}");
+}
+
+#[tokio::test]
+async fn an_owner_enrols_the_first_approver_with_a_code_from_the_screen() {
+    let (fresh, up, home, pin) = begin().await;
+    let token = up.offered(&fresh.code()).await;
+    assert_eq!(up.shows(&token).await.0, 200);
+    let (key, device) = (a_key(&home).await, fresh.folder().device().unwrap());
+    let file = home.path().join("owner.token");
+    fs::write(&file, &token).unwrap();
+    let url = up.url("");
+    let args =
+        ["approver", "enroll", "--url", &url, "--pin", &pin, "--token-file", file.to_str().unwrap(), "--key", &key];
+    let mut child = command(&home, &[&args[..], &["--device", &device]].concat()).spawn().unwrap();
+    let code = async {
+        loop {
+            if let Some(claim) = fresh.folder().claim().unwrap() {
+                return claim.code;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let code = soon(code).await;
+    child.stdin.take().unwrap().write_all(format!("{code}\n").as_bytes()).await.unwrap();
+    let output = soon(child.wait_with_output()).await.unwrap();
+    let (said, why) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success() && said.contains(&format!("device {device}")), "{said} {why}");
+    assert!(why.contains(&format!("--key {key} --device {device}")), "{why}");
+    assert_eq!(up.approvers().await[0].name, "owner");
+}
+
 #[tokio::test]
 async fn what_cannot_be_right_is_not_sent() {
     let (fresh, up, home, pin) = begin().await;
     let (url, code) = (up.url(""), fresh.code().to_string());
-    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code());
+    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code(), None);
     let plain = url.replace("https", "http");
     for (args, why) in [
         (&[url.as_str(), "--code", &code][..], "--fingerprint is missing"),
         (&[&plain, "--fingerprint", &pin, "--code", &code], "through TLS only"),
         (&[&url, "--fingerprint", &pin, "--code", &code[1..]], "28 letters and digits"),
         (&[&url, "--fingerprint", "sha256:00", "--code", &code], "64 hexadecimal digits"),
-        (&[&line, "--code", &code], "leave --fingerprint and --code out"),
+        (&[&url, "--fingerprint", &pin, "--code", &code, "--device", "0f"], "device's ID has 64 hexadecimal"),
+        (&[&url, "--fingerprint", &pin, "--code", &code, "--approver-name", "anna"], "--approver"),
+        (&[&line, "--code", &code], "leave --fingerprint, --code and --device out"),
         (&[&line[..60]], "raspi-mcp://"),
         (&["pi.local", "--fingerprint", &pin, "--code", &code], "https://"),
         (&["--show", &url], "cannot be used with"),
@@ -91,6 +155,9 @@ async fn what_cannot_be_right_is_not_sent() {
         let (exit, said, told) = run(&home, args, "").await;
         assert!(exit == Some(2) && said.is_empty() && told.contains(why), "{args:?}: {exit:?} {said} {told}");
     }
+    // A key that is none: neither a file nor a public key.
+    let (exit, _, why) = run(&home, &[&url, "--fingerprint", &pin, "--code", &code, "--approver", "nokey"], "").await;
+    assert!(exit == Some(1) && why.contains("cannot read nokey"), "{exit:?} {why}");
     // Another machine's fingerprint: refused before the code is sent.
     let other = format!("sha256:{}", "0".repeat(64));
     let (exit, _, why) = run(&home, &[&url, "--fingerprint", &other, "--code", &code], "").await;

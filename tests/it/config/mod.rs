@@ -6,6 +6,7 @@ mod camera;
 mod commands;
 mod files;
 mod i2c;
+mod kinds;
 mod layers;
 mod network;
 mod notifications;

@@ -5,7 +5,7 @@ mod order;
 use self::order::UsedNonces;
 use super::{
     Approver, ApproverKey, ApproverSecret, Decision, KeyKind, ListProof, MAX_APPROVERS, NewApprover, SignedAnswer,
-    SignedAsk, challenge, device_key, list_challenge, passkey,
+    SignedAsk, Vouched, challenge, device_key, list_challenge, passkey, vouched_bytes,
 };
 use crate::{
     asks::{Ask, AskState},
@@ -16,6 +16,7 @@ use base::{
     base64url,
     error::{ErrorCode, ToolError},
 };
+use contract::config::ApproverKinds;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::{
     collections::BTreeMap,
@@ -136,14 +137,40 @@ impl Approvers {
         Ok(gone)
     }
 
+    /// Enrols these approvers in place of all others. Those that are enrolled already stay as they are.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the field; `unavailable` when it cannot be stored: then nothing changed.
+    pub(crate) fn replace(&self, new: Vec<NewApprover>, by: &str) -> Result<(), ToolError> {
+        let mut state = self.lock();
+        let mut approvers = Vec::new();
+        for new in new.into_iter().take(MAX_APPROVERS) {
+            let added = new.checked((self.clock)(), by)?;
+            let same = state.approvers.iter().find(|known| known.name == added.name && known.key == added.key);
+            approvers.push(same.cloned().unwrap_or(added));
+        }
+        if approvers == state.approvers { Ok(()) } else { self.store(&mut state, approvers) }
+    }
+
+    /// Signs for a code that was right and the approver's key that came with it.
+    ///
+    /// # Errors
+    /// `unavailable` without the device's key.
+    pub(crate) fn vouch(&self, code: &str, approver: Option<&str>) -> Result<Vouched, ToolError> {
+        let mut state = self.lock();
+        let (secret, key) = self.key(&mut state)?;
+        let signature = base64url::encode(&secret.sign(&vouched_bytes(code, approver)));
+        Ok(Vouched { key: key.clone(), signature })
+    }
+
     /// Asks as signed documents. An ask has the same bytes as long as it is pending.
     ///
     /// # Errors
     /// `unavailable` without the device's key.
-    pub(crate) fn signed(&self, pending: &[Ask]) -> Result<Vec<SignedAsk>, ToolError> {
+    pub(crate) fn signed(&self, pending: &[Ask], narrowed: &ApproverKinds) -> Result<Vec<SignedAsk>, ToolError> {
         let mut state = self.lock();
         state.signed.retain(|id, _| pending.iter().any(|ask| ask.id == *id));
-        pending.iter().map(|ask| self.sign(&mut state, ask)).collect()
+        pending.iter().map(|ask| self.sign(&mut state, ask, narrowed)).collect()
     }
 
     /// The approver whose signature `answer` carries, if it may answer `ask` so.
@@ -151,7 +178,12 @@ impl Approvers {
     /// # Errors
     /// `permission_denied` naming what is wrong, `failed_precondition` for an ask that no longer waits,
     /// `resource_exhausted` after 20 wrong answers in one minute.
-    pub(crate) fn judge(&self, ask: &Ask, answer: &SignedAnswer) -> Result<Approver, ToolError> {
+    pub(crate) fn judge(
+        &self,
+        ask: &Ask,
+        answer: &SignedAnswer,
+        narrowed: &ApproverKinds,
+    ) -> Result<Approver, ToolError> {
         if ask.state != AskState::Pending {
             return Err(ToolError::precondition(format!("ask {} no longer waits for an answer", ask.id))
                 .with("ask_id", ask.id.clone()));
@@ -165,14 +197,14 @@ impl Approvers {
         if nonce != answer.nonce {
             return Err(self.wrong(&mut state, "it is for another ask: the nonce differs"));
         }
-        if answer.decision == Decision::Approve && !answer.kind.counts_for(&ask.request.tool) {
+        if answer.decision == Decision::Approve && !answer.kind.counts_for(&ask.request.tool, narrowed) {
             return Err(ToolError::denied(format!(
                 "a key of kind {} does not count for {}",
                 answer.kind.name(),
                 ask.request.tool
             ))
             .with("ask_id", ask.id.clone())
-            .hint("answer with a passkey, `raspi-mcp approve`, or at the console"));
+            .hint("answer with a key of another kind or at the console; approval.kinds may narrow them"));
         }
         let signature = Signature {
             key: &answer.key,
@@ -272,12 +304,12 @@ impl Approvers {
         Ok(())
     }
 
-    fn sign(&self, state: &mut State, ask: &Ask) -> Result<SignedAsk, ToolError> {
+    fn sign(&self, state: &mut State, ask: &Ask, narrowed: &ApproverKinds) -> Result<SignedAsk, ToolError> {
         if let Some((_, signed)) = state.signed.get(&ask.id) {
             return Ok(signed.clone());
         }
         let nonce = random(32)?;
-        let signed = SignedAsk::of(ask, &self.boot, &nonce, self.key(state)?)?;
+        let signed = SignedAsk::of(ask, &self.boot, &nonce, self.key(state)?, narrowed)?;
         state.signed.insert(ask.id.clone(), (nonce, signed.clone()));
         Ok(signed)
     }

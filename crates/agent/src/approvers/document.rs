@@ -3,7 +3,7 @@
 use super::{ApproverKey, ApproverSecret, KeyKind};
 use crate::asks::Ask;
 use base::{base64url, error::ToolError};
-use contract::access::question;
+use contract::{access::question, config::ApproverKinds};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -60,6 +60,7 @@ impl SignedAsk {
         boot: &str,
         nonce: &str,
         (secret, key): &(ApproverSecret, ApproverKey),
+        narrowed: &ApproverKinds,
     ) -> Result<Self, ToolError> {
         let request = &ask.request;
         let document = AskDocument {
@@ -76,7 +77,7 @@ impl SignedAsk {
             lines: question::lines(request, COLUMNS).lines().map(str::to_owned).collect(),
             created_ms: ask.created_ms,
             expires_ms: ask.expires_ms,
-            kinds: KeyKind::ALL.into_iter().filter(|kind| kind.counts_for(&request.tool)).collect(),
+            kinds: KeyKind::ALL.into_iter().filter(|kind| kind.counts_for(&request.tool, narrowed)).collect(),
         };
         let document = serde_json::to_string(&document)
             .map_err(|error| ToolError::internal(format!("ask {} cannot be written: {error}", ask.id)))?;

@@ -1,6 +1,6 @@
 //! Kinds of approver keys, and which asks each kind may answer.
 
-use contract::actions::Does;
+use contract::{actions::Does, config::ApproverKinds};
 use serde::{Deserialize, Serialize};
 
 /// Actions that a `browser` key never approves. Whoever is let past a certificate warning once can run a script on that
@@ -32,10 +32,12 @@ impl KeyKind {
         }
     }
 
-    /// Whether a key of this kind may answer an ask about `tool`. A `browser` key may not answer for tools that restart,
-    /// update or run commands, nor for tools that the agent does not know.
-    pub fn counts_for(self, tool: &str) -> bool {
+    /// Whether a key of this kind may approve an ask about `tool`, with what the configuration takes away. A `browser`
+    /// key may not answer for tools that restart, update or run commands, nor for tools that the agent does not know,
+    /// whatever the configuration says.
+    pub fn counts_for(self, tool: &str, narrowed: &ApproverKinds) -> bool {
         match self {
+            _ if !narrowed.allow(tool, self.name()) => false,
             Self::Passkey | Self::Cli => true,
             Self::Browser => {
                 let actions = Does::of(tool).map(Does::all).unwrap_or_default();

@@ -15,6 +15,7 @@ mod order;
 mod passkey;
 mod proof;
 mod registered;
+mod vouched;
 
 pub use answer::{Decision, SignedAnswer, challenge};
 pub(super) use authority::Approvers;
@@ -24,4 +25,5 @@ pub use key::{ApproverKey, ApproverSecret};
 pub use kind::KeyKind;
 pub use order::{MAX_ORDER, ORDER_PURPOSE, OrderDocument, SignedOrder, order_challenge};
 pub use proof::{ListProof, list_challenge};
-pub use registered::{Approver, MAX_APPROVERS, NewApprover};
+pub use registered::{Approver, MAX_APPROVERS, NewApprover, check};
+pub use vouched::{Vouched, vouched_bytes};

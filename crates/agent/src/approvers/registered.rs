@@ -121,6 +121,16 @@ impl NewApprover {
     }
 }
 
+/// Checks an approver in JSON: name, kind, key and, where it is needed, origin.
+///
+/// # Errors
+/// `invalid_argument` naming the field.
+pub fn check(approver: &serde_json::Value) -> Result<(), ToolError> {
+    let new = NewApprover::deserialize(approver)
+        .map_err(|error| ToolError::invalid(format!("this is no approver: {error}")))?;
+    new.checked(0, "").map(drop)
+}
+
 /// An origin as browsers write it (RFC 6454, section 6.2): scheme and host in lower case, no default port, no path.
 fn check_origin(origin: &str) -> Result<(), ToolError> {
     let wrong = |why: &str| {

@@ -57,4 +57,5 @@ operations! {
     halt::LiftHalt,
     halt::FollowHalt,
     approvals::PerformOrder,
+    approvals::EnrollApprover,
 }

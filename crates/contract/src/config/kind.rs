@@ -1,6 +1,7 @@
 //! The types of values: their checks, and the texts that say what was expected.
 
 use super::{
+    approver_kinds::KINDS,
     fault::TextPosition,
     found::{LocatedValue, UncheckedValue},
     nearest::nearest,
@@ -63,6 +64,8 @@ pub enum SettingKind {
     Owners,
     /// Pins and the PWM channels that reach them.
     PwmPins,
+    /// Tools and namespaces, each with the kinds of approver keys that may approve it.
+    ApproverKinds,
     /// Windows of hours.
     Windows,
     /// Addresses that begin with https://.
@@ -147,6 +150,9 @@ impl SettingKind {
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
             Self::PwmPins => "a list of pins with their channels like \"18=3f20c000.pwm:0\"".into(),
             Self::Owners => "a list of accounts with their owners like \"uid:1000=ann\", \"user:ann=ann\", \"jwt:SUBJECT=ann\" or \"stdio=ann\"".into(),
+            Self::ApproverKinds => {
+                "a list of tools, namespaces or \"*\" with kinds of keys like \"gpio=cli+passkey\"".into()
+            }
             Self::Windows => "a list of hours like \"mon-fri 02:00-05:00\" or \"23:00-04:00\"".into(),
             Self::Urls => "a list of addresses like \"https://mirror.example.org/pi\"".into(),
             Self::Probes => {
@@ -216,6 +222,7 @@ impl SettingKind {
                 | Self::Pins
                 | Self::PwmPins
                 | Self::Owners
+                | Self::ApproverKinds
                 | Self::Windows
                 | Self::Urls
                 | Self::Probes
@@ -311,6 +318,15 @@ impl SettingKind {
             Self::Services if is_service(text) => {}
             Self::PwmPins if PwmPin::parse(text).is_some() => {}
             Self::Owners if owners::parse(text).is_some() => {}
+            Self::ApproverKinds => {
+                let (name, kinds) = text.split_once('=').ok_or_else(String::new)?;
+                if name != "*" && !namespaces().chain(grouped()).chain(names()).any(|known| known == name) {
+                    return Err(meant(name, namespaces().chain(grouped()).chain(names())));
+                }
+                if kinds.split('+').any(|kind| !KINDS.contains(&kind)) {
+                    return Err(format!("; the kinds are {}, with \"+\" between them", KINDS.join(", ")));
+                }
+            }
             Self::Namespaces if namespaces().any(|known| known == text) => {}
             Self::Namespaces => return Err(meant(text, namespaces())),
             Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}

@@ -6,6 +6,7 @@
 //! environment or a flag, the server refuses to start; a state fragment is set aside and the settings are
 //! [`Settings::restricted`]. Each setting is declared once, in its section (`declare.rs`); `keys.rs` has the list.
 
+mod approver_kinds;
 mod assignment;
 mod declare;
 pub mod docs;
@@ -33,14 +34,15 @@ mod token_files;
 mod tokens;
 mod words;
 
+pub use approver_kinds::{ApproverKinds, KINDS as APPROVER_KINDS};
 pub use assignment::{Assignment, variable_of};
 pub use explain::{InForce, explain};
 pub use fault::{ConfigError, Faults, Origin, TextPosition};
 pub use found::{ConfigEntry, LocatedValue, UncheckedValue, quoted};
 pub use fragment::{Fragment, read_file as read_fragment};
 pub use fragment::{document, read_text};
-pub use kind::KnownTools;
 pub use kind::{Complaint, meant};
+pub use kind::{KnownTools, SettingKind};
 pub use load::{load, load_agent, place_of};
 pub use nearest::{nearest, nearest_within};
 pub use owners::Owners;
@@ -58,6 +60,7 @@ pub use sections::{
     update::Flow,
 };
 pub use settings::*;
+pub use table_setting::TableSetting;
 pub use tables::Tables;
 pub use token::{Sha256, TokenSetting};
 pub use token_files::{KeptToken, TokenFiles};

@@ -2,6 +2,7 @@
 
 mod forged;
 mod keys;
+mod kinds;
 mod orders;
 mod passkey;
 

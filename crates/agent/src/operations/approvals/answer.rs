@@ -24,7 +24,7 @@ impl Operation for AnswerSigned {
 
     async fn run(cx: &Context<'_>, answer: SignedAnswer) -> Result<Ask, ToolError> {
         let asked = cx.asks.wait(&answer.ask, Duration::ZERO).await?;
-        let approver = cx.approvers.judge(&asked, &answer).inspect_err(|error| {
+        let approver = cx.approvers.judge(&asked, &answer, &cx.policy().approver_kinds).inspect_err(|error| {
             cx.log.attempt(
                 "signed answer refused",
                 cx.peer,

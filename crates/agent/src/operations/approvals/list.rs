@@ -56,6 +56,6 @@ impl Operation for ListSigned {
             }
             cx.asks.others_than(known, MAX_WAIT).await;
         }
-        cx.approvers.signed(&cx.asks.pending())
+        cx.approvers.signed(&cx.asks.pending(), &cx.policy().approver_kinds)
     }
 }

@@ -3,6 +3,7 @@
 mod add;
 mod answer;
 mod device;
+mod enroll;
 mod list;
 mod list_approvers;
 mod order;
@@ -11,6 +12,7 @@ mod revoke;
 pub use add::AddApprover;
 pub use answer::AnswerSigned;
 pub use device::{DescribeDevice, Device, DeviceRequest};
+pub use enroll::{EnrollApprover, EnrollRequest, Enrolling};
 pub use list::{ListSigned, ListSignedRequest};
 pub use list_approvers::{ApproversRequest, ListApprovers};
 pub use order::PerformOrder;

@@ -1,8 +1,12 @@
 //! Confirms a claim: the client that received the token presents it.
 
 use super::{OWNER, claim_log, explained};
-use crate::{claims::ClaimService, context::Context, operations::Operation};
-use appliance::{Identity, claim::claimed_already};
+use crate::{
+    claims::{ClaimService, settle_approvers},
+    context::Context,
+    operations::Operation,
+};
+use appliance::{FirstApprovers, Identity, claim::claimed_already};
 use base::{error::ToolError, os::blocking};
 use contract::{access::token, config::TokenSetting, meta::Role};
 use serde::{Deserialize, Serialize};
@@ -28,8 +32,8 @@ pub struct Claimed {
     pub name: Option<String>,
 }
 
-/// The client that presents the token issued last owns the machine from now on. The owner is recorded in both copies
-/// first, then reported to the server. Idempotent.
+/// The client that presents the token issued last owns the machine from now on, and the approver that came with its code
+/// replaces all others. The owner is recorded in both copies first, then reported to the server. Idempotent.
 ///
 /// # Errors
 /// `permission_denied` for another token; `failed_precondition` when there is an owner, or the time is over;
@@ -51,7 +55,7 @@ impl Operation for ConfirmClaim {
     async fn run(cx: &Context<'_>, shown: ShownToken) -> Result<Claimed, ToolError> {
         let (system, ClaimService { folder, boot, turn }) = (cx.installer.system()?, &cx.claims);
         let (folder, boot, turn) = (folder.clone(), Arc::clone(boot), Arc::clone(turn));
-        let log = claim_log(cx, &shown.from);
+        let (log, agent, peer) = (claim_log(cx, &shown.from), Arc::clone(cx.agent), cx.peer.clone());
         blocking::run("claim", move |_| {
             let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
             let sha256 = token::hash(&shown.token);
@@ -62,14 +66,19 @@ impl Operation for ConfirmClaim {
                     return Err(claimed_already());
                 }
             } else {
-                folder.offered(sha256, boot())?.map_err(explained)?;
+                let approver = folder.offered(sha256, boot())?.map_err(explained)?;
+                let replaces = approver.is_some() || !agent.approvers.list().is_empty();
+                let first = FirstApprovers { list: approver.into_iter().collect(), ..FirstApprovers::of("the claim") };
                 system.record.step(|state| {
                     identity = Identity::of(state).0;
                     identity.belongs_to(TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, owner: None, expires: None });
-                    Ok(Step::to(identity.in_state(state)))
+                    // Recorded with the owner, so that no power cut parts them.
+                    let next = Identity { approvers: replaces.then_some(first), ..identity.clone() };
+                    Ok(Step::to(next.in_state(state)))
                 })?;
                 log("claimed", "ok", None)?;
             }
+            settle_approvers(&agent.installer, &agent.approvers, &agent.log, &peer)?;
             // Saved before the answer, so that either copy may be lost afterwards.
             system.record.ledger().save_again(Identity::is_same).map_err(|error| {
                 error.hint("bring the same token again; it is the owner's in any case from the next start on. The card may be worn out")

@@ -50,7 +50,7 @@ fn claim_log(
     }
 }
 
-fn explained(refusal: ClaimRefusal) -> ToolError {
+pub(super) fn explained(refusal: ClaimRefusal) -> ToolError {
     const RESTART: &str = "take the power from the machine and give it back: it then shows a new code";
     match refusal {
         ClaimRefusal::Closed => ToolError::precondition("no claim is open on this machine").hint(RESTART),

@@ -2,6 +2,7 @@
 
 use crate::{
     config::{
+        ApproverKinds,
         declare::section,
         key::InState,
         kind::{SettingKind, count, seconds},
@@ -20,6 +21,10 @@ section! {
         /// Clients, by the name that they report, whose own dialogue counts as the person's answer. Empty by default,
         /// because some clients answer it without a person.
         elicitation_clients: Vec<String> = Vec::new(), SettingKind::Clients, InState::Never;
+        /// Which kinds of approver keys (`cli`, `passkey`, `browser`) may approve a tool: `system.reboot=cli`,
+        /// `gpio=cli+passkey` for a namespace, `*=cli+passkey` for all tools. A key must be in every entry about the tool.
+        /// Entries only take kinds away: `browser` never approves a restart, an update or a command. Every key may deny.
+        kinds: ApproverKinds = ApproverKinds::default(), SettingKind::ApproverKinds, InState::Never;
         /// Where `raspi-mcp approval-page` listens with TLS, unless systemd passes it a socket.
         listen: SocketAddr = SocketAddr::from(([0, 0, 0, 0], 8444)), SettingKind::Address, InState::Never;
         /// GPIO of a button that approves the only pending request when it is held for two to five seconds and let go,
