@@ -56,4 +56,5 @@ operations! {
     halt::SetHalt,
     halt::LiftHalt,
     halt::FollowHalt,
+    asks::FollowAsks,
 }
