@@ -13,7 +13,7 @@ async function give(order, key, request) {
   if (device.id !== key.device) throw new Error("This is another device than the one this key was made for.");
   const made = order.operation === "make_token" ? await tokenOf(random()) : null;
   const whole = made ? { ...order, args: { ...order.args, sha256: made.sha256 } } : order;
-  const document = orderDocument(whole, device, random());
+  const document = orderDocument(whole, device, random(), Date.now());
   const signature = await sign(key, await orderChallenge(document));
   return { result: await request("owner", { document, ...signature }), secret: made?.secret };
 }
@@ -25,7 +25,8 @@ function done({ result, secret }) {
     const copy = element("button", { type: "button", textContent: "Copy", onclick: () => navigator.clipboard.writeText(secret).catch(() => text.select()) });
     parts.push(element("p", { textContent: "The token, shown only now. Nobody else has it, also not the device." }), text, copy);
   }
-  parts.push(element("pre", { textContent: JSON.stringify(result, null, 2), tabIndex: 0 }));
+  // Lines for people, or what a device of another version answers.
+  parts.push(element("pre", { textContent: result.text ?? JSON.stringify(result, null, 2), tabIndex: 0 }));
   return parts;
 }
 

@@ -90,8 +90,12 @@ export function describe({ operation, args }) {
   return { title, effect, rows: isWide ? [...rows, ["Reaches", [reach]]] : rows };
 }
 
-/** The document to sign: exactly these bytes are sent. `nonce`: 32 random bytes. */
-export function orderDocument({ operation, args }, device, nonce) {
+/** How far ahead of this browser's clock the device's may be, in milliseconds: whoever carries an order could keep one that is far ahead. */
+const AHEAD_MS = 300_000;
+
+/** The document to sign: exactly these bytes are sent. `nonce`: 32 random bytes; `now`: this browser's time in milliseconds. */
+export function orderDocument({ operation, args }, device, nonce, now) {
+  if (device.time_ms > now + AHEAD_MS) throw new Error("The device's clock is more than five minutes ahead of this browser's. Set the wrong one right.");
   return JSON.stringify({
     purpose: "raspi-mcp owner 1", device: device.id, boot: device.boot, nonce: base64url(nonce), time_ms: device.time_ms, operation, args,
   });

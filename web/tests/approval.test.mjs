@@ -59,11 +59,14 @@ test("text that hides or reorders is shown as what it is", () => {
 
 test("the document holds the device, its start, its time, the nonce and the order", () => {
   const nonce = Uint8Array.from({ length: 32 }, (_, n) => n);
-  const text = orderDocument({ operation: "revoke_token", args: { name: "x" } }, device, nonce);
+  const order = { operation: "revoke_token", args: { name: "x" } };
+  const text = orderDocument(order, device, nonce, device.time_ms - 300_000);
   assert.deepEqual(JSON.parse(text), {
     purpose: "raspi-mcp owner 1", device: device.id, boot: "b1", nonce: Buffer.from(nonce).toString("base64url"), time_ms: device.time_ms,
-    operation: "revoke_token", args: { name: "x" },
+    ...order,
   });
+  // The time comes from whoever carries the order.
+  assert.throws(() => orderDocument(order, device, nonce, device.time_ms - 300_001), /five minutes ahead/);
 });
 
 test("what is signed is the hash of exactly these bytes, under a purpose of its own", async () => {
