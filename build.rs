@@ -1,4 +1,4 @@
-//! The page's files, compressed; and what makes the released binary small: schemas from their files, and hints for the linker.
+//! The files of both pages, compressed; and what makes the released binary small: schemas from their files, and hints for the linker.
 
 use sha2::{Digest, Sha256};
 use std::{env, fs, io, path::Path};
@@ -72,10 +72,9 @@ fn schemas_of(descriptor: &str) -> io::Result<(usize, Vec<u8>)> {
     Ok((text.len(), zstd::bulk::compress(text.as_bytes(), 19)?))
 }
 
-/// The files of `web/`, as `src/page/assets.rs` has them.
-fn carry_page(out: &Path) -> io::Result<()> {
-    println!("cargo:rerun-if-changed=web");
-    let made = bundle::make(Path::new("web"), |content| {
+/// The files of a page, as `src/page/assets.rs` and `src/approval_page/assets.rs` have them.
+fn carry_page(web: &str, prefix: &str, main: &str, to: &Path) -> io::Result<()> {
+    let made = bundle::make(Path::new(web), prefix, main, |content| {
         Sha256::digest(content)[..6].iter().map(|byte| format!("{byte:02x}")).collect()
     })?;
     let row = |file: &bundle::Made| {
@@ -83,7 +82,7 @@ fn carry_page(out: &Path) -> io::Result<()> {
         format!("Asset {{ path: {path:?}, content_type: {content_type:?}, gzip: &{gzip:?} }},\n")
     };
     let rows: String = made.iter().map(row).collect();
-    fs::write(out.join("page.rs"), format!("&[{rows}]"))
+    fs::write(to, format!("&[{rows}]"))
 }
 
 /// Both are hints: a linker that does not know one says so and goes on.
@@ -115,6 +114,8 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
     carry_schemas(Path::new(&out))?;
-    carry_page(Path::new(&out))?;
+    println!("cargo:rerun-if-changed=web");
+    carry_page("web", "/page/", "main.js", &Path::new(&out).join("page.rs"))?;
+    carry_page("web/approval", "/", "page.js", &Path::new(&out).join("approval.rs"))?;
     hint(Path::new(&out))
 }

@@ -126,6 +126,7 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
         sampling: services.sampling.clone(),
         updates: services.updates.clone(),
         agent: services.agent.clone(),
+        halt: services.halt.changes(),
     };
     services.notifications.begin(sources, &server.stop);
     services.sampling.resume(&services.machine, default_job(services, stdio));

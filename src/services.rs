@@ -7,11 +7,15 @@ use crate::{
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
 use contract::{
-    access::policy::Policy,
+    access::{policy::Policy, seats::Seats},
     config::{FileRoot, Settings},
 };
 use hw::{camera::Cameras, gpio::GpioLines, i2c::I2c, machine::Machine};
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 use time::OffsetDateTime;
 use update_client::UpdateClient;
 
@@ -50,10 +54,30 @@ pub struct Services {
     pub site: Option<PathBuf>,
     /// The valid bearer tokens.
     pub tokens: Arc<Tokens>,
+    /// The connections of each listener.
+    pub seats: Mutex<Vec<Arc<Seats>>>,
     pub started: OffsetDateTime,
 }
 
 impl Services {
+    /// Room for `most` connections of one more listener.
+    pub fn seats(&self, most: usize) -> Arc<Seats> {
+        let seats = Seats::new(most);
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&seats));
+        seats
+    }
+
+    /// How many connections each caller has that is known.
+    pub fn connections(&self) -> BTreeMap<Arc<str>, usize> {
+        let mut all = BTreeMap::new();
+        for (caller, count) in
+            self.seats.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|seats| seats.callers())
+        {
+            *all.entry(caller).or_default() += count;
+        }
+        all
+    }
+
     /// The services of a new server with these settings.
     pub fn new(
         settings: Arc<Settings>,
@@ -94,6 +118,7 @@ impl Services {
             ownership: Ownership::of(&settings),
             site: None,
             tokens: Tokens::of(&settings),
+            seats: Mutex::default(),
             started: OffsetDateTime::now_utc(),
             settings,
         }

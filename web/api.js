@@ -49,14 +49,20 @@ export function signOut() {
 let lastId = 0;
 const underWay = new Map();
 
-// The result of one tool. Reads that are under way already are not sent twice.
+// Something has changed: what is under way was asked before, and its answer may not know of it.
+export function anew() {
+  underWay.clear();
+}
+
+// The result of one tool. What was asked since the last change and is under way is not sent twice.
 export function call(method, params = {}) {
   const key = `${method} ${JSON.stringify(params)}`;
   if (!underWay.has(key)) {
     const body = JSON.stringify({ jsonrpc: "2.0", id: ++lastId, method, params });
     const headers = { "Content-Type": "application/json" };
     const answer = send("/page/call", { method: "POST", headers, body }).then((reply) => reply.result);
-    underWay.set(key, answer.finally(() => underWay.delete(key)));
+    const shared = answer.finally(() => underWay.get(key) === shared && underWay.delete(key));
+    underWay.set(key, shared);
   }
   return underWay.get(key);
 }

@@ -1,5 +1,7 @@
 // Changes, as the server's own subscriptions tell them. A page that nobody looks at lets go of them.
 
+import { anew } from "./api.js";
+
 // How long a hidden page stays connected, in milliseconds: switching between two tabs costs nothing.
 const HIDDEN = 30000;
 
@@ -9,11 +11,16 @@ export const live = new EventTarget();
 let source = null;
 let hiding = 0;
 
+function tell(event) {
+  anew();
+  live.dispatchEvent(event);
+}
+
 function open() {
   if (source) return;
   source = new EventSource("/page/events");
-  source.addEventListener("following", () => live.dispatchEvent(new Event("connected")));
-  source.addEventListener("updated", (event) => live.dispatchEvent(new CustomEvent("updated", { detail: event.data })));
+  source.addEventListener("following", () => tell(new Event("connected")));
+  source.addEventListener("updated", (event) => tell(new CustomEvent("updated", { detail: event.data })));
   source.addEventListener("error", () => live.dispatchEvent(new CustomEvent("lost", { detail: source?.readyState === EventSource.CLOSED })));
 }
 

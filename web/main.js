@@ -4,14 +4,17 @@ import { call, session, signIn, signOut, whoAmI } from "./api.js";
 import { byId, el } from "./dom.js";
 import { clock, duration } from "./format.js";
 import { follow, leave, live } from "./live.js";
-import { Audit, Callers, Tokens } from "./view-access.js";
+import { Audit, Callers } from "./view-access.js";
+import { Asks } from "./view-asks.js";
 import { Photo, Pins } from "./view-hardware.js";
-import { Asks, Health, Problems, Slots } from "./view-machine.js";
+import { Health, Problems, Slots } from "./view-machine.js";
+import { Grants, Halt, Tokens } from "./view-owner.js";
 import { Log, Samples, Services } from "./view-system.js";
 
 const VIEWS = [
   ["rm-problems", Problems],
   ["rm-asks", Asks],
+  ["rm-halt", Halt],
   ["rm-slots", Slots],
   ["rm-pins", Pins],
   ["rm-photo", Photo],
@@ -21,6 +24,7 @@ const VIEWS = [
   ["rm-log", Log],
   ["rm-audit", Audit],
   ["rm-callers", Callers],
+  ["rm-grants", Grants],
   ["rm-tokens", Tokens],
 ];
 for (const [name, view] of VIEWS) customElements.define(name, view);

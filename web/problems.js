@@ -15,7 +15,8 @@ const RESETS = {
 
 function ofStatus(status, add) {
   for (const fault of status.config_faults ?? []) add("bad", `configuration: ${fault}`);
-  const { agent, audit } = status;
+  const { agent, audit, halted } = status;
+  if (halted) add("bad", `the machine is halted, every change is refused: ${halted.reason ?? `by ${halted.by}`}`);
   if (agent && !agent.reachable) add("bad", `the agent does not answer: ${agent.reason ?? "no reason known"}`);
   for (const fault of agent?.faults ?? []) add("bad", `agent: ${fault}`);
   if (audit && !audit.ok) add("bad", `no write is done, since the audit cannot be kept: ${audit.reason ?? "no reason known"}`);

@@ -1,4 +1,4 @@
-// Who did what, who called lately, and which tokens there are.
+// Who did what, who is connected, and who called lately.
 
 import { call } from "./api.js";
 import { el } from "./dom.js";
@@ -58,33 +58,19 @@ export class Audit extends View {
 }
 
 export class Callers extends View {
-  heading = "Who called lately";
+  heading = "Callers";
   follows = ["raspi://audit"];
   gap = 2000;
 
   async read() {
-    return callers((await records()).entries).map(({ principal, door, timestamp, tool }) => ({ principal, door, timestamp, tool }));
+    const [{ entries }, { connections }] = await Promise.all([records(), call("manage.get_server_status")]);
+    return { connections: connections ?? [], all: callers(entries).map(({ principal, door, timestamp, tool }) => ({ principal, door, timestamp, tool })) };
   }
 
-  show(all) {
-    return el("ul", { class: "rows" }, all.map(({ principal, door, timestamp, tool }) => row(
-      el("b", {}, principal), el("span", {}, door), el("time", { datetime: timestamp }, clock(timestamp)), el("small", {}, tool))));
-  }
-}
-
-export class Tokens extends View {
-  heading = "Tokens";
-
-  async read() {
-    return (await call("manage.get_server_status")).config_summary?.access?.tokens ?? [];
-  }
-
-  show(tokens) {
-    if (tokens.length === 0) return note("There is no token. raspi-mcp token new makes one, at a terminal of the machine.");
-    return el("ul", { class: "rows" }, tokens.map((token) => row(
-      el("b", {}, token.name),
-      el("span", {}, token.role),
-      token.owner ? el("span", {}, `of ${token.owner}`) : null,
-      el("small", {}, token.expires ? `until ${clock(token.expires)}` : "does not expire"))));
+  show({ connections, all }) {
+    const open = connections.map(({ caller, count }) => (count > 1 ? `${caller} (${count})` : caller));
+    const now = open.length > 0 ? el("p", {}, el("b", {}, "Connected now: "), open.join(", ")) : null;
+    return [now, el("ul", { class: "rows" }, all.map(({ principal, door, timestamp, tool }) => row(
+      el("b", {}, principal), el("span", {}, door), el("time", { datetime: timestamp }, clock(timestamp)), el("small", {}, tool))))];
   }
 }

@@ -1,4 +1,4 @@
-// What is wrong, what waits for a person, and how the machine is.
+// What is wrong, and how the machine is.
 
 import { call } from "./api.js";
 import { el } from "./dom.js";
@@ -11,7 +11,7 @@ const perhaps = (tool) => call(tool).catch(() => null);
 
 export class Problems extends View {
   heading = "Problems";
-  follows = ["raspi://health", "raspi://update"];
+  follows = ["raspi://health", "raspi://update", "raspi://server"];
 
   async read() {
     const [status, health, update] = await Promise.all([
@@ -27,25 +27,6 @@ export class Problems extends View {
     return [
       found.length > 0 ? el("ul", { class: "rows" }, list) : el("p", { class: "good" }, "Nothing is known to be wrong."),
       simulated ? note("The board is simulated: nothing here reaches a pin or a camera.") : null,
-    ];
-  }
-}
-
-export class Asks extends View {
-  heading = "Waiting for a person";
-  follows = ["raspi://audit"];
-  gap = 1000;
-
-  async read() {
-    return (await call("manage.get_server_status")).agent?.pending_asks ?? 0;
-  }
-
-  show(count) {
-    this.classList.toggle("calls", count > 0);
-    if (count === 0) return note("No call waits for an approval.");
-    return [
-      el("p", { class: "badge" }, count === 1 ? "1 call waits for an approval." : `${count} calls wait for an approval.`),
-      note("raspi-mcp approve shows and answers them, at a terminal of the machine."),
     ];
   }
 }
@@ -87,7 +68,7 @@ export class Slots extends View {
       el("span", {}, [slot.version, STATES[slot.state] ?? slot.state].filter(Boolean).join(", ")),
       slot.running ? el("span", { class: "tag" }, "running") : null,
       slot.next && !slot.running ? el("span", { class: "tag" }, "next") : null,
-      slot.note ? el("small", {}, slot.note) : null,
+      slot.note && slot.note !== update.last_attempt?.reason ? el("small", {}, slot.note) : null,
     ));
     const { status, message, progress_percent: progress } = update.status ?? {};
     const last = update.last_attempt;
@@ -96,7 +77,7 @@ export class Slots extends View {
       slots.length > 0 ? el("ul", { class: "rows" }, slots) : note("This machine has one system, without slots."),
       status === "running" ? el("label", { class: "progress" }, `${update.phase ?? "running"} ${update.new_version ?? ""}`, el("progress", { max: 100, value: progress })) : null,
       left === undefined ? null : note(`The trial ends in ${duration(left)}.`),
-      message ? note(message) : null,
+      message && message !== last?.reason ? note(message) : null,
       last?.reason ? el("p", { class: "refusal" }, `Update to ${last.version}: ${last.reason}`, last.log_tail ? el("details", {}, el("summary", {}, "Last lines of its log"), el("pre", { tabindex: 0 }, last.log_tail)) : null) : null,
     ];
   }

@@ -1,9 +1,11 @@
 // An approval with a phone, end to end: approval.mjs PAGE SERVER SHOTS. A tool call over MCP waits; the page in Chromium shows it.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { createHash, createPublicKey, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { AXE, launch, visit } from "./browser.mjs";
+import { check, hasFailed } from "./check.mjs";
 
 const [page, server, shots] = process.argv.slice(2);
 const PHONE = { viewport: { width: 360, height: 740 } };
@@ -21,16 +23,6 @@ async function call(pin) {
 }
 
 const browser = await launch();
-let failed = 0;
-async function check(what, act) {
-  try {
-    await act();
-    console.log(`ok      ${what}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAILED  ${what}: ${error.stack}`);
-  }
-}
 
 // The command that the page shows, run on the device.
 async function enrol(tab) {
@@ -39,6 +31,46 @@ async function enrol(tab) {
   const device = await tab.locator("#device").textContent();
   assert.ok(said.includes(device.replace("Device ", "device ")), `${said} / ${device}`);
   await tab.getByRole("button", { name: "I have done that" }).click();
+  return /--key (\S+)/.exec(command)[1];
+}
+
+const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
+const link = (operation, args) => `#order=${Buffer.from(JSON.stringify({ operation, args })).toString("base64url")}`;
+
+// An order that a link brings: shown whole, signed with the passkey of this public key, sent, and its secret shown once. What is sent is
+// checked and answered here: what a device does with orders is not this page's.
+async function order(tab, spki, at) {
+  const sent = [];
+  await tab.route("**/owner", async (route) => {
+    sent.push(route.request().postDataJSON());
+    await route.fulfill({ json: { text: "the token kitchen was made", token: { name: "kitchen" } } });
+  });
+  await tab.goto(`${at}${link("make_token", { name: "kitchen", role: "read_only" })}`);
+  const text = await tab.getByRole("article", { name: "Order" }).innerText();
+  for (const part of ["Make a token", "kitchen", "read_only: reads", "nobody in particular", "never"]) assert.ok(text.includes(part), text);
+  await tab.screenshot({ path: `${shots}/order-phone.png` });
+  await tab.evaluate(readFileSync(AXE, "utf8"));
+  for (const colorScheme of ["dark", "light"]) {
+    await tab.emulateMedia({ colorScheme });
+    const { violations } = await tab.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id: rule, nodes }) => [rule, nodes.map(({ html }) => html)]), [], colorScheme);
+  }
+  await tab.getByRole("button", { name: "Sign and send" }).click();
+  await tab.getByRole("heading", { name: "Done" }).waitFor();
+  await tab.getByText("The device has done what you signed.").waitFor();
+  await tab.getByText("the token kitchen was made", { exact: true }).waitFor();
+  const secret = await tab.getByRole("textbox", { name: "Token" }).inputValue();
+  await tab.screenshot({ path: `${shots}/order-done-phone.png` });
+  const [{ document, key, kind, signature, authenticator_data: data, client_data: client }] = sent;
+  const whole = JSON.parse(document);
+  assert.deepEqual([whole.purpose, whole.operation, kind, key], ["raspi-mcp owner 1", "make_token", "passkey", sha256(Buffer.from(spki, "base64url")).toString("hex")]);
+  assert.deepEqual(whole.args, { name: "kitchen", role: "read_only", sha256: sha256(secret).toString("hex") });
+  assert.ok(!JSON.stringify(sent).includes(secret) && /^rmcp_[\w-]{43}$/.test(secret));
+  const about = JSON.parse(Buffer.from(client, "base64url").toString());
+  assert.equal(about.challenge, sha256("raspi-mcp owner 1", "\0", sha256(document)).toString("base64url"));
+  const publicKey = createPublicKey({ key: Buffer.from(spki, "base64url"), format: "der", type: "spki" });
+  const signed = Buffer.concat([Buffer.from(data, "base64url"), sha256(Buffer.from(client, "base64url"))]);
+  assert.ok(verify("sha256", signed, publicKey, Buffer.from(signature, "base64url")));
 }
 const request = (tab) => tab.getByRole("article");
 const appears = async (tab) => {
@@ -124,16 +156,28 @@ await check("a passkey answers, at a name whose certificate is trusted", async (
   await other.tab.getByRole("button", { name: "Use a passkey" }).click();
   await other.tab.getByRole("textbox", { name: "Command" }).waitFor();
   await other.tab.getByLabel("Name").fill("key");
-  await enrol(other.tab);
+  const spki = await enrol(other.tab);
   await other.tab.getByText("Nothing waits for you.").waitFor();
   const answer = call(24);
   await appears(other.tab);
   await other.tab.getByRole("button", { name: "Approve" }).click();
   const { result } = await answer;
   assert.equal(result.structuredContent?.value, "high", JSON.stringify(result));
+  await order(other.tab, spki, named.href);
   // Chromium would like RSA too, which no passkey of today needs.
   assert.deepEqual(other.faults.filter((text) => !text.includes("pubKeyCredParams")), []);
   await other.context.close();
+});
+await check("a browser's own key signs no order, and what cannot be put into words is no order", async () => {
+  await tab.goto(`${page}${link("lift_halt", {})}`);
+  await tab.getByText("An order needs a passkey.").waitFor();
+  assert.ok((await tab.getByRole("article", { name: "Order" }).innerText()).includes("Lift the halt"));
+  assert.equal(await tab.getByRole("button", { name: "Sign and send" }).count(), 0);
+  await tab.goto(`${page}${link("make_token", { name: "a", role: "admin", sha256: "00" })}`);
+  await tab.getByText("does not know the argument sha256").waitFor();
+  await tab.goto(page);
+  await tab.reload();
+  await tab.getByText("Nothing waits for you.").waitFor();
 });
 await check("a revoked key sees nothing any more", async () => {
   await run("approver", "revoke", "phone");
@@ -150,4 +194,4 @@ await check("no policy was violated, and nothing came from elsewhere", () => {
   assert.deepEqual(faults, []);
 });
 await browser.close();
-process.exit(failed > 0 ? 1 : 0);
+process.exit(hasFailed() ? 1 : 0);

@@ -1,26 +1,15 @@
 // The page in Chromium: story.mjs URL [FOLDER]. PAGE_ADMIN, PAGE_READER: tokens; PAGE_SERVER: the process that serves it, from
 // PAGE_PROGRAM and PAGE_CONFIG. Screenshots go to FOLDER.
-// Each check prints "ok" or "FAILED"; the exit code says whether all passed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { AXE, launch, settled, signIn, visit } from "./browser.mjs";
+import { check, hasFailed } from "./check.mjs";
 
 const [url, shots] = process.argv.slice(2);
 const { PAGE_ADMIN: admin, PAGE_READER: reader } = process.env;
 const home = new URL("/", url).href;
 const browser = await launch();
-let failed = 0;
-
-async function check(what, doing) {
-  try {
-    const more = await doing();
-    console.log(`ok      ${what}${more ? `: ${more}` : ""}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAILED  ${what}: ${error.stack}`);
-  }
-}
 
 // A program's call, as a model would make it.
 async function call(method, params) {
@@ -61,18 +50,18 @@ await check("signing in by keyboard alone", async () => {
 });
 
 // Without a session the rest would only wait.
-if (failed > 0) process.exit(1);
+if (hasFailed()) process.exit(1);
 
 const HEADINGS = [
-  "Problems", "Waiting for a person", "Slots and update", "Header", "Newest photo", "Machine", "Samples", "Services",
-  "Log of the server", "Audit", "Who called lately", "Tokens",
+  "Problems", "Waiting for a person", "Halt", "Slots and update", "Header", "Newest photo", "Machine", "Samples", "Services",
+  "Log of the server", "Audit", "Callers", "What is allowed", "Tokens",
 ];
 await check("every view is there, in this order", async () => {
   assert.deepEqual(await tab.locator("h2:visible").allTextContents(), HEADINGS);
   const text = async (name) => tab.locator(name).innerText();
   assert.match(await text("rm-slots"), /Slot A/);
   assert.match(await text("rm-tokens"), /reader/);
-  assert.match(await text("rm-callers"), /token:story/);
+  assert.match(await text("rm-callers"), /Connected now:.*page:story[^]*token:story/);
   assert.match(await text("rm-audit"), /metrics\.start_sampling_job/);
   assert.match(await text("rm-machine, rm-health"), /Memory/);
   assert.match(await text("rm-pins"), /GPIO17/);
@@ -157,11 +146,13 @@ for (const colorScheme of ["light", "dark"]) {
       await tab.emulateMedia({ colorScheme });
       await tab.setViewportSize({ width, height: 900 });
       // By the debugger, which the page's policy does not bind.
+      await tab.evaluate(() => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
       if (!(await tab.evaluate(() => "axe" in window))) await tab.evaluate(await readFile(AXE, "utf8"));
       const { violations } = await tab.evaluate(() => window.axe.run());
       assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`), []);
       const wide = await tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       assert.ok(wide <= 0, `${wide} px too wide`);
+      await tab.evaluate(() => document.querySelectorAll("details").forEach((part) => { part.open = false; }));
       if (shots) await tab.screenshot({ path: `${shots}/${colorScheme}-${width}.png` });
     });
   }
@@ -196,4 +187,4 @@ await check("a page that is left open over a restart of the server asks to sign 
 });
 
 await browser.close();
-process.exit(failed > 0 ? 1 : 0);
+process.exit(hasFailed() ? 1 : 0);

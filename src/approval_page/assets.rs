@@ -1,5 +1,6 @@
-//! The files of the page, as they are in `web/approval`.
+//! The files of the approval page, built from `web/approval` by build.rs and compressed there.
 
+use crate::page::assets::Asset;
 use axum::{
     body::Body,
     http::{HeaderValue, Response, StatusCode, header},
@@ -10,26 +11,8 @@ use axum::{
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
      frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-struct Asset {
-    path: &'static str,
-    kind: &'static str,
-    content: &'static str,
-}
-
-const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
-
-const ASSETS: &[Asset] = &[
-    Asset { path: "/", kind: "text/html; charset=utf-8", content: include_str!("../../web/approval/index.html") },
-    Asset {
-        path: "/style.css",
-        kind: "text/css; charset=utf-8",
-        content: include_str!("../../web/approval/style.css"),
-    },
-    Asset { path: "/page.js", kind: JAVASCRIPT, content: include_str!("../../web/approval/page.js") },
-    Asset { path: "/protocol.js", kind: JAVASCRIPT, content: include_str!("../../web/approval/protocol.js") },
-    Asset { path: "/keys.js", kind: JAVASCRIPT, content: include_str!("../../web/approval/keys.js") },
-    Asset { path: "/ask.js", kind: JAVASCRIPT, content: include_str!("../../web/approval/ask.js") },
-];
+/// The page first, then what it loads.
+static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/approval.rs"));
 
 /// The file at `path`, or 404.
 pub(super) fn answer(path: &str) -> Response<Body> {
@@ -37,8 +20,12 @@ pub(super) fn answer(path: &str) -> Response<Body> {
         return protected((StatusCode::NOT_FOUND, "there is nothing at this path\n").into_response());
     };
     // Checked again at each visit: an update of the device brings another page.
-    let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, "no-cache")];
-    protected((headers, asset.content).into_response())
+    let headers = [
+        (header::CONTENT_TYPE, asset.content_type),
+        (header::CONTENT_ENCODING, "gzip"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    protected((headers, asset.gzip).into_response())
 }
 
 /// With the headers that every answer of the page has.
@@ -56,19 +43,22 @@ pub(super) fn protected(mut response: Response<Body>) -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, path::Path};
 
     #[test]
-    fn the_page_is_small_and_has_nothing_inline() {
-        let bytes: usize = ASSETS.iter().map(|asset| asset.content.len()).sum();
+    fn the_page_is_small_and_its_sources_have_nothing_inline() {
+        let bytes: usize = ASSETS.iter().map(|asset| asset.gzip.len()).sum();
         assert!(bytes < 20_000 && ASSETS.len() <= 6, "{bytes} bytes in {} files", ASSETS.len());
-        let html = ASSETS[0].content;
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/approval");
+        let html = fs::read_to_string(folder.join("index.html")).unwrap();
         assert!(!html.contains("<style") && !html.contains(" style=") && !html.contains(" onclick"));
         for script in html.split("<script").skip(1) {
             assert!(script.starts_with(" type=\"module\" src=\""), "{script}");
         }
-        for asset in ASSETS {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
             for unsafe_word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://"] {
-                assert!(!asset.content.contains(unsafe_word), "{}: {unsafe_word}", asset.path);
+                assert!(!text.contains(unsafe_word), "{unsafe_word} in {text}");
             }
         }
     }

@@ -22,6 +22,8 @@ pub enum Event {
     UnderVoltage { times: u32 },
     /// The watched file system is full to this share of its size, in percent.
     DiskNearlyFull { mount: String, used_percent: u8 },
+    /// Every change is refused. `how`: by what means it was halted, like `button`; `since_ms`: milliseconds since 1970 UTC.
+    Halted { how: String, since_ms: i64 },
     /// Sent by `raspi-mcp notifications test`.
     Test,
 }
@@ -47,6 +49,7 @@ impl Event {
             Self::CardWorn { .. } => NewsKind::CardWorn,
             Self::UnderVoltage { .. } => NewsKind::UnderVoltage,
             Self::DiskNearlyFull { .. } => NewsKind::DiskNearlyFull,
+            Self::Halted { .. } => NewsKind::Halted,
             Self::Test => return None,
         })
     }
@@ -108,6 +111,13 @@ impl Event {
                 let mount = clean(mount, NAME);
                 let text = format!("{mount} is {used_percent} % full. Delete something there, or move it.");
                 ("disk nearly full".into(), text, json!({ "mount_point": mount, "used_percent": used_percent }), 4)
+            }
+            Self::Halted { how, since_ms } => {
+                let (how, since) = (clean(how, NAME), Stamp(*since_ms).to_string());
+                let text = format!(
+                    "Every change is refused since {since} (set by: {how}). raspi-mcp halt --status says who halted it and why."
+                );
+                ("halted".into(), text, json!({ "how": how, "since": since }), 5)
             }
             Self::Test => ("test".into(), "This is a test of raspi-mcp. News arrives here.".into(), json!({}), 3),
         };

@@ -1,7 +1,7 @@
 //! News of asks and of trouble, sent to the owner's web addresses (docs/notifications.md).
 //!
-//! Events come from where they happen: an ask from the approval gate, an update from its client, the machine's state
-//! from the samples of a sampling job. Each receiver has a bounded queue and a task that sleeps until something waits.
+//! Events come from where they happen: an ask from the approval gate, an update from its client, a halt from the
+//! agent, the machine's state from the samples of a sampling job. Each receiver has a bounded queue and a task that sleeps until something waits.
 //! Without a receiver there is no task and no memory. A message never has a call's arguments, nor anything that
 //! approves; addresses come from the owner's configuration alone.
 
@@ -25,9 +25,13 @@ pub use report::WebhookReport;
 use crate::sampling::Sampling;
 use agent::AgentLink;
 use base::{clock::Wall, os::Root};
-use contract::config::{NewsKind, Settings};
+use contract::{
+    config::{NewsKind, Settings},
+    halt::HaltState,
+};
 use hub::Hub;
 use std::sync::Arc;
+use tokio::sync::watch::Receiver;
 use tokio_util::sync::CancellationToken;
 use update_client::UpdateClient;
 
@@ -40,6 +44,7 @@ pub struct NewsSources {
     pub sampling: Sampling,
     pub updates: UpdateClient,
     pub agent: AgentLink,
+    pub halt: Receiver<HaltState>,
 }
 
 impl Notifications {
@@ -60,10 +65,14 @@ impl Notifications {
             let hub = Arc::clone(hub);
             go(Box::pin(async move { hub.serve(at).await }));
         }
-        let NewsSources { sampling, updates, agent } = sources;
+        let NewsSources { sampling, updates, agent, halt } = sources;
         if hub.wants(NewsKind::UpdateFailed) || hub.wants(NewsKind::UpdateRolledBack) {
             let hub = Arc::clone(hub);
             go(Box::pin(async move { watch::updates(&hub, &updates, &agent).await }));
+        }
+        if hub.wants(NewsKind::Halted) {
+            let hub = Arc::clone(hub);
+            go(Box::pin(async move { watch::halts(&hub, halt).await }));
         }
         if NewsKind::SAMPLED.into_iter().any(|kind| hub.wants(kind)) {
             let hub = Arc::clone(hub);

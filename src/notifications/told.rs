@@ -35,6 +35,8 @@ pub struct Told {
     disk: Option<DiskMark>,
     /// The level of each card.
     cards: BTreeMap<String, u8>,
+    /// When the halt began that was told, in milliseconds since 1970 UTC.
+    halt: Option<i64>,
 }
 
 /// The last update that was told.
@@ -67,6 +69,7 @@ pub enum Mark {
     Supply(SupplyMark),
     Disk(DiskMark),
     Card(String, u8),
+    Halt(i64),
 }
 
 /// How the supply is, as sampling recorded it.
@@ -86,6 +89,7 @@ impl Told {
             Mark::Supply(mark) => self.supply = Some(mark),
             Mark::Disk(mark) => self.disk = Some(mark),
             Mark::Card(device, level) => drop(self.cards.insert(device, level)),
+            Mark::Halt(since_ms) => self.halt = Some(since_ms),
         }
     }
 
@@ -127,6 +131,11 @@ impl Told {
             }
             (_, None) => (None, false),
         }
+    }
+
+    /// A halt that began at `since_ms`: whether that is to be told.
+    pub fn halt(&self, since_ms: i64) -> Option<Mark> {
+        (self.halt != Some(since_ms)).then_some(Mark::Halt(since_ms))
     }
 
     /// A card: whether it is to be told that it is worn, or more so than before.
@@ -259,6 +268,14 @@ mod tests {
         told.note(told.card("mmcblk0", Some(90), Some("urgent")).unwrap());
         assert_eq!(told.card("mmcblk0", Some(100), None), None);
         assert!(told.card("mmcblk0", Some(110), None).is_some());
+    }
+
+    #[test]
+    fn a_halt_is_told_once_and_the_next_one_again() {
+        let mut told = Told::default();
+        told.note(told.halt(5).unwrap());
+        assert_eq!(told.halt(5), None);
+        assert_eq!(told.halt(6), Some(Mark::Halt(6)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where news comes from: changes of updates, and the samples that a sampling job takes. Nothing here polls.
+//! Where news comes from: changes of updates and of the halt, and the samples that a sampling job takes. Nothing here polls.
 
 use super::{Hub, event::Event, told::Supply};
 use crate::sampling::{
@@ -14,9 +14,12 @@ use base::{
         mounts,
     },
 };
-use contract::config::NewsKind;
+use contract::{
+    config::NewsKind,
+    halt::{HaltState, Halted},
+};
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 use update::{
     job::{JobRecord, JobState},
     status::{Attempt, Phase},
@@ -68,6 +71,22 @@ fn rolled_back(hub: &Hub, attempt: &Attempt) {
     let Some(mark) = hub.told(|told, now_ms| told.update(&id, ended_ms, now_ms, true)) else { return };
     let event = Event::UpdateRolledBack { version: attempt.version.clone(), reset_cause: attempt.reset_cause.clone() };
     hub.tell(event, Some(mark));
+}
+
+/// Tells of each halt, also of one that was set while no server ran.
+pub async fn halts(hub: &Hub, mut changes: watch::Receiver<HaltState>) {
+    loop {
+        let halted = changes.borrow_and_update().halted.clone();
+        if let Some(Halted { how, since_ms, .. }) = halted
+            && let Some(mark) = hub.told(|told, _| told.halt(since_ms))
+        {
+            hub.tell(Event::Halted { how, since_ms }, Some(mark));
+        }
+        // Its sender lives as long as the server.
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
 }
 
 /// Tells what each sample shows.

@@ -28,6 +28,7 @@ pub const LIVE: &[&str] = &[
     "raspi://update",
     "raspi://audit",
     "raspi://health",
+    "raspi://server",
     "raspi://sampling",
     "raspi://logs/app?level=info",
 ];

@@ -4,6 +4,7 @@
 //! pipeline. Role, policy, rate limit, redaction and audit therefore apply as for the tool.
 
 pub mod address;
+mod asks;
 pub mod change;
 pub mod notifier;
 mod pins;
@@ -67,6 +68,8 @@ pub enum UpdateTrigger {
     Update,
     /// Each sample that a job takes.
     Samples,
+    /// Asks that open, are answered or expire; the halt; and which tokens and grants there are.
+    Server,
     /// It never changes.
     Nowhere,
 }
@@ -179,6 +182,16 @@ pub static RESOURCES: &[Resource] = &[
         mime: Some(JSON),
         ttl_ms: 0,
         source: UpdateTrigger::Samples,
+    },
+    Resource {
+        uri: "raspi://server",
+        tool: "manage.get_server_status",
+        description: "This server: calls that wait for a person, tokens and grants, the halt, settings.",
+        which: None,
+        parameters: &[],
+        mime: Some(JSON),
+        ttl_ms: 0,
+        source: UpdateTrigger::Server,
     },
     Resource {
         uri: "raspi://camera/photos/{name}",

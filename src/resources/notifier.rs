@@ -1,11 +1,13 @@
-//! Notifies subscribers: the first change at once, later ones together, at most once a second; changes of pins twenty
-//! times a second, whatever else is held back.
+//! Notifies subscribers: the first change at once, later ones together, at most once a second; changes of pins and asks
+//! twenty times a second, whatever else is held back.
 //!
-//! A notifier runs only while there are subscriptions. The log, the audit and the halt wake it; it polls the machine only for
-//! subscribers of health or capabilities.
+//! A notifier runs only while there are subscriptions. The log, the audit, asks and the halt wake it; it polls the machine
+//! only for subscribers of health or capabilities.
 
 use super::{
-    UpdateTrigger, change,
+    UpdateTrigger,
+    asks::Asks,
+    change,
     pins::{Pins, may_read},
     services::ServiceListeners,
     subscription::{Due, SubscriptionEvent},
@@ -28,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 pub const EVERY: Duration = Duration::from_secs(10);
 /// The shortest time between two deliveries.
 pub const PACE: Duration = Duration::from_secs(1);
-/// The same if only pins have changed.
+/// The same if only pins or asks have changed.
 pub const PIN_PACE: Duration = Duration::from_millis(50);
 /// How long a client that does not read may delay the others.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -41,9 +43,9 @@ pub async fn run(services: Arc<Services>, subscriptions: Arc<Subscriptions>, sto
 
 async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
     let (mut units, mut pins) = (ServiceListeners::default(), Pins::default());
-    let mut seen = Seen::default();
+    let (mut seen, mut asks) = (Seen::default(), Asks::default());
     let mut next_look = Instant::now();
-    // When what is not about pins may be delivered again, and whether something may be held back until then.
+    // When what is not quick may be delivered again, and whether something may be held back until then.
     let (mut next_all, mut held_back) = (Instant::now(), false);
     let (mut update, mut halt) = (services.updates.marks(), services.halt.changes());
     if services.halt.standing().is_some() {
@@ -53,8 +55,11 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
     while !subscriptions.dismiss() {
         let needs = subscriptions.needs(|pin, caller| may_read(services, pin, caller));
         seen.forget_all_but(&needs);
-        if !needs.health {
+        if !needs.health && !needs.server {
             halt.mark_unchanged();
+        }
+        if !needs.server {
+            asks = Asks::default();
         }
         units.listen_to(services, subscriptions, &needs.services).await;
         pins.listen_to(services, subscriptions, &needs.pins);
@@ -64,11 +69,13 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
             () = services.sampling.taken(), if needs.samples => subscriptions.moved(UpdateTrigger::Samples),
             () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(UpdateTrigger::Update),
             // Its sender lives as long as the server.
-            _ = halt.changed(), if needs.health => {
+            _ = halt.changed(), if needs.health || needs.server => {
                 // Whatever the last look saw: it may have been taken since.
                 subscriptions.moved(UpdateTrigger::Health);
+                subscriptions.moved(UpdateTrigger::Server);
                 seen.look(services, subscriptions, &needs).await;
             }
+            () = asks.changed(&services.agent), if needs.server => subscriptions.moved(UpdateTrigger::Server),
             () = sleep_until(next_all), if held_back => {}
             () = sleep_until(next_look), if needs.health || needs.capabilities || units.is_cut_off() => {
                 seen.look(services, subscriptions, &needs).await;
@@ -81,9 +88,9 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
         if due.is_empty() {
             continue;
         }
-        let only_pins = due.iter().all(Due::is_of_a_pin);
+        let only_quick = due.iter().all(Due::is_quick);
         deliver(due).await;
-        if !only_pins {
+        if !only_quick {
             (next_all, held_back) = (Instant::now() + PACE, true);
         }
         sleep(PIN_PACE).await;

@@ -41,8 +41,9 @@ pub struct Due {
 }
 
 impl Due {
-    pub fn is_of_a_pin(&self) -> bool {
-        matches!(&self.news, SubscriptionEvent::Updated(uri) if uri.starts_with("raspi://gpio"))
+    /// As [`Subscription::is_quick`].
+    pub fn is_quick(&self) -> bool {
+        matches!(&self.news, SubscriptionEvent::Updated(uri) if uri.starts_with("raspi://gpio") || uri.starts_with("raspi://server"))
     }
 }
 
@@ -94,10 +95,10 @@ impl Subscription {
             && self.ear.hears(call)
     }
 
-    /// Whether it is about pins, whose changes are delivered quickly.
-    pub fn is_of_pins(&self) -> bool {
+    /// Whether it is about pins or asks, whose changes are delivered quickly.
+    pub fn is_quick(&self) -> bool {
         matches!(&self.wants, SubscriptionTarget::Updates { address, .. }
-            if matches!(address.resource.source, UpdateTrigger::Pin | UpdateTrigger::Pins))
+            if matches!(address.resource.source, UpdateTrigger::Pin | UpdateTrigger::Pins | UpdateTrigger::Server))
     }
 
     /// Whether it is about this pin, alone or among others.

@@ -56,6 +56,7 @@ pub struct Needs {
     pub capabilities: bool,
     pub update: bool,
     pub samples: bool,
+    pub server: bool,
     /// By their full names.
     pub services: BTreeSet<String>,
     pub pins: BTreeSet<Pin>,
@@ -214,6 +215,7 @@ impl Subscriptions {
                     UpdateTrigger::Capabilities => needs.capabilities = true,
                     UpdateTrigger::Update => needs.update = true,
                     UpdateTrigger::Samples => needs.samples = true,
+                    UpdateTrigger::Server => needs.server = true,
                     UpdateTrigger::Audit | UpdateTrigger::Nowhere => {}
                     UpdateTrigger::Service => needs.services.extend(service(address)),
                     UpdateTrigger::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),
@@ -231,8 +233,9 @@ impl Subscriptions {
         !inner.notifier
     }
 
-    /// Access rights may have changed: the notifier checks its subscriptions again.
+    /// Tokens or grants have changed: the notifier checks its subscriptions again.
     pub fn look_again(&self) {
+        self.moved(UpdateTrigger::Server);
         self.changed.notify_one();
     }
 
@@ -241,10 +244,10 @@ impl Subscriptions {
         self.changed.notified().await;
     }
 
-    /// Takes everything that is due now; with `all` false, only what is about pins.
+    /// Takes everything that is due now; with `all` false, only what is told quickly.
     pub fn due(&self, log: &Ring, all: bool) -> Vec<Due> {
         let mut inner = self.lock();
-        let taken = inner.entries.iter_mut().filter(|entry| all || entry.is_of_pins());
+        let taken = inner.entries.iter_mut().filter(|entry| all || entry.is_quick());
         taken.filter_map(|entry| entry.take_due(log)).collect()
     }
 

@@ -73,7 +73,7 @@ impl SocketListener {
 
     /// Accepts until the server stops.
     pub async fn run(self, server: Arc<Server>) {
-        let seats = Seats::new(self.options.max_connections);
+        let seats = server.pipeline.services.seats(self.options.max_connections);
         loop {
             let accepted = tokio::select! {
                 biased;

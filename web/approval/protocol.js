@@ -35,6 +35,11 @@ export async function challenge(decision, document) {
   return sha256(join(bytes("raspi-mcp answer 1"), ZERO, bytes(decision), ZERO, await sha256(bytes(document))));
 }
 
+/** What an order of the owner signs. */
+export async function orderChallenge(document) {
+  return sha256(join(bytes("raspi-mcp owner 1"), ZERO, await sha256(bytes(document))));
+}
+
 /** What a request for the list signs. */
 export async function listChallenge(device) {
   const parts = ["raspi-mcp list 1", device.id, device.boot, String(device.time_ms)];

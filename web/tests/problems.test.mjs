@@ -23,6 +23,8 @@ test("what is worst comes first", () => {
 });
 
 test("each source of problems is heard", () => {
+  assert.match(texts({ status: { halted: { by: "token:a", reason: "a leak" } } })[0], /halted.*a leak/);
+  assert.match(texts({ status: { halted: { by: "button" } } })[0], /by button/);
   assert.match(texts({ status: { agent: { reachable: false, reason: "no socket" } } })[0], /no socket/);
   assert.match(texts({ status: { audit: { ok: false, reason: "disk full" } } })[0], /no write is done.*disk full/);
   assert.match(texts({ status: { config_faults: ["gpio.allow"] } })[0], /gpio\.allow/);

@@ -26,11 +26,11 @@ pub async fn announce(server: Arc<Server>, folder: Option<PathBuf>) {
             Some(Ok(None)) => server.listeners.announce(ListChange::Tools).await,
             Some(Ok(Some(folders))) => {
                 folders.changed();
+                // A subscriber may have been granted access to a pin, and tokens lie in the same files.
+                server.subscriptions.look_again();
                 let now = policy.get();
                 if *now != *told {
                     told = now;
-                    // A subscriber may have been granted access to a pin.
-                    server.subscriptions.look_again();
                     server.listeners.announce(ListChange::Tools).await;
                 }
             }

@@ -7,12 +7,15 @@ use crate::{
     tools::{common_status::CommonStatus, halted::HaltedBy, none::NoArgs},
 };
 use agent::{
-    self, PowerAction,
-    operations::status::GetStatus,
+    self, Ask, PowerAction,
+    operations::{asks::ListAsks, status::GetStatus},
     power::{PastPower, PowerOutcome},
 };
 use base::{clock, error::ToolError};
-use contract::{audit::rfc3339, meta::Meta};
+use contract::{
+    audit::rfc3339,
+    meta::{Meta, Role},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -33,6 +36,10 @@ pub struct Out {
     config_faults: Vec<String>,
     agent: AgentState,
     audit: AuditState,
+    /// Who is connected, but over stdio. For an admin; absent if nobody is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Connected>")]
+    connections: Vec<Connected>,
     /// Who halted the machine, when and why: every change is refused. Absent unless it is halted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "HaltedBy")]
@@ -45,6 +52,14 @@ pub struct Out {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<WebhookReport>")]
     notifications: Vec<WebhookReport>,
+}
+
+/// A caller with open connections.
+#[derive(Serialize, JsonSchema)]
+struct Connected {
+    /// A principal, or `owner:` and the owner of several credentials.
+    caller: String,
+    count: usize,
 }
 
 /// The privileged half.
@@ -62,6 +77,10 @@ struct AgentState {
     version: Option<String>,
     /// Calls that wait for a person.
     pending_asks: usize,
+    /// These calls: all for an admin, otherwise your own. Absent without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<WaitingAsk>")]
+    asks: Vec<WaitingAsk>,
     /// The reboot or shutdown that is scheduled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "NextPower")]
@@ -72,6 +91,19 @@ struct AgentState {
     last_power: Option<LastPower>,
     /// What it found wrong when it started.
     faults: Vec<String>,
+}
+
+/// A call that waits for a person's answer.
+#[derive(Serialize, JsonSchema)]
+struct WaitingAsk {
+    ask_id: String,
+    tool: String,
+    /// Who asks for what, in a sentence.
+    summary: String,
+    principal: String,
+    /// Until when it can be answered.
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: String,
 }
 
 /// A reboot or shutdown to come.
@@ -135,6 +167,7 @@ impl Tool for GetServerStatus {
         description: "Version, settings and health of this server and its privileged half.\n\nUse when: a tool is off or unavailable.\n\nReturns: version, start, settings without secrets and their faults, agent, audit, last update.",
         estimated_tokens: 900,
         tags: &["server", "configuration"],
+        resource_uri: Some("raspi://server"),
         ..Meta::READ
     };
 
@@ -148,6 +181,7 @@ impl Tool for GetServerStatus {
                 in_process: matches!(services.agent, agent::AgentLink::InProcess(_)),
                 version: Some(status.version),
                 pending_asks: status.pending_asks,
+                asks: if status.pending_asks > 0 { waiting(cx).await } else { Vec::new() },
                 next_power: status.power.map(|next| NextPower { action: next.action, at: rfc3339(next.at_ms) }),
                 last_power: status.last_power.map(LastPower::from),
             },
@@ -157,6 +191,7 @@ impl Tool for GetServerStatus {
                 in_process: false,
                 version: None,
                 pending_asks: 0,
+                asks: Vec::new(),
                 next_power: None,
                 last_power: None,
                 faults: Vec::new(),
@@ -174,6 +209,7 @@ impl Tool for GetServerStatus {
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
             notifications: services.notifications.reports(),
             agent,
+            connections: if cx.caller.role >= Role::Admin { connected(services) } else { Vec::new() },
             halted: services.halt.standing().map(HaltedBy::from),
             audit: AuditState {
                 ok: audit.is_ok(),
@@ -183,6 +219,25 @@ impl Tool for GetServerStatus {
             },
         })
     }
+}
+
+fn connected(services: &Services) -> Vec<Connected> {
+    let connections = services.connections().into_iter();
+    connections.map(|(caller, count)| Connected { caller: caller.to_string(), count }).collect()
+}
+
+/// The asks that this caller may see, as in the audit. Those who may answer see the arguments too, elsewhere.
+async fn waiting(cx: &Context) -> Vec<WaitingAsk> {
+    let asks = cx.services.agent.get::<ListAsks>().await.unwrap_or_default();
+    let may_see = |ask: &Ask| cx.caller.role >= Role::Admin || cx.caller.principal == ask.request.principal;
+    let shown = |Ask { id, request, expires_ms, .. }: Ask| WaitingAsk {
+        ask_id: id,
+        tool: request.tool,
+        summary: request.summary,
+        principal: request.principal,
+        expires_at: rfc3339(expires_ms),
+    };
+    asks.into_iter().filter(may_see).map(shown).collect()
 }
 
 /// The settings in force: tokens, `[tools]` and `[policy]` in their current state, since they can change while the

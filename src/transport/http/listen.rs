@@ -10,7 +10,7 @@ use super::{
 use crate::{authentication::refusals::SourceNetwork, rpc::connection::PARTING};
 use axum::body::Body;
 use contract::{
-    access::seats::{Seat, Seats},
+    access::seats::Seat,
     config::{Settings, is_loopback},
 };
 use hyper::body::Incoming;
@@ -108,7 +108,7 @@ impl HttpListener {
     }
 
     async fn accept(self, app: &Arc<App>) {
-        let seats = Seats::new(self.max_connections);
+        let seats = app.server.pipeline.services.seats(self.max_connections);
         let revoked = Arc::downgrade(&seats);
         app.server.pipeline.services.tokens.on_end(move |_| {
             if let Some(seats) = revoked.upgrade() {

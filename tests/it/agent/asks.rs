@@ -36,6 +36,31 @@ async fn a_wait_ends_without_an_answer_too() {
     assert_eq!(people_see, [seen]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_follows_hears_of_each_ask_that_opens_is_answered_or_expires() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let open = |pin: u8| server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": pin})));
+    let follow = |known: Option<Vec<String>>| server.call::<op::asks::FollowAsks>(op::asks::FollowRequest { known });
+    let ids = |asks: Vec<::agent::Ask>| asks.into_iter().map(|ask| ask.id).collect::<Vec<_>>();
+    assert!(follow(None).await.unwrap().is_empty(), "at once");
+    let (seen, first) = tokio::join!(follow(Some(Vec::new())), open(4));
+    let first = first.unwrap();
+    let known = Some(ids(seen.unwrap()));
+    assert_eq!(known, Some(vec![first.id.clone()]));
+    let (seen, answered) = tokio::join!(follow(known.clone()), pi.says(&first, true));
+    answered.unwrap();
+    assert!(seen.unwrap().is_empty());
+    // Nothing happens: the answer is the same after a minute, and another one once the ask has expired.
+    let second = open(5).await.unwrap();
+    let known = Some(vec![second.id.clone()]);
+    let began = tokio::time::Instant::now();
+    assert_eq!(ids(follow(known.clone()).await.unwrap()), [second.id]);
+    assert_eq!(began.elapsed().as_secs(), 60);
+    pi.pass(301).await;
+    assert!(follow(known).await.unwrap().is_empty(), "expired");
+}
+
 #[tokio::test]
 async fn an_approval_is_good_for_one_call() {
     let pi = Pi::new();

@@ -75,6 +75,7 @@ async fn without_a_webhook_there_is_no_task_and_no_word_of_it() {
         sampling: services.sampling.clone(),
         updates: services.updates.clone(),
         agent: services.agent.clone(),
+        halt: services.halt.changes(),
     };
     let before = tasks();
     services.notifications.begin(sources(), &server.stop);
@@ -84,7 +85,7 @@ async fn without_a_webhook_there_is_no_task_and_no_word_of_it() {
     let mut wire = pi.on(Door::Stdio).await;
     let status = wire.call("manage.get_server_status", json!({})).await.ok().clone();
     assert!(status.get("notifications").is_none(), "{status:#}");
-    // The other way round: one webhook is one task that sends, and two that listen.
+    // The other way round: one webhook is one task that sends, and three that listen.
     let receiver = Receiver::new().await;
     let mut settings = (*services.settings).clone();
     told(&mut settings, &receiver, json!({}));
@@ -92,6 +93,6 @@ async fn without_a_webhook_there_is_no_task_and_no_word_of_it() {
     let news = raspi_mcp::notifications::Notifications::of(&settings, &root, wall);
     let before = tasks();
     news.begin(sources(), &server.stop);
-    assert_eq!(tasks(), before + 3);
+    assert_eq!(tasks(), before + 4);
     pi.stop().await.unwrap();
 }

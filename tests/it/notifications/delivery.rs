@@ -34,6 +34,7 @@ impl News {
             sampling: services.sampling.clone(),
             updates: services.updates.clone(),
             agent: services.agent.clone(),
+            halt: services.halt.changes(),
         };
         news.begin(sources, &stop);
         Self { news, stop, _home: home }

@@ -4,6 +4,7 @@ mod asks;
 mod command;
 mod delivery;
 mod forms;
+mod halted;
 mod receiver;
 mod samples;
 mod updates;

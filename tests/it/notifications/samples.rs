@@ -30,6 +30,7 @@ fn news(pi: &Pi, receiver: &Receiver, home: &TempDir) -> (Notifications, Cancell
         sampling: services.sampling.clone(),
         updates: services.updates.clone(),
         agent: services.agent.clone(),
+        halt: services.halt.changes(),
     };
     news.begin(sources, &stop);
     (news, stop)

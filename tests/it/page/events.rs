@@ -1,11 +1,18 @@
 //! What is live: events come by themselves, and nothing is left of them when nobody looks.
 
 use super::{Browser, served};
-use crate::support::served::{Pi, soon};
-use contract::values::{Level, Pin};
+use crate::support::served::{Pi, soon, token};
+use agent::{
+    AgentLink, Client,
+    operations::asks::{AnswerAsk, AnswerRequest},
+};
+use contract::{
+    meta::{Mode, Role},
+    values::{Level, Pin},
+};
 use raspi_mcp::page::events::LIVE;
 use reqwest::{Method, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// The open stream, and what has come.
@@ -90,6 +97,88 @@ async fn what_a_page_reads_is_no_news_to_pages_and_what_others_do_is() {
     stream.has("data: raspi://audit\n").await;
 }
 
+/// What the server says of calls that wait, to the caller of this page.
+async fn waiting(browser: &Browser) -> (Value, Value) {
+    let (_, answer) = browser.calls("manage.get_server_status", json!({})).await;
+    let agent = &answer["result"]["agent"];
+    (agent["pending_asks"].clone(), agent["asks"].clone())
+}
+
+#[tokio::test]
+async fn an_ask_is_told_when_it_opens_is_answered_and_expires() {
+    let (pi, admin, reader) = served(|settings| {
+        settings.tools.enable.insert("system".into());
+        settings.policy.insert("system.set_hostname".into(), Mode::Ask);
+        settings.approval.wait_seconds = 0;
+        settings.approval.expire_seconds = 1;
+    })
+    .await;
+    let (browser, other) = (Browser::signed_in(&pi, &admin).await, Browser::signed_in(&pi, &reader).await);
+    let mut stream = Stream::of(&browser).await;
+    let settled = async |stream: &mut Stream| {
+        stream.forget();
+        stream.has("data: raspi://server\n").await;
+    };
+    // Whatever was read before the server followed.
+    settled(&mut stream).await;
+    stream.forget();
+    let started = Instant::now();
+    pi.call("system.set_hostname", json!({"hostname": "kitchen"})).await.failed("failed_precondition");
+    stream.has("data: raspi://server\n").await;
+    assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
+    let (count, asks) = waiting(&browser).await;
+    assert_eq!((&count, asks.as_array().map(Vec::len)), (&json!(1), Some(1)), "{asks:#}");
+    assert_eq!((&asks[0]["tool"], &asks[0]["principal"]), (&json!("system.set_hostname"), &json!("stdio")));
+    assert!(asks[0]["summary"].as_str().unwrap().starts_with("stdio asks for system.set_hostname"), "{asks:#}");
+    let connected = |answer: &Value| answer["result"]["connections"].clone();
+    let (_, seen) = browser.calls("manage.get_server_status", json!({})).await;
+    let names: Vec<Value> = connected(&seen).as_array().unwrap().iter().map(|one| one["caller"].clone()).collect();
+    assert_eq!(names, ["page:admin", "page:reader"], "{seen:#}");
+    let (_, seen) = other.calls("manage.get_server_status", json!({})).await;
+    assert_eq!(connected(&seen), Value::Null);
+    // Below admin only one's own, as in the audit.
+    assert_eq!(waiting(&other).await, (json!(1), Value::Null));
+    // It expires while nobody calls anything.
+    settled(&mut stream).await;
+    assert_eq!(waiting(&browser).await, (json!(0), Value::Null));
+    // A person at the machine answers.
+    stream.forget();
+    let failed =
+        pi.call("system.set_hostname", json!({"hostname": "porch"})).await.failed("failed_precondition").clone();
+    stream.has("data: raspi://server\n").await;
+    let person = AgentLink::Socket(Client::new(&pi.server().pipeline.services.settings.places.agent_socket));
+    let id = failed["details"]["ask_id"].as_str().unwrap().to_owned();
+    stream.forget();
+    person.call::<AnswerAsk>(AnswerRequest { id, approve: false }).await.unwrap();
+    stream.has("data: raspi://server\n").await;
+    assert_eq!(waiting(&browser).await.0, json!(0));
+}
+
+#[tokio::test]
+async fn a_halt_and_a_new_token_are_told() {
+    let (pi, sources) = Pi::of_site(&[(
+        "10-site.toml",
+        "[access]\nrequire_token = false\nloopback_role = \"admin\"\n[tools]\nenable = [\"manage\"]\n",
+    )])
+    .await;
+    let mut browser = Browser::of(&pi);
+    assert_eq!(browser.signs_in(None).await.status(), 200);
+    let mut stream = Stream::of(&browser).await;
+    stream.has("data: raspi://server\n").await;
+    stream.forget();
+    let (_, setting) = token("porch", Role::ReadOnly);
+    let text =
+        format!("[[access.tokens]]\nname = \"porch\"\nsha256 = \"{}\"\nrole = \"read_only\"\n", setting.sha256.hex());
+    std::fs::write(sources.places.site_dir.join("50-porch.toml"), text).unwrap();
+    stream.has("data: raspi://server\n").await;
+    let (_, answer) = browser.calls("manage.get_server_status", json!({})).await;
+    assert_eq!(answer["result"]["config_summary"]["access"]["tokens"][0]["name"], "porch", "{answer:#}");
+    stream.forget();
+    let (_, halted) = browser.calls("manage.halt", json!({"reason": "a leak"})).await;
+    assert_eq!(halted["result"]["halted"]["reason"], "a leak", "{halted}");
+    stream.has("data: raspi://server\n").await;
+}
+
 #[tokio::test]
 async fn a_sample_that_a_job_takes_is_told() {
     let (pi, admin, _) = served(|settings| settings.tools.enable.extend(["metrics".into()])).await;
@@ -151,5 +240,6 @@ async fn a_stop_of_the_server_does_not_wait_for_an_open_page() {
     let started = Instant::now();
     pi.stop().await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
-    assert!(matches!(soon(stream.response.chunk()).await, Ok(None) | Err(_)));
+    // What was told before, and then the end.
+    while let Ok(Some(_)) = soon(stream.response.chunk()).await {}
 }

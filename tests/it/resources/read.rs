@@ -55,7 +55,8 @@ async fn they_are_listed_and_hold_what_their_tools_answer() {
                 "raspi://logs/app",
                 "raspi://gpio",
                 "raspi://update",
-                "raspi://sampling"
+                "raspi://sampling",
+                "raspi://server"
             ]
         );
         assert!(list.result().get("ttlMs").is_none() && list.result().get("resultType").is_none(), "{list:#?}");

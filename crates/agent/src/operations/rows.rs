@@ -58,4 +58,5 @@ operations! {
     halt::FollowHalt,
     approvals::PerformOrder,
     approvals::EnrollApprover,
+    asks::FollowAsks,
 }

@@ -137,6 +137,15 @@ impl Seats {
         self.rule
     }
 
+    /// How many connections each known caller has, by [`crate::access::caller::Caller::party`].
+    pub fn callers(&self) -> BTreeMap<Arc<str>, usize> {
+        let mut all = BTreeMap::new();
+        for who in self.lock().rows.values().filter_map(|row| row.who.as_ref()) {
+            *all.entry(Arc::clone(&who.name)).or_default() += 1;
+        }
+        all
+    }
+
     /// Closes every connection whose credential was revoked, even while it is in use.
     pub fn close_revoked(&self) {
         let revoked = |row: &Row| row.pass.as_ref().is_some_and(Presence::is_gone);

@@ -3,6 +3,7 @@
 mod answer;
 mod answer_elicited;
 mod await_ask;
+mod follow;
 mod list;
 mod open;
 mod redeem;
@@ -11,6 +12,7 @@ mod withdraw;
 pub use answer::{AnswerAsk, AnswerRequest};
 pub use answer_elicited::{AnswerElicited, ElicitedRequest};
 pub use await_ask::{AwaitAsk, AwaitRequest, MAX_WAIT_MS};
+pub use follow::{FollowAsks, FollowRequest};
 pub use list::{ListAsks, ListRequest};
 pub use open::OpenAsk;
 pub use redeem::{RedeemAsk, RedeemRequest};

@@ -45,6 +45,7 @@ choice! {
         CardWorn = "card_worn",
         UnderVoltage = "under_voltage",
         DiskNearlyFull = "disk_nearly_full",
+        Halted = "halted",
     }
 }
 
