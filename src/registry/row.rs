@@ -142,11 +142,13 @@ impl<T: Tool> PreparedCall for Typed<T> {
     fn run<'a>(self: Box<Self>, cx: &'a Context) -> ToolFuture<'a> {
         Box::pin(async move {
             let out = T::call(cx, self.0).await?;
-            let (content, whole, blob) = (T::content(&out), T::whole(&out), T::blob(&out));
-            let json = to_raw_value(&out).map_err(|error| {
-                ToolError::internal(format!("{} made an unserialisable result: {error}", T::META.name))
-            })?;
-            Ok(ToolOutput { json, content, whole, blob })
+            let json = to_raw_value(&out).map_err(|error| unserialisable(T::META.name, &error))?;
+            Ok(ToolOutput { json, content: T::content(&out), whole: T::whole(&out), blob: T::blob(&out) })
         })
     }
+}
+
+/// Apart from the types, so that it is compiled once.
+fn unserialisable(tool: &str, error: &serde_json::Error) -> ToolError {
+    ToolError::internal(format!("{tool} made an unserialisable result: {error}"))
 }

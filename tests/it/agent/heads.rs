@@ -439,6 +439,7 @@ async fn what_goes_from_the_front_goes_behind_the_agents_signature() {
     pi.restarted_agent().await;
     assert!(verify_file(&path, Some(&known(&pi).await)).unwrap().ok);
     // The same, made by the server itself.
+    super::sql_json::with_json(&db);
     db.execute_batch(
         "UPDATE audit SET body = json_set(body, '$.through_seq', (SELECT max(seq) - 3 FROM audit),
             '$.through_hash', (SELECT lower(hex(hash)) FROM audit WHERE seq = (SELECT max(seq) - 3 FROM audit)))

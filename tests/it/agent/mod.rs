@@ -20,6 +20,7 @@ mod rescue;
 mod rewritten;
 mod signed;
 mod socket;
+mod sql_json;
 mod units;
 pub mod update;
 mod wire;

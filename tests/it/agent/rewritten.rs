@@ -2,6 +2,7 @@
 
 use super::{
     heads::{audit_of, followed, write},
+    sql_json::with_json,
     *,
 };
 use contract::audit::KnownHeads;
@@ -44,6 +45,7 @@ impl Original {
         let whole = Connection::open(&self.path).unwrap();
         whole.execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
         let db = Connection::open(&copy).unwrap();
+        with_json(&db);
         db.execute_batch(row["sql"].as_str().unwrap()).unwrap_or_else(|error| panic!("{row}: {error}"));
         if let Some(from) = row["rehash"][0].as_i64() {
             rehash(&db, from, row["rehash"][1].as_i64().unwrap_or(i64::MAX));
