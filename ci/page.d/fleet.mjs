@@ -59,6 +59,7 @@ await check("devices that do not know the page's origin answer it nothing, and t
     await section(name).getByText("No answer").waitFor();
     await section(name).getByText("Is this browser enrolled there?").waitFor();
   }
+  await say("No answer from 2 of 2.");
   await tab.screenshot({ path: `${shots}/fleet-new-phone.png` });
   await section("porch").getByRole("button", { name: "Enrol this browser there" }).click();
   assert.equal(await tab.getByRole("textbox", { name: "Command" }).inputValue(), command);
@@ -67,6 +68,7 @@ await check("one that enrols this browser is followed at once, the other is not"
   assert.ok((await enrolWith(command, porch)).said.includes(ids.porch));
   await isQuiet(porch);
   await section("shed").getByText("No answer").waitFor();
+  await say("No answer from 1 of 2.");
   assert.ok((await enrolWith(command, shed)).said.includes(ids.shed));
   await isQuiet(shed);
 });
@@ -85,7 +87,8 @@ await check("a call of each is shown at its device, and goes on after a yes", as
     const text = await section(name).getByRole("article").innerText();
     assert.ok(text.includes(`pin = ${pin}`), text);
   }
-  await say("2 waiting");
+  await say("2 waiting.");
+  assert.ok((await section("porch").getByRole("article").innerText()).includes(" at porch, by loopback"));
   await tab.evaluate(readFileSync(AXE, "utf8"));
   for (const colorScheme of ["dark", "light"]) {
     for (const width of [1280, 320]) {

@@ -15,20 +15,24 @@ export async function listed(path) {
 function whatToDo({ url }) {
   const link = element("a", { href: url, target: "_blank", rel: "noopener", textContent: url });
   return element("p", { className: "quiet" },
-    "Is it on? Does this browser trust its certificate: open ", link, " once. Is this browser enrolled there?");
+    "Is it on? May this page reach the local network? Does this browser trust the certificate: open ", link, " once. Is this browser enrolled there?");
 }
 
 /** Follows all of them. `tell` says how many requests wait; `enrol` shows the command for a device that does not know this browser. */
 export function showFleet(place, { devices, key, proofs, tell, enrol }) {
+  // Those that have not answered, or not in time.
+  const silent = new Set(devices);
   const count = () => {
     const waiting = place.querySelectorAll("article").length;
-    tell(waiting ? `${waiting} waiting` : "Nothing waits for you.");
+    const unknown = silent.size ? ` No answer from ${silent.size} of ${devices.length}.` : "";
+    tell((waiting ? `${waiting} waiting.` : "Nothing waits for you.") + unknown);
     document.title = waiting ? `(${waiting}) Approvals` : "Approvals";
   };
   place.replaceChildren(...devices.map((device) => {
     const [state, more, asks] = [element("p", { className: "quiet", textContent: "Asking …" }), element("div"), element("div")];
     const say = (text, isTrouble) => {
       state.textContent = text;
+      silent[isTrouble ? "add" : "delete"](device);
       if (!isTrouble) more.replaceChildren();
       else if (!more.firstChild) more.append(whatToDo(device), element("button", { type: "button", textContent: "Enrol this browser there", onclick: enrol }));
       count();

@@ -11,7 +11,7 @@ async function show(asks, { device, key, place, tell }) {
   for (const signed of asks) {
     const ask = await open(signed, device.id);
     const old = place.querySelector(`[data-ask="${CSS.escape(ask.ask)}"]`);
-    views.push(old ?? askView(ask, key.kind, async (decision) => {
+    views.push(old ?? askView(ask, key.kind, device.name, async (decision) => {
       const signature = await sign(key, await challenge(decision, signed.document));
       await device.request("approvals/answer", { ask: ask.ask, nonce: ask.nonce, decision, ...signature });
     }));
