@@ -32,9 +32,7 @@ pub fn export(folder: &Path) -> io::Result<()> {
         let text = unpacked(asset.gzip)?;
         files.push(match asset.path {
             // Relative, so that it may lie in any folder of the web server.
-            "/" => {
-                ("index.html", text.replacen(r#"<meta charset="utf-8">"#, HEAD, 1).replace(r#"="/"#, r#"=""#))
-            }
+            "/" => ("index.html", text.replacen(r#"<meta charset="utf-8">"#, HEAD, 1).replace(r#"="/"#, r#"=""#)),
             path => (path.trim_start_matches('/'), text),
         });
     }
