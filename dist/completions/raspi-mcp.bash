@@ -305,7 +305,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__approval__subcmd__page)
-            opts="-h --listen --inherited --folder --config --set --help"
+            opts="-h --listen --inherited --folder --export --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -316,6 +316,10 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

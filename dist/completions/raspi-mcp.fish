@@ -329,6 +329,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l list -d 
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l listen -d 'Listen on this address; default: approval.listen' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l folder -d 'The folder of the page\'s own certificate, which is made at the first start' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l export -d 'Write the page for many devices into this folder, for any web server, and serve nothing' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l inherited -d 'Listen on the socket that is standard input, as systemd passes it'

@@ -12,7 +12,7 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'
      frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The page first, then what it loads.
-static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/approval.rs"));
+pub(super) static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/approval.rs"));
 
 /// The file at `path`, or 404.
 pub(super) fn answer(path: &str) -> Response<Body> {

@@ -5,7 +5,9 @@
 //! It has no MCP, no cookies and no state (docs/approvals.md).
 
 mod assets;
+mod export;
 mod serve;
 
 pub use assets::CONTENT_SECURITY_POLICY;
+pub use export::export;
 pub use serve::{Page, serve};

@@ -10,11 +10,14 @@ use crate::{
         stream::HttpStream,
     },
 };
-use agent::AgentLink;
+use agent::{
+    AgentLink,
+    operations::approvals::{DescribeDevice, DeviceRequest},
+};
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderMap, Method, Response, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
 use hyper::body::Incoming;
@@ -94,9 +97,48 @@ async fn converse(page: Arc<Page>, stream: TcpStream) {
 }
 
 async fn answer(page: &Page, request: Request) -> Response<Body> {
-    if !is_of_this_origin(request.headers()) {
-        return assets::protected((StatusCode::FORBIDDEN, "requests come from this page only\n").into_response());
+    if is_of_this_origin(request.headers()) {
+        return answer_own(page, request).await;
     }
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    match origin.filter(|_| approvals::is_at(request.uri().path())) {
+        Some(origin) if is_approvers(page, &origin).await => answer_elsewhere(page, origin, request).await,
+        _ => assets::protected(
+            (StatusCode::FORBIDDEN, "requests come from this page, or from the origin of an enrolled approver\n")
+                .into_response(),
+        ),
+    }
+}
+
+/// Whether an approver is enrolled whose page has this origin.
+async fn is_approvers(page: &Page, origin: &HeaderValue) -> bool {
+    let Ok(origin) = origin.to_str() else { return false };
+    let request = DeviceRequest { origin: Some(origin.to_owned()) };
+    page.agent.call::<DescribeDevice>(request).await.is_ok_and(|device| device.knows_origin)
+}
+
+/// Answers the page of an approver at another origin (Fetch, "CORS protocol"). It sends no cookies, and there are none.
+async fn answer_elsewhere(page: &Page, origin: HeaderValue, request: Request) -> Response<Body> {
+    let is_preflight = request.method() == Method::OPTIONS;
+    // Some browsers ask before a page of the internet reaches into a local network.
+    let is_private = request.headers().contains_key("access-control-request-private-network");
+    let mut response =
+        if is_preflight { StatusCode::NO_CONTENT.into_response() } else { answer_own(page, request).await };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    if is_preflight {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("content-type"));
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        if is_private {
+            headers.insert("access-control-allow-private-network", HeaderValue::from_static("true"));
+        }
+    }
+    response
+}
+
+async fn answer_own(page: &Page, request: Request) -> Response<Body> {
     if approvals::is_at(request.uri().path()) {
         return assets::protected(approvals::answer(&page.agent, PATIENCE, request).await);
     }

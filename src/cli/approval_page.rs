@@ -6,7 +6,7 @@ use super::{
     sources,
 };
 use crate::{
-    approval_page::{Page, serve},
+    approval_page::{Page, export, serve},
     daemon,
     registry::Registry,
     tls::shown::ServedCertificate,
@@ -38,9 +38,17 @@ pub struct Args {
     /// The folder of the page's own certificate, which is made at the first start
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+    /// Write the page for many devices into this folder, for any web server, and serve nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["listen", "inherited", "folder"])]
+    export: Option<PathBuf>,
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
+    if let Some(folder) = &args.export {
+        export(folder).map_err(|error| failed("the page was not written", &error))?;
+        errln!("the page is in {}; write your devices into its devices.json (docs/approvals.md)", folder.display());
+        return Ok(());
+    }
     // As a service it reads no configuration: parts of it are for the server's user alone.
     let settings = if args.inherited {
         Settings::default_for(&Places::detect().map_err(|faults| Failure::new(Exit::Config, faults.to_string()))?)

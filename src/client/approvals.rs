@@ -58,6 +58,8 @@ impl Approvals {
             signature: base64url::encode(&signature),
             authenticator_data: None,
             client_data: None,
+            parts: None,
+            salt: None,
         };
         let asks: Vec<SignedAsk> = self.send("/approvals/list", Some(json!({ "proof": proof }))).await?;
         let open =

@@ -6,6 +6,7 @@ mod access;
 mod agent;
 mod allow;
 mod appliance;
+mod approval_page;
 mod attacks;
 mod bridge;
 mod ci;

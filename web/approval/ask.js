@@ -6,8 +6,8 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-/** `answer("approve" | "deny")` is called once a button was pressed. */
-export function askView(ask, kind, answer) {
+/** `where`: the device's name, if there are many. `answer("approve" | "deny")` is called once a button was pressed. */
+export function askView(ask, kind, where, answer) {
   const mayApprove = ask.kinds.includes(kind);
   const note = element("p", { className: "quiet" });
   const button = (text, className, decision) =>
@@ -29,7 +29,7 @@ export function askView(ask, kind, answer) {
     element("h2", { textContent: ask.tool }),
     element("p", { textContent: ask.summary }),
     element("pre", { textContent: ask.lines.join("\n"), tabIndex: 0 }),
-    element("p", { className: "quiet", textContent: `Request ${ask.ask}, by ${ask.principal}, until ${until}` }),
+    element("p", { className: "quiet", textContent: `Request ${ask.ask}${where && ` at ${where}`}, by ${ask.principal}, until ${until}` }),
     element("p", { className: "quiet", textContent: "Approved, it is good for exactly this call, once." }),
   );
   if (mayApprove) view.append(button("Approve", "yes", "approve"));

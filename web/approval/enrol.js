@@ -4,9 +4,9 @@ import { element } from "./ask.js";
 import { forget, makeBrowserKey, makePasskey, passkeysWork } from "./keys.js";
 
 /** `key`: the one to enrol, if it was made already; `kinds`: those that may be made; `go`: shows the page anew. */
-export function showEnrolment(place, { key, device, kinds, tell, go }) {
+export function showEnrolment(place, { key, device, kinds, isFleet, tell, go }) {
   const name = element("input", { value: "phone", maxLength: 64, autocomplete: "off" });
-  const again = (made) => showEnrolment(place, { key: made, device, kinds, tell, go });
+  const again = (made) => showEnrolment(place, { key: made, device, kinds, isFleet, tell, go });
   const button = (text, act) => element("button", {
     type: "button", textContent: text,
     onclick: () => Promise.resolve(act()).catch((error) => tell(error.message)),
@@ -19,7 +19,7 @@ export function showEnrolment(place, { key, device, kinds, tell, go }) {
     };
     name.oninput();
     parts.push(
-      element("p", { textContent: "Run this on the device, as root. It must print the same device ID as above." }),
+      element("p", { textContent: `Run this on ${isFleet ? "each device, as root. It must print the device ID of the list" : "the device, as root. It must print the same device ID as above"}.` }),
       element("label", {}, "Name ", name), command,
       button("I have done that", go),
       button("Start over", async () => { await forget(); await go(); }),

@@ -8,14 +8,13 @@ import { orderChallenge } from "./protocol.js";
 const random = () => crypto.getRandomValues(new Uint8Array(32));
 
 /** Signs an order with a passkey and sends it. The result, and the secret of a token that it made. */
-async function give(order, key, request) {
-  const device = await request("approvals/device");
-  if (device.id !== key.device) throw new Error("This is another device than the one this key was made for.");
+async function give(order, key, device) {
+  const facts = await device.describe();
   const made = order.operation === "make_token" ? await tokenOf(random()) : null;
   const whole = made ? { ...order, args: { ...order.args, sha256: made.sha256 } } : order;
-  const document = orderDocument(whole, device, random(), Date.now());
+  const document = orderDocument(whole, facts, random(), Date.now());
   const signature = await sign(key, await orderChallenge(document));
-  return { result: await request("owner", { document, ...signature }), secret: made?.secret };
+  return { result: await device.request("owner", { document, ...signature }), secret: made?.secret };
 }
 
 function done({ result, secret }) {
@@ -30,8 +29,15 @@ function done({ result, secret }) {
   return parts;
 }
 
+/** Which of many devices an order is for: a link names none. */
+function choice(devices) {
+  const options = devices.map(({ name }, at) => element("option", { value: at, textContent: name }));
+  return element("select", {}, element("option", { value: "", textContent: "Choose one" }), ...options);
+}
+
 /** `key`: the passkey that signs, or nothing if there is none yet. `tell` says how it stands. */
-export function orderView(order, key, request, tell) {
+export function orderView(order, key, devices, tell) {
+  const select = devices[0].name ? choice(devices) : null;
   const { title, effect, rows } = describe(order);
   const status = element("div", { role: "status" });
   const list = element("dl", {}, ...rows.flatMap(([label, texts]) => [
@@ -42,10 +48,12 @@ export function orderView(order, key, request, tell) {
   const yes = element("button", {
     type: "button", textContent: "Sign and send", className: "yes",
     onclick: async () => {
+      const device = select ? devices[select.value || -1] : devices[0];
+      if (!device) return status.replaceChildren("Choose the device that it is for.");
       yes.disabled = true;
       status.replaceChildren("Signing …");
       try {
-        status.replaceChildren(...done(await give(order, key, request)));
+        status.replaceChildren(...done(await give(order, key, device)));
         yes.remove();
         leave.textContent = "Show what waits";
         tell("The device has done what you signed.");
@@ -58,6 +66,7 @@ export function orderView(order, key, request, tell) {
   });
   const view = element("article", { ariaLabel: "Order" }, element("h2", { textContent: title }), element("p", { textContent: effect }), list);
   view.append(element("p", { className: "quiet", textContent: "Sign it only if you wanted exactly this: whoever made the link chose every line." }));
+  if (select) view.append(element("label", {}, "For the device ", select));
   view.append(...(key ? [yes] : []), status, leave);
   return view;
 }

@@ -46,6 +46,10 @@ export async function listChallenge(device) {
   return sha256(bytes(parts.join("\0")));
 }
 
+/** A device's part of a signature for the lists of many devices, and what is signed over all parts. */
+export const listPart = (challenge, salt) => sha256(join(challenge, salt));
+export const listsChallenge = (parts) => sha256(join(bytes("raspi-mcp lists 1"), ZERO, parts));
+
 /** The ask inside a signed one, if this device signed it; else an error. */
 export async function open(signed, device) {
   const spki = fromBase64url(signed.key);

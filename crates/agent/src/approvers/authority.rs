@@ -86,6 +86,11 @@ impl Approvers {
         self.lock().approvers.clone()
     }
 
+    /// Whether an enrolled key is used at this origin.
+    pub(crate) fn knows_origin(&self, origin: &str) -> bool {
+        self.lock().approvers.iter().any(|known| known.origin.as_deref() == Some(origin))
+    }
+
     /// The device's public key and the current boot. Makes the key if there is none.
     ///
     /// # Errors
@@ -233,6 +238,9 @@ impl Approvers {
         let mut state = self.lock();
         self.within_rate(&state)?;
         let device = self.key(&mut state)?.1.id();
+        let Some(challenge) = proof.challenge(list_challenge(&device, &self.boot, proof.time_ms)) else {
+            return Err(self.wrong(&mut state, "its parts have none for this device"));
+        };
         let signature = Signature {
             key: &proof.key,
             kind: proof.kind,
@@ -241,7 +249,7 @@ impl Approvers {
             client_data: proof.client_data.as_deref(),
         };
         // A proof is used again for five minutes, so its counter does not have to rise.
-        self.verified(&mut state, &signature, &list_challenge(&device, &self.boot, proof.time_ms)).map(|(who, _)| who)
+        self.verified(&mut state, &signature, &challenge).map(|(who, _)| who)
     }
 
     /// Verifies a signature over `challenge`. Also returns the counter of its authenticator.

@@ -24,6 +24,6 @@ pub use document::{AskDocument, PURPOSE, SignedAsk};
 pub use key::{ApproverKey, ApproverSecret};
 pub use kind::KeyKind;
 pub use order::{MAX_ORDER, ORDER_PURPOSE, OrderDocument, SignedOrder, order_challenge};
-pub use proof::{ListProof, list_challenge};
+pub use proof::{ListProof, list_challenge, list_part, lists_challenge};
 pub use registered::{Approver, MAX_APPROVERS, NewApprover, check};
 pub use vouched::{Vouched, vouched_bytes};

@@ -3,6 +3,7 @@
 mod forged;
 mod keys;
 mod kinds;
+mod lists;
 mod orders;
 mod passkey;
 
@@ -61,6 +62,8 @@ impl Person {
             signature: base64url::encode(&signature),
             authenticator_data: None,
             client_data: None,
+            parts: None,
+            salt: None,
         }
     }
 

@@ -4,9 +4,13 @@ use crate::{approvers::ApproverKey, context::Context, operations::Operation, pee
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DeviceRequest {}
+pub struct DeviceRequest {
+    /// Of a page elsewhere that wants to carry asks and answers, exactly as a browser names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
 
 /// What a client needs in order to prove that it may read asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +23,9 @@ pub struct Device {
     pub boot: String,
     /// The agent's clock, in milliseconds since 1970 UTC.
     pub time_ms: i64,
+    /// Whether the origin of the request is that of an enrolled approver.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub knows_origin: bool,
 }
 
 /// The device's key, boot and time.
@@ -31,8 +38,9 @@ impl Operation for DescribeDevice {
     type Request = DeviceRequest;
     type Answer = Device;
 
-    async fn run(cx: &Context<'_>, _request: DeviceRequest) -> Result<Device, ToolError> {
+    async fn run(cx: &Context<'_>, request: DeviceRequest) -> Result<Device, ToolError> {
         let (key, boot) = cx.approvers.device()?;
-        Ok(Device { id: key.id(), key, boot, time_ms: (cx.clock)() })
+        let knows_origin = request.origin.is_some_and(|origin| cx.approvers.knows_origin(&origin));
+        Ok(Device { id: key.id(), key, boot, time_ms: (cx.clock)(), knows_origin })
     }
 }
