@@ -59,17 +59,26 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
         }
     }
     rows.sort();
-    let rows: String =
-        rows.iter().map(|(name, (length, bytes))| format!("({name:?}, ({length}, &{bytes:?})),\n")).collect();
-    fs::write(out.join("schemas.rs"), format!("&[{rows}]"))
+    // Text that many of them have in common: each compresses to half the bytes beside it.
+    let samples: Vec<&[u8]> = rows.iter().map(|(_, text)| text.as_bytes()).collect();
+    let common = zstd::dict::from_samples(&samples, MOST_COMMON)?;
+    let mut compressor = zstd::bulk::Compressor::with_dictionary(19, &common)?;
+    let mut compressed = String::new();
+    for (name, text) in &rows {
+        let bytes = compressor.compress(text.as_bytes())?;
+        compressed += &format!("({name:?}, ({}, &{bytes:?})),\n", text.len());
+    }
+    fs::write(out.join("schemas.rs"), format!("(&{common:?}, &[{compressed}])"))
 }
 
-/// The schemas of a descriptor, compressed, with their length: everything else in it is in the tool's `Meta` as well.
-fn schemas_of(descriptor: &str) -> io::Result<(usize, Vec<u8>)> {
+/// Most bytes of what schemas have in common.
+const MOST_COMMON: usize = 8192;
+
+/// The schemas of a descriptor: everything else in it is in the tool's `Meta` as well.
+fn schemas_of(descriptor: &str) -> io::Result<String> {
     let mut descriptor: serde_json::Map<String, serde_json::Value> = serde_json::from_str(descriptor)?;
     descriptor.retain(|key, _| matches!(key.as_str(), "inputSchema" | "accepts" | "outputSchema"));
-    let text = serde_json::to_string(&descriptor)?;
-    Ok((text.len(), zstd::bulk::compress(text.as_bytes(), 19)?))
+    Ok(serde_json::to_string(&descriptor)?)
 }
 
 /// The files of a page, as `src/page/assets.rs` and `src/approval_page/assets.rs` have them.

@@ -103,7 +103,7 @@ async fn forward(link: &Arc<ServerLink>, frame: Frame, requests: &mut JoinSet<()
         link.send(message, line).await;
         if listening.is_empty() && link.has_session() {
             let link = Arc::clone(link);
-            listening.spawn(async move { link.listen().await });
+            base::task::spawn_in(listening, async move { link.listen().await });
         }
         return;
     }
@@ -112,7 +112,7 @@ async fn forward(link: &Arc<ServerLink>, frame: Frame, requests: &mut JoinSet<()
     }
     while requests.try_join_next().is_some() {}
     let link = Arc::clone(link);
-    requests.spawn(async move { link.send(message, line).await });
+    base::task::spawn_in(requests, async move { link.send(message, line).await });
 }
 
 async fn write(mut waiting: mpsc::Receiver<Vec<u8>>, mut writer: StdioWriter) -> io::Result<()> {

@@ -64,13 +64,13 @@ pub struct RpcError {
     pub id: Option<Id>,
     pub code: i32,
     pub message: String,
-    /// Machine-readable details.
-    pub details: Map<String, Value>,
+    /// Machine-readable details. Boxed, because every result reserves the space.
+    pub details: Box<Map<String, Value>>,
 }
 
 impl RpcError {
     pub fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Self {
-        Self { id, code, message: message.into(), details: Map::new() }
+        Self { id, code, message: message.into(), details: Box::default() }
     }
     /// Adds one field to `details`.
     #[must_use]

@@ -75,7 +75,7 @@ pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: Cancellation
         match admit(&agent, &seats, &stream) {
             Ok((peer, seat)) => {
                 let agent = Arc::clone(&agent);
-                connections.spawn(async move {
+                base::task::spawn_in(&mut connections, async move {
                     let result = converse(agent, peer, stream).await;
                     drop(seat);
                     if let Err(error) = result {
@@ -166,7 +166,7 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
         };
         let (agent, peer, writer) = (Arc::clone(&agent), peer.clone(), Arc::clone(&writer));
         if op.row().waits {
-            waits.spawn(async move {
+            base::task::spawn_in(&mut waits, async move {
                 let _permit = permit;
                 let result = agent.handle(&peer, op).await;
                 // A peer that is gone does not need it.

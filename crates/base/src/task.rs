@@ -4,7 +4,7 @@
 //! Boxed futures with the same type of result share one copy, for one more allocation per task.
 
 use futures::future::BoxFuture;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use tokio_util::task::TaskTracker;
 
 /// As [`tokio::spawn`].
@@ -31,6 +31,17 @@ pub fn spawn_on<T: Send + 'static>(
     tracker: &TaskTracker,
     work: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<T> {
+    spawn_boxed(Box::pin(tracker.track_future(work)))
+}
+
+/// As [`JoinSet::spawn`].
+///
+/// # Panics
+/// Outside a runtime.
+pub fn spawn_in<T: Send + 'static>(
+    set: &mut JoinSet<T>,
+    work: impl Future<Output = T> + Send + 'static,
+) -> AbortHandle {
     let boxed: BoxFuture<'static, T> = Box::pin(work);
-    tracker.spawn(boxed)
+    set.spawn(boxed)
 }

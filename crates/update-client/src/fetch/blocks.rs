@@ -59,7 +59,7 @@ impl BundleSource {
         let mut requests = JoinSet::new();
         for number in 0..side_by_side {
             let shared = Arc::clone(&shared);
-            requests.spawn(async move { shared.work(number).await });
+            base::task::spawn_in(&mut requests, async move { shared.work(number).await });
         }
         Blocks { coming, _requests: requests }
     }
