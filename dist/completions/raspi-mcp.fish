@@ -289,6 +289,9 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l fingerprint -d 'The fingerprint of its certificate, as the machine shows it (sha256:...); the code is sent to no other machine' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l code -d 'The code that the machine shows; if omitted, the command asks for it. Other users of this computer can see the command line' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l device -d 'The machine\'s device ID, as it shows it; the machine must prove it' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l approver -d 'The key that approves for you from now on: the file of `raspi-mcp approver key`, or the public key that it printed. All other approvers are removed' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l approver-name -d 'The approver\'s name, as the audit log will show it' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l out -d 'Write the token to this new file, which only you can read, instead of printing it' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
@@ -330,13 +333,14 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l co
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -l inherited -d 'Listen on the socket that is standard input, as systemd passes it'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approval-page" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "key" -d 'Create a key for `raspi-mcp approve --key` on your own computer, and print its public half'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "add" -d 'Let a key answer approval requests. Runs on the device, as root; prints the device\'s ID'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "list" -d 'List the approvers and the device\'s ID'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add list revoke" -f -a "revoke" -d 'Revoke an approver immediately. Runs on the device, as root, or signed from elsewhere'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add enroll list revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add enroll list revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add enroll list revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add enroll list revoke" -f -a "key" -d 'Create a key for `raspi-mcp approve --key` on your own computer, and print its public half'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add enroll list revoke" -f -a "add" -d 'Let a key answer approval requests. Runs on the device, as root; prints the device\'s ID'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add enroll list revoke" -f -a "enroll" -d 'Enrol the first approver of an appliance over the network, with an admin token and a code that the device then shows'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add enroll list revoke" -f -a "list" -d 'List the approvers and the device\'s ID'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and not __fish_seen_subcommand_from key add enroll list revoke" -f -a "revoke" -d 'Revoke an approver immediately. Runs on the device, as root, or signed from elsewhere'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l out -d 'Write the secret key to this new file, which only you can read' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from key" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
@@ -351,6 +355,15 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -l url -d 'The device\'s address, e.g. https://pi.local:8443' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -l token-file -d 'A file that contains an admin\'s bearer token; default: the variable RASPI_MCP_TOKEN' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -l key -d 'The file of `raspi-mcp approver key`, or the public key that it printed' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -l name -d 'The approver\'s name, as the audit log will show it' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -l device -d 'The device\'s ID, as it shows it; the device must prove it' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from enroll" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approver; and __fish_seen_subcommand_from list" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F

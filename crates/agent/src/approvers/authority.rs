@@ -68,12 +68,7 @@ impl Approvers {
     ///
     /// # Errors
     /// Unreadable approvers are a fault, and there is none then: nobody is let in by a damaged file.
-    pub(crate) fn load(
-        folder: &Path,
-        system: Option<Arc<System>>,
-        clock: &Clock,
-        faults: &mut Vec<String>,
-    ) -> Self {
+    pub(crate) fn load(folder: &Path, system: Option<Arc<System>>, clock: &Clock, faults: &mut Vec<String>) -> Self {
         let path = folder.join(FILE);
         let approvers = files::read(&path).map_err(|error| error.into_message()).and_then(|bytes| match bytes {
             None => Ok(Vec::new()),

@@ -22,10 +22,7 @@ pub struct DeviceId(pub String);
 /// # Errors
 /// `unavailable` when it cannot be read or written; `data_corrupted` never silently replaces it: it must be
 /// removed by a person, since approvers know the device by it.
-pub(super) fn load_or_make(
-    folder: &Path,
-    system: Option<&System>,
-) -> Result<(ApproverSecret, ApproverKey), ToolError> {
+pub(super) fn load_or_make(folder: &Path, system: Option<&System>) -> Result<(ApproverSecret, ApproverKey), ToolError> {
     let path = folder.join(DEVICE_KEY);
     let kept = system.and_then(|system| device_key::kept(system.record.ledger().state()).cloned());
     let der = match kept {
