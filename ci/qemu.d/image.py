@@ -4,6 +4,7 @@ of the bench: it is reached like any device, by its console and by MCP through T
 import contextlib
 import functools
 import hashlib
+import json
 import os
 import queue
 import re
@@ -19,9 +20,11 @@ from firmware import Pi
 from machine import Machine, board
 from releases import CHANNEL, Release, Workshop
 from webspace import NAME, WebSpace, certificates
-from wires import Missed, SecureMcp
+from wires import Missed, SecureMcp, visited
 
 PRODUCT = "raspi-mcp"
+# Of the server, and of the approval page.
+SERVER, PAGE = PORTS = 8443, 8444
 # Power-on to the first answer, on a shared computer; an idle one takes 25 s.
 BOOT_SECONDS = 400
 # From the call to the end of a trial.
@@ -108,19 +111,19 @@ class Appliance(Bench):
         self.power_ons += 1
         log = os.path.join(self.folder, f"console-{self.power_ons}.log")
         if self.flow == "tryboot":
-            self.machine = Pi(card, log, self.folder, more=(*counted, *more), web=web, port=8443)
+            self.machine = Pi(card, log, self.folder, more=(*counted, *more), web=web, ports=PORTS)
         else:
-            self.machine = Machine([*board(card, web, port=8443), "-bios", os.path.join(self.images, "u-boot.bin"), *counted, *more], log)
+            self.machine = Machine([*board(card, web, ports=PORTS), "-bios", os.path.join(self.images, "u-boot.bin"), *counted, *more], log)
         return self.machine
 
     def answers(self, within=BOOT_SECONDS):
         """A client, once the machine answers one."""
-        return self.awaits(lambda: SecureMcp(self.machine.qmp.forwarded_port(), self.token), within, "an answer by MCP", every=0.1)
+        return self.awaits(lambda: SecureMcp(self.machine.qmp.forwarded_port(SERVER), self.token), within, "an answer by MCP", every=0.1)
 
     def first_answer(self, tool, within=BOOT_SECONDS):
         """Starts one client after the other and returns the first that is answered, with the tool's result. A client that connects too early
         waits for a TCP retransmission; the others need not wait for it."""
-        answers, port, until = queue.SimpleQueue(), self.machine.qmp.forwarded_port(), time.monotonic() + within
+        answers, port, until = queue.SimpleQueue(), self.machine.qmp.forwarded_port(SERVER), time.monotonic() + within
 
         def ask():
             with contextlib.suppress(Missed, OSError, ValueError):
@@ -132,6 +135,11 @@ class Appliance(Bench):
             with contextlib.suppress(queue.Empty):
                 return answers.get(timeout=0.5)
         raise Missed(f"no answer by MCP within {within} s")
+
+    def page(self):
+        """Visits the approval page: the fingerprint of its certificate, and the ID of the device."""
+        fingerprint, said = visited(self.machine.qmp.forwarded_port(PAGE), "/approvals/device")
+        return fingerprint, json.loads(said)["id"]
 
     def awaits(self, ready, within, what, every=1.0):
         """Polls `ready` until it returns a true value without raising. The other side cannot notify."""

@@ -102,10 +102,10 @@ def appliance(disk, log, extra=(), web=None, writes=None):
     return Machine([*board(disk, web, writes), "-bios", os.path.join(disk.pieces, "u-boot.bin"), *extra], log)
 
 
-def board(disk, web=None, writes=None, goes_on=False, port=9000):
+def board(disk, web=None, writes=None, goes_on=False, ports=(9000,)):
     """That board without software. `web`: a port of this computer that the guest sees as HTTPS (WEB_ADDRESS),
     all of the network that it can reach. `writes`: a file for every write and flush of the disk (blklogwrites, the format of
-    dm-log-writes); `goes_on`: it has those of an earlier start. `port`: the guest's that is forwarded."""
+    dm-log-writes); `goes_on`: it has those of an earlier start. `ports`: those of the guest that are forwarded."""
     drive = ["-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}"]
     if writes:
         drive = [
@@ -113,7 +113,7 @@ def board(disk, web=None, writes=None, goes_on=False, port=9000):
             "-blockdev", f"driver=file,node-name=log,filename={writes}",
             "-blockdev", "driver=blklogwrites,node-name=disk,file=plain,log=log," + ("log-append=on" if goes_on else "log-sector-size=512"),
         ]
-    network = f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:{port}"
+    network = "user,id=net,restrict=on" + "".join(f",hostfwd=tcp:127.0.0.1:0-10.0.2.15:{port}" for port in ports)
     if web:
         relay = shlex.join([sys.executable, "-S", os.path.join(HERE, "relay.py"), str(web)]).replace(",", ",,")
         network += f",guestfwd=tcp:{WEB_ADDRESS}:443-cmd:{relay}"

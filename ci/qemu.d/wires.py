@@ -3,6 +3,7 @@
 Every step waits for an event, with a deadline; nothing sleeps. Every wait ends early if QEMU has ended."""
 
 import base64
+import contextlib
 import hashlib
 import http.client
 import json
@@ -164,11 +165,11 @@ class Qmp:
             reasons = [event["data"].get("reason") for event in self.events if event["event"] == "SHUTDOWN"]
         return reasons[-1] if reasons else None
 
-    def forwarded_port(self):
-        """The port of this computer that QEMU chose for its one forwarding."""
+    def forwarded_port(self, guest=r"\d+"):
+        """The port of this computer that QEMU chose to forward to that port of the guest, or to its only one."""
         table = self.ask("human-monitor-command", **{"command-line": "info usernet"})
-        if not (found := re.search(r"HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)", table)):
-            raise RuntimeError(f"QEMU forwards no port: {table}")
+        if not (found := re.search(rf"HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+\S+\s+{guest}\s", table)):
+            raise RuntimeError(f"QEMU forwards no port {guest}: {table}")
         return int(found.group(1))
 
 
@@ -266,10 +267,24 @@ UNVERIFIED.check_hostname = False
 UNVERIFIED.verify_mode = ssl.CERT_NONE
 
 
+def fingerprint(sock):
+    return "sha256:" + hashlib.sha256(sock.getpeercert(binary_form=True)).hexdigest()
+
+
+def visited(port, path, patience=120):
+    """Whoever answers there through TLS: the fingerprint of the certificate, and the body."""
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=patience, context=UNVERIFIED)
+    with contextlib.closing(connection):
+        connection.connect()
+        found = fingerprint(connection.sock)
+        connection.request("GET", path)
+        return found, connection.getresponse().read()
+
+
 class PinnedConnection(http.client.HTTPSConnection):
     def connect(self):
         super().connect()
-        found = "sha256:" + hashlib.sha256(self.sock.getpeercert(binary_form=True)).hexdigest()
+        found = fingerprint(self.sock)
         self.pinned_by.fingerprint = self.pinned_by.fingerprint or found
         if found != self.pinned_by.fingerprint:
             raise Missed(f"the certificate is {found}, not {self.pinned_by.fingerprint}")

@@ -81,13 +81,14 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     })
 }
 
-/// The page's own certificate, made if there is none: for this machine's names, as `raspi-mcp tls init` does.
+/// The page's own certificate, made if there is none: for this machine's names, as `raspi-mcp tls init` does. A key
+/// without its certificate is what a power cut left; nobody has seen that one.
 fn identity(folder: &Path) -> Result<ServedCertificate, Failure> {
     let tls = Tls { enabled: true, certificate: folder.join("certificate.pem"), key: folder.join("key.pem") };
-    if !tls.key.exists() {
+    if !(tls.key.exists() && tls.certificate.exists()) {
         std::fs::create_dir_all(folder)
             .map_err(|error| failed(&format!("cannot make {}", folder.display()), &error))?;
-        certificate::init(&tls, addresses::names(&Root::system()), false)?;
+        certificate::init(&tls, addresses::names(&Root::system()), true)?;
     }
     ServedCertificate::load(&tls).map_err(|why| Failure::new(Exit::Failed, why))
 }
@@ -111,4 +112,22 @@ fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
 
 fn failed(what: &str, error: &io::Error) -> Failure {
     Failure::new(Exit::Failed, format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_pair_that_a_power_cut_left_is_made_anew_and_a_whole_one_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = || identity(folder.path()).unwrap().now().fingerprint;
+        let first = made();
+        assert_eq!(made(), first);
+        for half in ["certificate.pem", "key.pem"] {
+            std::fs::remove_file(folder.path().join(half)).unwrap();
+            std::fs::write(folder.path().join("certificate.new"), "half").unwrap();
+            assert_ne!(made(), first, "without {half}");
+        }
+    }
 }

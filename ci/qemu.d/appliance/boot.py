@@ -32,7 +32,8 @@ def story(bench):
 
 
 def listens(bench, client):
-    """What the world reaches: our server. Beside it only answers that were asked for, DHCP's, and mDNS, by which it is found."""
+    """What the world reaches: our server, and the port that systemd holds for the approval page. Beside them only answers that were asked for,
+    DHCP's, and mDNS, by which it is found."""
     # The machine still starts the rest of itself, and this computer may be busy.
     client.patience = 120
     client.call("service.start", service_name="bench-sockets.service")
@@ -46,7 +47,7 @@ def listens(bench, client):
             loopback = address.endswith("7F") and len(address) == 8 or address == "0" * 24 + "01000000"
             if not loopback and (kind == "udp" or state == "0A"):
                 found.add(f"{kind} {int(port, 16)}")
-    bench.check("the world reaches", sorted(found - {"udp 68", "udp 546"}), ["tcp 8443", "udp 5353"])
+    bench.check("the world reaches", sorted(found - {"udp 68", "udp 546"}), ["tcp 8443", "tcp 8444", "udp 5353"])
 
 
 

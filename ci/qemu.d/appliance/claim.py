@@ -5,6 +5,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
+from image import SERVER
 from wires import UNVERIFIED, Missed, SecureMcp
 
 SHORT = True
@@ -17,7 +18,7 @@ def story(bench):
     with bench.power_on(card, arguments=f"systemd.wants=raspi-mcp-claim@{TTY}.service") as pi:
         code = pi.console.expect(r"^ *code +(\S+)", within=400).group(1)
         fingerprint = pi.console.expect(r"^ *fingerprint +(\S+)", within=60).group(1)
-        port = pi.qmp.forwarded_port()
+        port = pi.qmp.forwarded_port(SERVER)
         bench.says("it shows a code and a fingerprint on its console")
         bench.awaits(lambda: status(port, "/healthz") == 200, 200, "an answer to /healthz")
         bench.check("MCP before it is claimed", mcp(port, "nobody's"), "refused")
@@ -32,7 +33,7 @@ def story(bench):
             bench.says(f"a second time: {refused.stderr.strip().splitlines()[0]}")
         pi.cut_power()
     with bench.power_on(card) as pi:
-        bench.awaits(lambda: SecureMcp(pi.qmp.forwarded_port(), token, fingerprint), 400, "an answer after the power was cut")
+        bench.awaits(lambda: SecureMcp(pi.qmp.forwarded_port(SERVER), token, fingerprint), 400, "an answer after the power was cut")
         bench.says("owner and certificate are the same after the power was cut")
         pi.cut_power()
 

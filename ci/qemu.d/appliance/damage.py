@@ -1,6 +1,6 @@
 """Damage to a card: future settings, garbage in partition 1, in the agent's state, in the running root, in the data partition.
 
-Each time the machine answers again with the same identity."""
+Each time the machine answers again as the one it was, to clients and to approvers."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ NEXT = '[gpio]\nallow = [17]\nwhat_comes_next = "yes"\n'
 def story(bench):
     card = bench.owned()
     with bench.power_on(card) as pi:
-        first = bench.healthy("A").fingerprint
+        first = bench.healthy("A").fingerprint, bench.page()[1]
         bench.awaits(lambda: card.state().left_A == 3, 300, "healthy boot of slot A")
         pi.cut_power()
     for tale in (settings_to_come, config_torn, state_torn, root_rots, data_destroyed):
@@ -32,7 +32,7 @@ def again(bench, card, slot, first, says=None):
         client.patience = 120
         status = client.call("manage.get_update_status")
         bench.check("slot that runs", next(row["slot"] for row in status["slots"] if row["running"]), slot)
-        bench.check("the same certificate", client.fingerprint == first, True)
+        bench.check("the same certificate and device ID", (client.fingerprint, bench.page()[1]) == first, True)
         yield client
         # U-Boot counts boots until one is found healthy, and a slot that was cut off three times before that is left.
         bench.awaits(lambda: getattr(card.state(), f"left_{slot}") == 3, 300, f"healthy boot of slot {slot}")

@@ -20,13 +20,17 @@ def story(bench):
     bench.machine = None
     card = bench.owned()
     with bench.power_on(card) as pi:
-        first = bench.answers().fingerprint
+        first, before = bench.answers().fingerprint, bench.page()
         pi.cut_power()
     if card.config.get(FILE).strip(b"\0"):
         raise Missed("the file that was taken is still on the card")
     bench.says("the file that was taken is zeros on the card")
 
     second = reset(bench, card, first, wiped="initramfs: a factory reset: .*")
+    with bench.power_on(card) as pi:
+        after = bench.awaits(bench.page, 400, "approval page")
+        bench.check("the page and the device have other keys", [new == old for new, old in zip(after, before)], [False, False])
+        pi.cut_power()
     bench.says("all of the data partition is garbage")
     card.data.garbage(card.data.size)
     reset(bench, card, second, wiped="initramfs: .* is blank: it is formatted")

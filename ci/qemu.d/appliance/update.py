@@ -19,7 +19,7 @@ def story(bench):
         first = next(row["version"] for row in client.call("manage.get_update_status")["slots"] if row["running"])
         client.patience = UPDATE_SECONDS
         photo = client.call("camera.take_photo", format="jpeg")["name"]
-        had = kept(client, photo)
+        had = kept(bench, client, photo)
         bench.check("its name, from the file", had["name"], "bench")
         bench.says(f"{first} has a name, a photo, and {had['calls']} records of calls about it: {had['name']}, {photo}")
 
@@ -33,17 +33,17 @@ def story(bench):
         bench.says(f"fetched {fetched / 1e6:.2f} MB of a bundle of {full / 1e6:.2f} MB: {100 * fetched / full:.1f} %")
         bench.check("at most 7 % of it", fetched <= full * 0.07, True)
         client = bench.ended("2.0.0", "committed", "B")
-        bench.check("what it had is there", kept(client, photo), had)
+        bench.check("what it had is there", kept(bench, client, photo), had)
 
         client.call("manage.rollback")
         client = bench.ended(first, "committed", "A")
-        bench.check("what it had is there", kept(client, photo), had)
+        bench.check("what it had is there", kept(bench, client, photo), had)
 
         bench.offer("3.0.0", 3, space, "ci/image.d/bad")
         client.call("manage.update_server", target_version="3.0.0")
         bench.says("3.0.0 is written")
         client = bench.ended("3.0.0", "rolled_back", "A")
-        bench.check("what it had is there", kept(client, photo), had)
+        bench.check("what it had is there", kept(bench, client, photo), had)
         pi.cut_power()
 
 
@@ -71,9 +71,9 @@ def grown(bench):
     return into
 
 
-def kept(client, photo):
-    """What an owner would miss."""
+def kept(bench, client, photo):
+    """What an owner would miss. Among it: by what a phone knows the approval page, and an approver the device."""
     taken = client.call("camera.get_photo", name=photo)
     log = client.call("logs.get_recent_audit_logs", limit=100)["entries"]
     calls = [entry for entry in log if entry["tool"] == "camera.take_photo"]
-    return {"name": client.call("system.get_basic_info")["hostname"], "photo": taken["size_bytes"], "calls": len(calls)}
+    return {"page and device": bench.page(), "name": client.call("system.get_basic_info")["hostname"], "photo": taken["size_bytes"], "calls": len(calls)}

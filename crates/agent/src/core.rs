@@ -48,13 +48,13 @@ impl Agent {
             ReloadOnChange::after(settings.policy.clone(), settings.reload.files.clone(), make)
         };
         let asks = Asks::load(folder, &clock, &boot_clock, settings.policy.ask_expiry, &mut faults);
-        let approvers = Approvers::load(folder, &clock, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;
         let power = Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?;
         let connections = NetworkChanges::load(folder, Arc::clone(&clock), network, &mut faults)?;
         let heads = Heads::load(folder, Arc::clone(&clock), settings.audit_max_bytes, settings.simulated)?;
         let means = Means { power: power.clone(), units: Arc::clone(&units), runner: Arc::clone(&runner), simulated };
         let installer = Installer::load(&settings, card, means, Arc::clone(&clock), &mut faults)?;
+        let approvers = Approvers::load(folder, installer.system().ok(), &clock, &mut faults);
         let (asks, log) = (Arc::new(asks), Arc::new(OpLog::new(folder, Arc::clone(&clock))));
         // At the first start after a claim or a provisioning file; on an appliance the screen shows the device's ID.
         let mut first = settle_approvers(&installer, &approvers, &log, &Peer::in_process());

@@ -4,7 +4,10 @@
 //! is lost when an older version runs in between. Valid fields are used; an invalid field is reported as a fault and
 //! kept unchanged.
 
-use crate::certificate::{self, Fingerprint};
+use crate::{
+    certificate::{self, Fingerprint},
+    device_key,
+};
 use base::error::ToolError;
 use contract::config::TokenSetting;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
@@ -167,7 +170,10 @@ impl Identity {
             let (identity, faults) = Self::of(state);
             faults.is_empty().then_some(Self { erasing: None, ..identity })
         };
-        one.kept.get(KEY) == other.kept.get(KEY) || plain(one).is_some_and(|identity| Some(identity) == plain(other))
+        // The device's ID is a part of who it is.
+        device_key::kept(one) == device_key::kept(other)
+            && (one.kept.get(KEY) == other.kept.get(KEY)
+                || plain(one).is_some_and(|identity| Some(identity) == plain(other)))
     }
 
     /// Whether it has a certificate and a key.

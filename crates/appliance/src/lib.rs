@@ -14,6 +14,7 @@ pub mod claim;
 pub mod code;
 pub mod connections;
 pub mod derived;
+pub mod device_key;
 pub mod grow;
 pub mod halt;
 pub mod identity;

@@ -65,6 +65,7 @@ pub fn reset(
     next.kept.remove(identity::KEY);
     SavedConnections::forget(&mut next);
     super::halt::forget(&mut next);
+    super::device_key::forget(&mut next);
     store.save(disk, &next)?;
     *state = next;
     store.save_again(disk, state, |other| other == state)?;

@@ -2,7 +2,7 @@
 
 use super::fresh::Fresh;
 use crate::support::served::soon;
-use agent::{boot_clock, operations::claim::OWNER};
+use agent::{approvers::DEVICE_KEY, boot_clock, operations::claim::OWNER};
 use base::{
     error::{ErrorCode, ToolError},
     os::Root,
@@ -84,7 +84,10 @@ async fn right_after_the_yes_either_copy_of_the_record_may_be_lost() {
     assert_eq!(up.shows(&token).await.0, 200);
     let (state, pin) = (fs::read(fresh.agent_state()).unwrap(), up.pin);
     up.stops().await;
+    // What the data partition has of the device's key is lost as well.
+    let device = fresh.folder().device();
     for copy in [1, 2] {
+        let _ = fs::remove_file(fresh.places().agent_state_dir.join(DEVICE_KEY));
         let mut torn = state.clone();
         let at = copy * torn.len() / 4;
         torn[at..at + 4096].fill(0x5a);
@@ -93,6 +96,7 @@ async fn right_after_the_yes_either_copy_of_the_record_may_be_lost() {
         assert!(faults.iter().any(|fault| fault.contains("not whole")), "{faults:?}");
         let up = fresh.starts().await;
         assert_eq!((up.pin, up.calls(Some(&token)).await.0), (pin, 200), "without copy {copy}");
+        assert!(device.is_some() && fresh.folder().device() == device, "without copy {copy}");
         up.stops().await;
     }
 }

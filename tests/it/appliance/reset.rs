@@ -2,14 +2,20 @@
 
 use super::{Machine, card, token};
 use crate::update::powercut::cut::{Cutter, Dice};
+use appliance::device_key;
 use contract::meta::Role;
-use update::disk::Area;
+use update::{disk::Area, slots::StateStore};
 
 const CONNECTION: &str = "etc/NetworkManager/system-connections/office.nmconnection";
 
 fn owned() -> Machine {
     let machine = Machine::of(card(&[("raspi-mcp.toml", token("laptop", Role::Admin).1.as_bytes())]));
     machine.puts(CONNECTION, "[connection]\nid=office\n");
+    assert!(machine.starts().claimed);
+    // As the agent keeps it: in one copy, until the next start puts it into both.
+    let opened = StateStore::open(&machine.card).unwrap();
+    let mut store = opened.store;
+    store.save(&machine.card, &device_key::to_keep(b"key", &opened.state)).unwrap();
     assert!(machine.starts().claimed);
     machine
 }
@@ -66,6 +72,7 @@ fn wherever_the_power_fails_a_reset_is_done_or_will_be() {
             // Torn garbage in the file is no longer the word; then the identity is gone already.
             assert!(!second.restart && !second.claimed, "{first:?}, {second:?}");
             assert!(after.identity().tokens.is_empty() && after.claim().is_some());
+            assert_eq!(device_key::kept(&after.state()), None, "it is another device");
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     asks::{Ask, AskState},
     clock::Clock,
     files,
+    installer::System,
 };
 use base::{
     base64url,
@@ -21,7 +22,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// The file in the agent's folder.
@@ -42,6 +43,8 @@ struct Signature<'a> {
 
 pub(crate) struct Approvers {
     folder: PathBuf,
+    /// The machine with two slots, if this is one whose record can be used.
+    system: Option<Arc<System>>,
     clock: Clock,
     /// Another one after each start.
     boot: String,
@@ -65,7 +68,7 @@ impl Approvers {
     ///
     /// # Errors
     /// Unreadable approvers are a fault, and there is none then: nobody is let in by a damaged file.
-    pub(crate) fn load(folder: &Path, clock: &Clock, faults: &mut Vec<String>) -> Self {
+    pub(crate) fn load(folder: &Path, system: Option<Arc<System>>, clock: &Clock, faults: &mut Vec<String>) -> Self {
         let path = folder.join(FILE);
         let approvers = files::read(&path).map_err(|error| error.into_message()).and_then(|bytes| match bytes {
             None => Ok(Vec::new()),
@@ -78,7 +81,7 @@ impl Approvers {
         });
         let boot = random(16).unwrap_or_default();
         let state = State { approvers, ..State::default() };
-        Self { folder: folder.to_owned(), clock: clock.clone(), boot, state: Mutex::new(state) }
+        Self { folder: folder.to_owned(), system, clock: clock.clone(), boot, state: Mutex::new(state) }
     }
 
     /// The enrolled approvers, in the order of their enrolment.
@@ -325,7 +328,7 @@ impl Approvers {
     fn key<'a>(&self, state: &'a mut State) -> Result<&'a (ApproverSecret, ApproverKey), ToolError> {
         match &mut state.device {
             Some(key) => Ok(key),
-            empty => Ok(empty.insert(device_key::load_or_make(&self.folder)?)),
+            empty => Ok(empty.insert(device_key::load_or_make(&self.folder, self.system.as_deref())?)),
         }
     }
 

@@ -8,7 +8,7 @@ use base::{
 use contract::config::{SERVER_USER, Tls};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
@@ -73,7 +73,8 @@ pub fn make(names: Vec<String>) -> Result<Pair, ToolError> {
 }
 
 /// Writes a temporary file and renames it: a running server sees either the old file or the new one, and only its user
-/// can read the key.
+/// can read the key. Returns when it is on the card under its name: a certificate that a client has seen is there after
+/// a power cut.
 fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
     let failed = |error: io::Error| {
         ToolError::unavailable(format!("cannot write {}: {error}", path.display()))
@@ -92,7 +93,8 @@ fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
         file.write_all(bytes)?;
         give(&beside, owner)?;
         file.sync_all()?;
-        fs::rename(&beside, path)
+        fs::rename(&beside, path)?;
+        File::open(folder)?.sync_all()
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&beside);
