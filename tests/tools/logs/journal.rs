@@ -13,23 +13,14 @@ use raspi_mcp::registry::progress::{Progress, Update};
 use serde_json::{Value, json};
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::symlink,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
-const SCRIPT: &str = r#"#!/bin/sh
-here=${0%/*}
-printf '%s\n' "$@" >"$here/args"
-env >"$here/env"
-# Whole or not at all: a second process may be killed between the two.
-echo $$ >"$here/pid.new" && mv "$here/pid.new" "$here/pid"
-cat "$here/lines"
-cat "$here/said" >&2
-[ ! -e "$here/hang" ] || exec sleep 1000
-exit "$(cat "$here/code")"
-"#;
+/// A file of the tree: one that the test wrote could not be started while another thread's child still has it open (ETXTBSY).
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/journalctl");
 
 /// A machine whose journal says what the test tells it.
 struct Journal {
@@ -42,12 +33,10 @@ impl Journal {
         let root = TempDir::new().unwrap();
         let at = root.path().join("usr/bin");
         fs::create_dir_all(&at).unwrap();
-        for (name, text) in
-            [("lines", lines.as_ref()), ("said", b""), ("code", b"0"), ("journalctl", SCRIPT.as_bytes())]
-        {
+        for (name, text) in [("lines", lines.as_ref()), ("said", b""), ("code", b"0")] {
             fs::write(at.join(name), text).unwrap();
         }
-        fs::set_permissions(at.join("journalctl"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(SCRIPT, at.join("journalctl")).unwrap();
         Self { pi: Pi::on(machine(&root)), root }
     }
 
