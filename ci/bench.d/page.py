@@ -31,13 +31,13 @@ def pss(pid):
 
 
 def wakes(pid):
-    """Voluntary context switches of all threads: each is one wait, and so one wake-up."""
-    total = 0
+    """Voluntary context switches of each thread: each is one wait, and so one wake-up."""
+    threads = {}
     for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
         for line in status.read_text().splitlines():
             if line.startswith("voluntary_ctxt_switches:"):
-                total += int(line.split()[1])
-    return total
+                threads[status.parent.name] = int(line.split()[1])
+    return threads
 
 
 def request(base, method, path, body=None, headers=None):
@@ -72,7 +72,9 @@ class Server:
         time.sleep(5)
         before = wakes(self.process.pid)
         time.sleep(IDLE)
-        return pss(self.process.pid), (wakes(self.process.pid) - before) * 60 / IDLE
+        after = wakes(self.process.pid)
+        woken = sum(count - before.get(thread, 0) for thread, count in after.items())
+        return pss(self.process.pid), woken * 60 / IDLE
 
     def open_page(self):
         """What a browser asks for on opening the page, and its event stream."""
