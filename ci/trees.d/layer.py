@@ -90,6 +90,9 @@ BB_SRCREV_POLICY = "cache"
 
 failures = []
 
+# Started by the preset of raspi-mcp-slots, and on no other image (decision 315).
+LEFT_TO_THE_PRESET = {"raspi-mcp-approval.socket"}
+
 
 def check(good, what):
     if not good:
@@ -174,7 +177,12 @@ def check_files(d, installed, without):
     for unit in named:
         check(f"/usr/lib/systemd/system/{unit}" in owners, f"SYSTEMD_SERVICE: there is no {unit}")
     wanted = [f for f in installed.glob("usr/lib/systemd/system/*.*") if f.is_file() and "\n[Install]\n" in f.read_text()]
-    for unit in {f.name for f in wanted} - set(named):
+    presets = [f for f in installed.rglob("*.preset") if f.is_file()]
+    enabled = [line.split()[1] for f in presets for line in f.read_text().splitlines() if line.startswith("enable ")]
+    for unit in LEFT_TO_THE_PRESET:
+        check(any(fnmatch.fnmatch(unit, pattern) for pattern in enabled), f"no preset of the appliance enables {unit}")
+        check(unit not in named, f"SYSTEMD_SERVICE names {unit}: it would listen on images that are no appliance, too")
+    for unit in {f.name for f in wanted} - set(named) - LEFT_TO_THE_PRESET:
         check("@" in unit, f"{unit} is to be started at boot, and SYSTEMD_SERVICE does not name it")
     return len(owners)
 
