@@ -4,16 +4,12 @@
 //! This happens after the call is answered, in one task that exists only while there is work. What could not be sent to
 //! the agent is sent later, from the store; nothing waits in memory for it.
 
-use super::{Audit, PreparedRecord};
+use super::{Audit, PreparedRecord, halt::at_the_agent};
 use crate::audit::chain::{self, Appended, ChainLimit};
 use crate::store::Durability;
 use agent::operations::audit::{ExtendAudit, FindPosition, MakeRoom};
-use base::{
-    canonical::{self, hex},
-    error::ToolError,
-};
-use contract::audit::changed::Changed;
-use contract::audit::{AcceptedGap, AuditHead, AuditRecord, Beginning, RoomRequest, VerifiedPosition, record::now_ms};
+use base::{canonical::hex, error::ToolError};
+use contract::audit::{AcceptedGap, AuditHead, Beginning, RoomRequest, VerifiedPosition};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
@@ -219,26 +215,7 @@ impl Audit {
                 "chain": gap.last.chain, "seq": gap.last.seq, "hash": gap.last.hash,
                 "ts_ms": gap.ts_ms, "signature": gap.signature,
             });
-            let record = AuditRecord {
-                ts_ms: now_ms(),
-                intent: None,
-                principal: gap.by.as_str().into(),
-                owner: None,
-                role: None,
-                door: "agent",
-                tool: "audit.accept_gap".into(),
-                args_sha256: canonical::sha256_hex(&args).into(),
-                args,
-                outcome: "ok",
-                message: None,
-                duration_ms: 0,
-                request_id: None,
-                correlation_id: None,
-                approval: None,
-                simulated: false,
-                changed: Changed::Yes,
-                later: false,
-            };
+            let record = at_the_agent("audit.accept_gap", &gap.by, args);
             // Not through `commit`, which may be waiting for this task to make room.
             let rows = [record.prepare()];
             let limit = ChainLimit { max_bytes: u64::MAX / 2, witnessed: true };

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     allow::warning,
+    claim::uri::device_id,
     owner::grants::{self, meta},
     registry::Registry,
 };
@@ -82,7 +83,7 @@ impl What {
     /// The device in the network, if one is named.
     fn elsewhere(&self) -> Result<Option<Device>, Failure> {
         let fingerprints: Vec<_> = self.pin.iter().filter_map(|pin| target::pin(pin).ok()).collect();
-        let ids: Vec<_> = self.device.iter().filter(|device| order::is_id(device)).collect();
+        let ids: Vec<_> = self.device.iter().filter(|device| device_id(device).is_some()).collect();
         let usage = |why: &str| Err(Failure::new(Exit::Usage, why));
         if self.url.is_none() {
             return match (fingerprints.is_empty(), ids.is_empty()) {
@@ -103,7 +104,7 @@ impl What {
         let mut grant = Grant {
             tool: meta.name.into(),
             pins: self.pin.iter().filter_map(|pin| pin.parse().ok()).collect(),
-            devices: self.device.iter().filter(|device| !order::is_id(device)).cloned().collect(),
+            devices: self.device.iter().filter(|device| device_id(device).is_none()).cloned().collect(),
             paths: self.path.clone(),
             callers: self.callers.clone(),
             ..Grant::default()

@@ -7,6 +7,7 @@ use super::{
     target,
 };
 use crate::{
+    claim::uri::device_id,
     client::{Approvals, Remote, Trust},
     terminal::printable,
 };
@@ -36,22 +37,16 @@ impl Device {
     /// The device in the network, if one is named.
     pub(super) fn reached(&self) -> Result<Option<Approvals>, Failure> {
         let (Some(url), Some(key), Some(device)) = (&self.url, &self.key, &self.device) else { return Ok(None) };
-        if !is_id(device) {
-            return Err(ToolError::invalid("a device's ID has 64 hexadecimal digits")
+        let device = device_id(device).ok_or_else(|| {
+            ToolError::invalid("a device's ID has 64 hexadecimal digits")
                 .hint("`raspi-mcp approver list` at the device's console shows it")
-                .into());
-        }
+        })?;
         let key = approver::secret(key)?;
         // No token is needed, so none is sent.
         let url = url.parse().map_err(|error| ToolError::invalid(format!("--url {url}: {error}")))?;
         let trust = self.pin.map_or(Trust::System, Trust::Pin);
-        Ok(Some(Approvals::new(Remote::listed(url, &trust, None)?, device.to_ascii_lowercase(), key)))
+        Ok(Some(Approvals::new(Remote::listed(url, &trust, None)?, device, key)))
     }
-}
-
-/// Whether `text` is a device's ID.
-pub(super) fn is_id(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Signs an order, has the device perform it and returns its answer.

@@ -6,9 +6,8 @@
 
 use super::{
     App,
-    body::{self, Unread},
+    exchange::{self, answered},
     not_allowed,
-    post::{self, closing, json},
     refused::{AtTheDoor, record},
 };
 use agent::{
@@ -22,9 +21,9 @@ use agent::{
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderValue, Method, Response, StatusCode, header},
+    http::{Method, Response},
 };
-use base::error::{ErrorCode, ToolError};
+use base::error::ToolError;
 use contract::{access::caller::Caller, meta::Role};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json as object};
@@ -53,22 +52,6 @@ pub async fn answer(agent: &AgentLink, patience: Duration, request: Request) -> 
         return not_allowed(if path == "device" { "GET" } else { "POST" });
     }
     answered(carried(agent, patience, &path, request).await)
-}
-
-fn answered(outcome: Result<Value, ToolError>) -> Response<Body> {
-    match outcome {
-        Ok(answer) => {
-            let mut response = json(StatusCode::OK, answer.to_string().into_bytes());
-            response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            response
-        }
-        Err(error) => {
-            let status = StatusCode::from_u16(error.code.http()).unwrap_or(StatusCode::FORBIDDEN);
-            let response = post::refuse(status, &error);
-            // The rest of the body is not read.
-            if error.code == ErrorCode::ContentTooLarge { closing(response) } else { response }
-        }
-    }
 }
 
 async fn carried(agent: &AgentLink, patience: Duration, path: &str, request: Request) -> Result<Value, ToolError> {
@@ -131,17 +114,6 @@ fn value(answer: impl Serialize) -> Result<Value, ToolError> {
 }
 
 async fn read<T: DeserializeOwned>(patience: Duration, longest: usize, request: Request) -> Result<T, ToolError> {
-    let (parts, body) = request.into_parts();
-    // Which no page of another origin can send without asking first.
-    if !post::is_json(&parts) {
-        return Err(ToolError::invalid("Content-Type must be application/json"));
-    }
-    let bytes = body::read(body, longest, patience).await.map_err(|unread| match unread {
-        Unread::TooLong => {
-            ToolError::new(ErrorCode::ContentTooLarge, format!("the request has {longest} bytes at most"))
-        }
-        Unread::TooSlow => ToolError::timeout("reading the request", patience),
-        Unread::Broken => ToolError::invalid("the request broke off"),
-    })?;
+    let bytes = exchange::read("the request", patience, longest, request).await?;
     serde_json::from_slice(&bytes).map_err(|error| ToolError::invalid(format!("the request cannot be read: {error}")))
 }

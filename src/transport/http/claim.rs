@@ -5,10 +5,7 @@
 //! makes its holder the machine's owner. The agent checks both; this module provides TLS, limits and the audit.
 
 use super::{
-    App, PeerAddress,
-    body::{self, Unread},
-    not_allowed,
-    post::{self, closing, json},
+    App, PeerAddress, exchange, not_allowed,
     refused::{AtTheDoor, gather_later, record},
 };
 use agent::{
@@ -19,7 +16,7 @@ use appliance::{Code, claim::claimed_already};
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderValue, Method, Response, StatusCode, header},
+    http::{Method, Response},
 };
 use base::error::{ErrorCode, ToolError};
 use contract::access::token;
@@ -48,19 +45,7 @@ pub(super) async fn answer(app: &Arc<App>, request: Request, peer: PeerAddress) 
     if *request.method() != Method::POST {
         return not_allowed("POST");
     }
-    match judged(app, request, peer).await {
-        Ok(answer) => {
-            let mut response = json(StatusCode::OK, answer.to_string().into_bytes());
-            response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            response
-        }
-        Err(error) => {
-            let status = StatusCode::from_u16(error.code.http()).unwrap_or(StatusCode::FORBIDDEN);
-            let response = post::refuse(status, &error);
-            // The rest of the body is not read.
-            if error.code == ErrorCode::ContentTooLarge { closing(response) } else { response }
-        }
-    }
+    exchange::answered(judged(app, request, peer).await)
 }
 
 async fn judged(app: &Arc<App>, request: Request, peer: PeerAddress) -> Result<Value, ToolError> {
@@ -130,17 +115,7 @@ fn knows(app: &App, presented: &str) -> bool {
 }
 
 async fn read(app: &App, request: Request) -> Result<Brought, ToolError> {
-    let (parts, body) = request.into_parts();
-    if !post::is_json(&parts) {
-        return Err(ToolError::invalid("Content-Type must be application/json"));
-    }
-    let bytes = body::read(body, LONGEST_BODY, app.body_timeout).await.map_err(|unread| match unread {
-        Unread::TooLong => {
-            ToolError::new(ErrorCode::ContentTooLarge, format!("a claim has {LONGEST_BODY} bytes at most"))
-        }
-        Unread::TooSlow => ToolError::timeout("reading the request", app.body_timeout),
-        Unread::Broken => ToolError::invalid("the request broke off"),
-    })?;
+    let bytes = exchange::read("a claim", app.body_timeout, LONGEST_BODY, request).await?;
     // A fixed message: a parser's error may repeat what it read.
     serde_json::from_slice(&bytes)
         .map_err(|_| ToolError::invalid("a claim is a JSON object with a code or a token").with("name", "code"))

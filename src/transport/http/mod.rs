@@ -7,6 +7,7 @@ mod authenticator;
 mod body;
 mod claim;
 pub mod connection;
+mod exchange;
 mod guard;
 pub mod held;
 mod listen;

@@ -6,7 +6,7 @@
 use super::{
     App, PeerAddress,
     authenticator::{AuthenticatedCaller, AuthenticationError},
-    is_probe, not_allowed, post, refused,
+    exchange, is_probe, not_allowed, post, refused,
 };
 use crate::{
     authentication::tokens::principal,
@@ -167,7 +167,7 @@ fn sign_in(app: &App, request: &Request) -> Response<Body> {
             tracing::info!(principal = caller.principal, "signed in at the page");
             with_cookie(described(Some(&session)), &sessions::set_cookie(value.reveal(), session.left(now, wall)))
         }
-        Err(full) => post::refuse(StatusCode::from_u16(full.code.http()).unwrap_or(StatusCode::FORBIDDEN), &full),
+        Err(full) => exchange::refused(&full),
     }
 }
 
@@ -213,7 +213,7 @@ fn follow(app: &Arc<App>, request: &Request) -> Response<Body> {
             let body = Body::from_stream(body.into_data_stream().take_until(over));
             ([(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))], body).into_response()
         }
-        Err(full) => post::refuse(StatusCode::from_u16(full.code.http()).unwrap_or(StatusCode::FORBIDDEN), &full),
+        Err(full) => exchange::refused(&full),
     }
 }
 

@@ -1,33 +1,17 @@
 //! A person at the console, looking at what callers want.
 
+use super::console::Console;
 use crate::agent::{Pi, ask};
 use agent::operations as op;
-use agent::{AgentLink, AskState, Client, bind, serve};
+use agent::{AgentLink, AskState, Client};
 use raspi_mcp::{
     cli::approve::{Args, converse},
     terminal::printable,
 };
 use serde_json::json;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
-
-/// A machine with its agent on a socket: the person's way in.
-struct Console {
-    pi: Pi,
-    agent: AgentLink,
-    _stop: tokio_util::sync::DropGuard,
-}
 
 impl Console {
-    fn new() -> Self {
-        let pi = Pi::now();
-        let stop = CancellationToken::new();
-        let listener = bind(&pi.settings.socket, false).unwrap();
-        tokio::spawn(serve(listener, pi.agent(), stop.clone()));
-        let agent = AgentLink::Socket(Client::new(&pi.settings.socket));
-        Self { pi, agent, _stop: stop.drop_guard() }
-    }
-
     /// What the person reads when they start `approve` so and type this.
     async fn typed(&self, args: Args, keys: &str) -> Result<String, String> {
         let mut screen = Vec::new();

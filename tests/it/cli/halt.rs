@@ -1,27 +1,12 @@
 //! `raspi-mcp halt` at the machine.
 
-use crate::agent::{Pi, ask};
-use agent::{AgentLink, Client, bind, operations as op, serve};
+use super::console::Console;
+use crate::agent::ask;
+use agent::{AgentLink, operations as op};
 use raspi_mcp::cli::halt::{Args, perform};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
-
-struct Console {
-    pi: Pi,
-    agent: AgentLink,
-    _stop: tokio_util::sync::DropGuard,
-}
 
 impl Console {
-    fn new() -> Self {
-        let pi = Pi::now();
-        let stop = CancellationToken::new();
-        let listener = bind(&pi.settings.socket, false).unwrap();
-        tokio::spawn(serve(listener, pi.agent(), stop.clone()));
-        let agent = AgentLink::Socket(Client::new(&pi.settings.socket));
-        Self { pi, agent, _stop: stop.drop_guard() }
-    }
-
     async fn says(&self, args: Args) -> Result<String, String> {
         said(&self.agent, args).await
     }

@@ -7,6 +7,7 @@ mod audit;
 mod bundle;
 mod channel;
 mod claim;
+mod console;
 pub mod fleet;
 mod halt;
 mod hostile_text;

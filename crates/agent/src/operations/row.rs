@@ -46,7 +46,7 @@ impl OperationRow {
                 Box::pin(async move {
                     let Ok(request) = fields.downcast::<O::Request>() else { return Err(mixed_up(O::TAG)) };
                     let answer = perform::<O>(&cx, *request).await?;
-                    named(to_raw_value(&answer), O::TAG, O::ANSWER)
+                    Answer::of::<O>(&answer)
                 })
             },
         }
