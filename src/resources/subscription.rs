@@ -41,7 +41,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// As [`Subscription::is_quick`].
+    /// As `Subscription::is_quick`.
     pub fn is_quick(&self) -> bool {
         matches!(&self.news, SubscriptionEvent::Updated(uri) if uri.starts_with("raspi://gpio") || uri.starts_with("raspi://server"))
     }

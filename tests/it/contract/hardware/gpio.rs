@@ -142,7 +142,7 @@ async fn a_repetition_outlives_its_client_and_ends_in_the_safe_state(bench: &Ben
     let pin = lines(bench).safe_high();
     let ann = bench.client("ann", Role::OpsRw);
     let wrote =
-        ann.call("gpio.write_pin", json!({"pin": pin, "value": "low", "repeat": 2, "interval_ms": 100})).await.ok();
+        ann.call("gpio.write_pin", json!({"pin": pin, "value": "low", "repeat": 2, "interval_ms": 1000})).await.ok();
     assert_eq!((&wrote["reverts_to"], &wrote["held_by"]), (&json!("high"), &json!("schedule")), "{wrote}");
     assert_eq!(wrote["expires_at"], wrote["reverts_at"], "{wrote}");
     ann.hang_up();
