@@ -13,6 +13,8 @@ pub mod approval_page;
 pub mod audit;
 pub mod authentication;
 pub mod bridge;
+#[cfg(feature = "fleet")]
+pub mod broker;
 pub mod claim;
 pub mod cli;
 pub mod client;

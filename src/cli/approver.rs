@@ -201,7 +201,7 @@ fn listed(agent: &AgentLink) -> Result<Value, Failure> {
 
 /// The public key to enrol and, for a device elsewhere, the file of the key that signs: neither can be taken for the other.
 fn keys(given: Vec<String>, elsewhere: bool) -> Result<(String, Option<PathBuf>), Failure> {
-    let is_public = |text: &String| ApproverKey::parse(text, KeyKind::Passkey).is_ok();
+    let is_public = |text: &String| ApproverKey::parse(text).is_some();
     let (mut public, files): (Vec<String>, Vec<String>) = given.into_iter().partition(is_public);
     match (public.len(), files.as_slice(), elsewhere) {
         (1, [], false) => Ok((public.remove(0), None)),

@@ -13,7 +13,7 @@ use crate::{
     terminal,
 };
 use agent::{
-    approvers::{ApproverKey, KeyKind, NewApprover},
+    approvers::{KeyKind, NewApprover, approver_key},
     boot_clock,
 };
 use appliance::{Code, Folder, certificate::Fingerprint};
@@ -115,7 +115,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 
 /// The claiming person's approver, from a secret key's file or a public key.
 pub(super) fn first_approver(key: &str, name: &str) -> Result<NewApprover, Failure> {
-    let key = match ApproverKey::parse(key, KeyKind::Cli) {
+    let key = match approver_key(key, KeyKind::Cli) {
         Ok(key) => key,
         Err(_) => approver::secret(Path::new(key))?.public(),
     };

@@ -12,5 +12,6 @@ pub mod error;
 pub mod os;
 pub mod redact;
 pub mod reload_on_change;
+pub mod signing;
 pub mod sort;
 pub mod task;

@@ -4,16 +4,17 @@ use super::{metadata, short, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Crates that stand at or below the privileged half, by package name and folder.
-const BELOW: [(&str, &str); 6] = [
+const BELOW: [(&str, &str); 7] = [
     ("raspi-mcp-agent", "crates/agent/src"),
     ("raspi-mcp-appliance", "crates/appliance/src"),
     ("raspi-mcp-base", "crates/base/src"),
     ("raspi-mcp-contract", "crates/contract/src"),
+    ("raspi-mcp-fleet-protocol", "crates/fleet-protocol/src"),
     ("raspi-mcp-hw", "crates/hw/src"),
     ("raspi-mcp-update", "crates/update/src"),
 ];
 /// What is the server half's alone: clients and servers of networks, and the store.
-const FORBIDDEN: [&str; 6] = ["reqwest", "rmcp", "axum", "hyper", "rusqlite", "tokio-rustls"];
+const FORBIDDEN: [&str; 7] = ["reqwest", "rmcp", "axum", "hyper", "rusqlite", "tokio-rustls", "async-nats"];
 /// Sockets of a network. Unix sockets and netlink are not among them.
 const SOCKETS: [&str; 4] = ["TcpStream", "TcpListener", "TcpSocket", "UdpSocket"];
 

@@ -85,24 +85,26 @@ fn no_locked_package_wants_a_newer_rust_than_the_yocto_lts_has() {
 }
 
 #[test]
-fn rmcp_is_named_only_in_the_folder_that_shields_us_from_it() {
-    let elsewhere: Vec<String> = all_sources()
-        .iter()
-        .filter(|(path, _)| !path.starts_with(here().join("src/rpc")))
-        .flat_map(|(path, text)| {
-            text.lines()
-                .enumerate()
-                .filter(|(_, line)| uses_rmcp(line))
-                .map(|(n, line)| format!("{}:{}: {}", short(path), n + 1, line.trim()))
-        })
-        .collect();
-    assert!(elsewhere.is_empty(), "rmcp belongs in src/rpc only:\n{}", elsewhere.join("\n"));
+fn rmcp_and_async_nats_are_named_only_in_the_folders_that_shield_us_from_them() {
+    for (name, folder) in [("rmcp", "src/rpc"), ("async_nats", "src/broker")] {
+        let elsewhere: Vec<String> = all_sources()
+            .iter()
+            .filter(|(path, _)| !path.starts_with(here().join(folder)))
+            .flat_map(|(path, text)| {
+                text.lines()
+                    .enumerate()
+                    .filter(|(_, line)| uses(line, name))
+                    .map(|(n, line)| format!("{}:{}: {}", short(path), n + 1, line.trim()))
+            })
+            .collect();
+        assert!(elsewhere.is_empty(), "{name} belongs in {folder} only:\n{}", elsewhere.join("\n"));
+    }
 }
 
 /// Whether a line of code (comments may mention it) names the crate; `rmcp_` alone is our token prefix.
-fn uses_rmcp(line: &str) -> bool {
+fn uses(line: &str, name: &str) -> bool {
     let code = line.split("//").next().unwrap_or(line);
-    code.contains("rmcp::") || code.contains("use rmcp") || code.contains("extern crate rmcp")
+    [format!("{name}::"), format!("use {name}"), format!("extern crate {name}")].iter().any(|form| code.contains(form))
 }
 
 #[test]

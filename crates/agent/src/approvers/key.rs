@@ -1,134 +1,20 @@
-//! Public keys of approvers, and the secret key of the `cli` kind.
+//! The keys of approvers.
 
 use super::KeyKind;
-use base::{base64url, canonical, error::ToolError};
-use ring::{
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_ASN1, ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
-};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use base::error::ToolError;
+pub use base::signing::{PublicKey as ApproverKey, SigningKey as ApproverSecret};
 
-/// SubjectPublicKeyInfo of an Ed25519 key before its 32 bytes (RFC 8410, section 4).
-const ED25519_SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
-/// The same of an uncompressed P-256 point before its 65 bytes (RFC 5480, section 2.1.1).
-const P256_SPKI: [u8; 26] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-];
-
-/// A public key as SubjectPublicKeyInfo (RFC 5280, section 4.1): Ed25519, or P-256 for passkeys. As text: base64url.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ApproverKey(String);
-
-impl ApproverKey {
-    /// Reads base64url without padding of a SubjectPublicKeyInfo.
-    ///
-    /// # Errors
-    /// `invalid_argument` for other text, and for an algorithm that `kind` does not use.
-    pub fn parse(text: &str, kind: KeyKind) -> Result<Self, ToolError> {
-        let key = Self(text.to_owned());
-        let fits = match key.algorithm() {
-            Some(Algorithm::Ed25519(_)) => true,
-            Some(Algorithm::P256(_)) => kind == KeyKind::Passkey,
-            None => {
-                return Err(ToolError::invalid(
-                    "an approver's key is base64url of a SubjectPublicKeyInfo with an Ed25519 or P-256 key",
-                )
-                .hint("`raspi-mcp approver key --out FILE` makes a key and prints its public half"));
-            }
-        };
-        if fits { Ok(key) } else { Err(ToolError::invalid(format!("a key of kind {} is an Ed25519 key", kind.name()))) }
-    }
-
-    /// Its id: SHA-256 of the SubjectPublicKeyInfo, in 64 hexadecimal digits.
-    pub fn id(&self) -> String {
-        canonical::hex(&Sha256::digest(self.spki()))
-    }
-
-    /// Base64url of the SubjectPublicKeyInfo.
-    pub fn text(&self) -> &str {
-        &self.0
-    }
-
-    /// Whether `signature` is this key's over `message`. P-256 signatures are ASN.1 (RFC 3279, section 2.2.3).
-    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        let spki = self.spki();
-        match Algorithm::of(&spki) {
-            Some(Algorithm::Ed25519(key)) => UnparsedPublicKey::new(&ED25519, key).verify(message, signature).is_ok(),
-            Some(Algorithm::P256(key)) => {
-                UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, key).verify(message, signature).is_ok()
-            }
-            None => false,
-        }
-    }
-
-    fn spki(&self) -> Vec<u8> {
-        base64url::decode(&self.0).unwrap_or_default()
-    }
-
-    fn algorithm(&self) -> Option<Algorithm<Vec<u8>>> {
-        let spki = self.spki();
-        Algorithm::of(&spki).map(|algorithm| match algorithm {
-            Algorithm::Ed25519(key) => Algorithm::Ed25519(key.to_vec()),
-            Algorithm::P256(key) => Algorithm::P256(key.to_vec()),
-        })
-    }
-
-    /// The SubjectPublicKeyInfo of a raw Ed25519 key.
-    pub(super) fn of_ed25519(raw: &[u8]) -> Self {
-        Self(base64url::encode(&[ED25519_SPKI.as_slice(), raw].concat()))
-    }
-}
-
-enum Algorithm<K> {
-    Ed25519(K),
-    P256(K),
-}
-
-impl<'a> Algorithm<&'a [u8]> {
-    fn of(spki: &'a [u8]) -> Option<Self> {
-        if let Some(key) = spki.strip_prefix(&ED25519_SPKI)
-            && key.len() == 32
-        {
-            return Some(Self::Ed25519(key));
-        }
-        let key = spki.strip_prefix(&P256_SPKI)?;
-        (key.len() == 65 && key[0] == 4).then_some(Self::P256(key))
-    }
-}
-
-/// The secret half of an Ed25519 key.
-pub struct ApproverSecret(Ed25519KeyPair);
-
-impl ApproverSecret {
-    /// Generates a key, as PKCS #8 (RFC 5958).
-    ///
-    /// # Errors
-    /// `internal` when the kernel gives no random bytes.
-    pub fn generate() -> Result<Vec<u8>, ToolError> {
-        Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
-            .map(|document| document.as_ref().to_vec())
-            .map_err(|_| ToolError::internal("the kernel gives no random bytes"))
-    }
-
-    /// Reads PKCS #8, as generated here or by `openssl genpkey -algorithm ed25519`.
-    ///
-    /// # Errors
-    /// `invalid_argument`.
-    pub fn from_pkcs8(der: &[u8]) -> Result<Self, ToolError> {
-        Ed25519KeyPair::from_pkcs8_maybe_unchecked(der)
-            .map(Self)
-            .map_err(|error| ToolError::invalid(format!("not an Ed25519 key in PKCS #8: {error}")))
-    }
-
-    pub fn public(&self) -> ApproverKey {
-        ApproverKey::of_ed25519(self.0.public_key().as_ref())
-    }
-
-    /// Its signature over `message`, 64 bytes.
-    pub fn sign(&self, message: &[u8]) -> Vec<u8> {
-        self.0.sign(message).as_ref().to_vec()
+/// Reads base64url without padding of a SubjectPublicKeyInfo.
+///
+/// # Errors
+/// `invalid_argument` for other text, and for an algorithm that `kind` does not use.
+pub fn approver_key(text: &str, kind: KeyKind) -> Result<ApproverKey, ToolError> {
+    match ApproverKey::parse(text) {
+        Some(key) if key.is_ed25519() || kind == KeyKind::Passkey => Ok(key),
+        Some(_) => Err(ToolError::invalid(format!("a key of kind {} is an Ed25519 key", kind.name()))),
+        None => Err(ToolError::invalid(
+            "an approver's key is base64url of a SubjectPublicKeyInfo with an Ed25519 or P-256 key",
+        )
+        .hint("`raspi-mcp approver key --out FILE` makes a key and prints its public half")),
     }
 }

@@ -21,7 +21,7 @@ pub use answer::{Decision, SignedAnswer, challenge};
 pub(super) use authority::Approvers;
 pub use device_key::{DEVICE_KEY, DeviceId};
 pub use document::{AskDocument, PURPOSE, SignedAsk};
-pub use key::{ApproverKey, ApproverSecret};
+pub use key::{ApproverKey, ApproverSecret, approver_key};
 pub use kind::KeyKind;
 pub use order::{MAX_ORDER, ORDER_PURPOSE, OrderDocument, SignedOrder, order_challenge};
 pub use proof::{ListProof, list_challenge, list_part, lists_challenge};

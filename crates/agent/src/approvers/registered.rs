@@ -1,6 +1,6 @@
 //! An enrolled approver, and the rules for a new one.
 
-use super::{ApproverKey, KeyKind, passkey::host};
+use super::{ApproverKey, KeyKind, approver_key, passkey::host};
 use base::error::ToolError;
 use contract::audit::rfc3339;
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ impl NewApprover {
                 "an approver's name has 1 to {MAX_NAME} letters, digits, '.', '_', '@' and '-'"
             )));
         }
-        let key = ApproverKey::parse(&key, kind)?;
+        let key = approver_key(&key, kind)?;
         match (&origin, kind) {
             (None, KeyKind::Cli) => {}
             (Some(_), KeyKind::Cli) => return Err(ToolError::invalid("a key of kind cli has no origin")),
