@@ -5,5 +5,6 @@
 //! device's agent or by the fleet's key. docs/fleet.md explains it to users.
 
 pub mod name;
+pub mod rollout;
 pub mod signed;
 pub mod subject;
