@@ -6,6 +6,8 @@ mod ask;
 pub mod inventory;
 mod mcp;
 pub mod report;
+#[cfg(feature = "console")]
+pub mod rollout;
 
 pub use inventory::Inventory;
 pub use report::DeviceReport;
