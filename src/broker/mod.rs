@@ -5,6 +5,8 @@
 
 mod connect;
 mod request;
+#[cfg(feature = "console")]
+pub mod stream;
 
 pub use connect::{BrokerOptions, LinkState};
 pub use request::RequestFailure;

@@ -3,6 +3,8 @@
 //! A fleet is an inventory without a server: this machine queries each device over MCP.
 
 mod ask;
+#[cfg(feature = "console")]
+pub mod console;
 pub mod inventory;
 mod mcp;
 pub mod report;
