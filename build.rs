@@ -51,6 +51,10 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
         if !namespace.file_type()?.is_dir() || namespace.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
+        // Tools of the owner's console, which no device has.
+        if namespace.file_name() == "fleet" && env::var_os("CARGO_FEATURE_CONSOLE").is_none() {
+            continue;
+        }
         for file in fs::read_dir(namespace.path())? {
             let path = file?.path();
             let operation = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -56,6 +56,9 @@ pub struct Services {
     pub tokens: Arc<Tokens>,
     /// The connections of each listener.
     pub seats: Mutex<Vec<Arc<Seats>>>,
+    /// The fleet that this server serves, at its owner's console.
+    #[cfg(feature = "console")]
+    pub fleet: Option<Arc<crate::tools::fleet::ServedFleet>>,
     pub started: OffsetDateTime,
 }
 
@@ -119,6 +122,8 @@ impl Services {
             site: None,
             tokens: Tokens::of(&settings),
             seats: Mutex::default(),
+            #[cfg(feature = "console")]
+            fleet: None,
             started: OffsetDateTime::now_utc(),
             settings,
         }

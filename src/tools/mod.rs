@@ -5,6 +5,8 @@ pub mod common_status;
 mod empty;
 pub mod exec;
 pub mod files;
+#[cfg(feature = "console")]
+pub mod fleet;
 pub mod gpio;
 pub mod halted;
 pub mod i2c;

@@ -1,11 +1,9 @@
 //! A device in the console's table, and what a person should know of it.
 
-use super::{
-    book::AcceptedStatus,
-    folder::KnownDevice,
-    status::StatusAttempt,
-};
+use super::{book::AcceptedStatus, folder::KnownDevice, status::StatusAttempt};
 use base::clock::Stamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -13,7 +11,8 @@ use std::time::Duration;
 const CLOCK_MS: i64 = 600_000;
 
 /// How a device is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum DeviceHealth {
     Good,
     /// It reports a problem.
@@ -115,7 +114,10 @@ impl<'a> DeviceRow<'a> {
     pub fn json(&self) -> Value {
         let document = self.status.map(|status| &status.document);
         let slot = document.and_then(|document| {
-            document.slot.as_ref().map(|slot| json!({ "slot": slot, "state": document.state, "version": document.version }))
+            document
+                .slot
+                .as_ref()
+                .map(|slot| json!({ "slot": slot, "state": document.state, "version": document.version }))
         });
         let attempt = self.attempt().map(|attempt| {
             json!({

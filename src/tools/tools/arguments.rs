@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// A JSON object, or its text. The text is what is advertised: SDKs of models take no object of unknown properties (decision
 /// 230). A text that is no object is refused by the handler, which can say so better.
 #[derive(Debug, PartialEq)]
-pub(super) enum Arguments {
+pub(crate) enum Arguments {
     Object(Map<String, Value>),
     Text(String),
 }

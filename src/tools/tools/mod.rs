@@ -11,6 +11,9 @@ mod spelling;
 
 use crate::registry::row::ToolRow;
 
+#[cfg(feature = "console")]
+pub(crate) use {arguments::Arguments, run::shown};
+
 pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<describe::Describe>(),
     ToolRow::of::<run::Run>(),

@@ -65,7 +65,7 @@ pub(super) fn carried(args: &Value) -> Option<Carried> {
 
 /// The arguments as the audit has them. Secrets are found by the names of fields, so a text is shown as the object that it
 /// is, or not at all.
-pub(super) fn shown(args: &Value) -> Option<Value> {
+pub(crate) fn shown(args: &Value) -> Option<Value> {
     let text = args.get("arguments")?.as_str()?;
     let mut shown = args.clone();
     shown["arguments"] = match Arguments::Text(text.to_owned()).object() {
