@@ -58,7 +58,7 @@ pub struct Services {
     pub seats: Mutex<Vec<Arc<Seats>>>,
     /// The fleet that this server serves, at its owner's console.
     #[cfg(feature = "console")]
-    pub fleet: Option<Arc<crate::tools::fleet::ServedFleet>>,
+    pub fleet: std::sync::OnceLock<crate::tools::fleet::ServedFleet>,
     pub started: OffsetDateTime,
 }
 
@@ -123,7 +123,7 @@ impl Services {
             tokens: Tokens::of(&settings),
             seats: Mutex::default(),
             #[cfg(feature = "console")]
-            fleet: None,
+            fleet: std::sync::OnceLock::new(),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -18,6 +18,7 @@ mod contract;
 mod decisions;
 mod doctor;
 mod fleet;
+mod fleet_serve;
 mod grounds;
 mod halt;
 mod hw;

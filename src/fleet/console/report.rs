@@ -1,6 +1,10 @@
 //! A device in the console's table, and what a person should know of it.
 
-use super::{book::AcceptedStatus, folder::KnownDevice, status::StatusAttempt};
+use super::{
+    book::AcceptedStatus,
+    folder::KnownDevice,
+    status::StatusAttempt,
+};
 use base::clock::Stamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,10 +118,7 @@ impl<'a> DeviceRow<'a> {
     pub fn json(&self) -> Value {
         let document = self.status.map(|status| &status.document);
         let slot = document.and_then(|document| {
-            document
-                .slot
-                .as_ref()
-                .map(|slot| json!({ "slot": slot, "state": document.state, "version": document.version }))
+            document.slot.as_ref().map(|slot| json!({ "slot": slot, "state": document.state, "version": document.version }))
         });
         let attempt = self.attempt().map(|attempt| {
             json!({

@@ -31,7 +31,7 @@ pub struct ServedFleet {
 }
 
 fn served(cx: &Context) -> Result<&ServedFleet, ToolError> {
-    cx.services.fleet.as_deref().ok_or_else(|| {
+    cx.services.fleet.get().ok_or_else(|| {
         ToolError::new(base::error::ErrorCode::CapabilityMissing, "this server serves no fleet")
             .hint("a fleet is served at its owner's console (docs/fleet.md)")
     })

@@ -11,6 +11,11 @@ use std::sync::Arc;
 
 /// `tool: word word ...`, a line for each tool.
 pub(super) const WORDS: &str = include_str!("words.txt");
+/// The same for the tools of the console.
+#[cfg(feature = "console")]
+const FLEET_WORDS: &str = include_str!("fleet_words.txt");
+#[cfg(not(feature = "console"))]
+const FLEET_WORDS: &str = "";
 /// Words that say nothing about what is wanted.
 const STOP_WORDS: &str = include_str!("stop_words.txt");
 
@@ -102,7 +107,7 @@ fn indexed(tools: &[Arc<Entry>]) -> rusqlite::Result<(Connection, Vocabulary)> {
 
 /// The line of `words.txt` for this tool.
 pub(super) fn words_for(tool: &str) -> Option<&'static str> {
-    WORDS.lines().find_map(|line| line.strip_prefix(tool)?.strip_prefix(':'))
+    WORDS.lines().chain(FLEET_WORDS.lines()).find_map(|line| line.strip_prefix(tool)?.strip_prefix(':'))
 }
 
 fn matches(table: &Connection, term: &str) -> rusqlite::Result<bool> {

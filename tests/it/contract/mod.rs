@@ -35,6 +35,12 @@ fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Every tool of this program: those of a device, and those of the console of a fleet.
+fn all_tools() -> Registry {
+    let namespaces: Vec<_> = raspi_mcp::tools::NAMESPACES.iter().copied().chain([raspi_mcp::tools::fleet::TOOLS]).collect();
+    Registry::new(&namespaces)
+}
+
 /// Compares a committed file with what it must hold; `BLESS=1` rewrites it and fails once, so that CI never blesses.
 fn committed(path: &Path, text: &str) -> Result<(), String> {
     let shown = path.strip_prefix(here()).unwrap_or(path).display();
@@ -52,7 +58,7 @@ fn committed(path: &Path, text: &str) -> Result<(), String> {
 #[test]
 fn the_committed_schemas_are_what_this_build_promises() {
     const { assert!(raspi_mcp::registry::FROM_TYPES, "a release has its schemas from the files: no witness for them") };
-    let (registry, folder) = (Registry::new(raspi_mcp::tools::NAMESPACES), here().join("schemas"));
+    let (registry, folder) = (all_tools(), here().join("schemas"));
     let stale: Vec<String> = registry
         .rows()
         .filter_map(|entry| committed(&folder.join(cli::schema::file(entry)), &cli::schema::text(entry)).err())
@@ -75,7 +81,7 @@ fn the_committed_policy_table_is_the_one_that_holds_by_default() {
 
 #[test]
 fn schema_and_parser_are_of_one_mind() {
-    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
+    let registry = all_tools();
     let (mut tried, mut apart) = (0, Vec::new());
     for entry in registry.rows() {
         let (count, found) = probe::apart(entry);

@@ -1,6 +1,6 @@
 //! What every entry of the registry must be.
 
-use super::{oracle, parameters, probe};
+use super::{all_tools, oracle, parameters, probe};
 use crate::{
     manage::web::{Web, looks_at},
     support::{
@@ -23,7 +23,7 @@ const LISTED: usize = 64_000;
 
 #[test]
 fn every_tool_is_named_described_and_unique() {
-    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
+    let registry = all_tools();
     let mut names = BTreeSet::new();
     for entry in registry.rows() {
         let (meta, name) = (entry.meta, entry.name());
@@ -49,7 +49,7 @@ fn every_tool_is_named_described_and_unique() {
 
 #[test]
 fn arguments_are_closed_results_open_and_promises_match_parameters() {
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
+    for entry in all_tools().rows() {
         let (meta, name, has) = (entry.meta, entry.name(), parameters(entry));
         let (input, output) = (entry.input_schema(), entry.output_schema());
         for schema in [&input, &output] {
@@ -98,7 +98,7 @@ pub fn each(schema: &Value, visit: &mut impl FnMut(&Value)) {
 
 #[test]
 fn defaults_are_as_careful_as_the_tier_says() {
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
+    for entry in all_tools().rows() {
         let (meta, name) = (entry.meta, entry.name());
         match meta.tier {
             // A tool that only runs others has no effect of its own, and the tier of the other one counts.

@@ -1,8 +1,8 @@
 //! `docs/contract` against the registry and the error table: what is written there is what there is.
 
-use super::here;
+use super::{all_tools, here};
 use base::error::ErrorCode;
-use raspi_mcp::registry::{Registry, row::ToolRow};
+use raspi_mcp::registry::row::ToolRow;
 use std::{collections::BTreeSet, fs};
 
 fn page(name: &str) -> String {
@@ -26,7 +26,7 @@ fn unnamed(section: &str, schema: &serde_json::Value) -> Vec<String> {
 #[test]
 fn every_tool_is_written_down_with_role_arguments_and_results() {
     let mut wrong = Vec::new();
-    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
+    for entry in all_tools().rows() {
         let name = entry.name();
         let Some(section) = section(entry) else {
             wrong.push(format!("{name}: docs/contract/{}.md has no section \"## `{name}`\"", entry.meta.namespace()));
@@ -49,7 +49,7 @@ fn every_tool_is_written_down_with_role_arguments_and_results() {
 
 #[test]
 fn no_page_describes_a_tool_that_is_not_there() {
-    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
+    let registry = all_tools();
     let tools: BTreeSet<&str> = registry.rows().map(ToolRow::name).collect();
     let namespaces: BTreeSet<&str> = registry.rows().map(|entry| entry.meta.namespace()).collect();
     for namespace in &namespaces {

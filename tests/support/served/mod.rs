@@ -100,6 +100,11 @@ impl Pi {
         Self::of(Registry::new(raspi_mcp::tools::NAMESPACES), Arc::new(Appliance::default()), change).await
     }
 
+    /// A server with these tools alone.
+    pub async fn offering(tools: &[&'static [ToolRow]], change: impl FnOnce(&mut Settings)) -> Self {
+        Self::of(Registry::new(tools), Arc::new(ToolsOnly), change).await
+    }
+
     /// A server with what the conformance suite looks for.
     pub async fn with_fixtures() -> Self {
         Self::of(fixtures::registry(), Arc::new(fixtures::Fixtures::default()), |_| {}).await
