@@ -58,7 +58,7 @@ pub struct Services {
     pub seats: Mutex<Vec<Arc<Seats>>>,
     /// The fleet that this server serves, at its owner's console.
     #[cfg(feature = "console")]
-    pub fleet: std::sync::OnceLock<crate::tools::fleet::ServedFleet>,
+    pub fleet: std::sync::OnceLock<crate::fleet_port::ServedFleet>,
     pub started: OffsetDateTime,
 }
 

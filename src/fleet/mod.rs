@@ -4,13 +4,9 @@
 
 mod ask;
 #[cfg(feature = "console")]
-pub mod callers;
-#[cfg(feature = "console")]
 pub mod console;
 pub mod inventory;
 mod mcp;
-#[cfg(feature = "console")]
-pub mod port;
 pub mod report;
 #[cfg(feature = "console")]
 pub mod rollout;

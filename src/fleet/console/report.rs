@@ -5,40 +5,13 @@ use super::{
     folder::KnownDevice,
     status::StatusAttempt,
 };
+pub use crate::fleet_port::DeviceHealth;
 use base::clock::Stamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// A clock that differs from the broker's by more than this, in ms, is worth a sentence: ten minutes.
 const CLOCK_MS: i64 = 600_000;
-
-/// How a device is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceHealth {
-    Good,
-    /// It reports a problem.
-    Wrong,
-    /// It does not know how it is.
-    Unknown,
-    /// Its last status is too old, or there is none.
-    Silent,
-}
-
-impl DeviceHealth {
-    pub const ALL: [Self; 4] = [Self::Good, Self::Wrong, Self::Unknown, Self::Silent];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Wrong => "wrong",
-            Self::Unknown => "unknown",
-            Self::Silent => "silent",
-        }
-    }
-}
 
 /// When a device counts as silent.
 #[derive(Clone, Copy, Debug)]

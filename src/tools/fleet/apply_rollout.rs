@@ -2,7 +2,7 @@
 
 use super::served;
 use crate::{
-    fleet::port::StartedRollout,
+    fleet_port::StartedRollout,
     registry::{context::Context, tool::Tool},
 };
 use base::error::ToolError;
@@ -13,11 +13,14 @@ use serde::{Deserialize, Deserializer, de::Error};
 /// SHA-256 in hexadecimal digits.
 const HASH: &str = "^[0-9a-f]{64}$";
 
+/// An example for schemas and documentation.
+const EXAMPLE: &str = "5f3cbd0d1a1c9a7e8f9b1b2d3c4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60";
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// From fleet.plan_rollout: what is begun is what was shown.
-    #[schemars(with = "String", regex(pattern = HASH))]
+    #[schemars(with = "String", regex(pattern = HASH), example = EXAMPLE)]
     #[serde(deserialize_with = "hash")]
     plan_hash: String,
 }

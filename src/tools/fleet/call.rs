@@ -2,7 +2,7 @@
 
 use super::served;
 use crate::{
-    fleet::port::FleetCall,
+    fleet_port::FleetCall,
     registry::{context::Context, tool::Tool},
     tools::tools::{Arguments, shown},
 };

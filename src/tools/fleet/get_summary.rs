@@ -2,7 +2,7 @@
 
 use super::served;
 use crate::{
-    fleet::console::report::DeviceHealth,
+    fleet_port::DeviceHealth,
     registry::{context::Context, tool::Tool},
 };
 use base::error::ToolError;

@@ -2,7 +2,7 @@
 
 use super::served;
 use crate::{
-    fleet::port::{FleetHalt, HaltTarget},
+    fleet_port::{FleetHalt, HaltTarget},
     registry::{context::Context, tool::Tool},
 };
 use base::error::ToolError;

@@ -2,7 +2,7 @@
 
 use super::served;
 use crate::{
-    fleet::{console::report::DeviceHealth, port::FleetDeviceState},
+    fleet_port::{DeviceHealth, FleetDeviceState},
     registry::{context::Context, tool::Tool},
     tools::{
         empty,

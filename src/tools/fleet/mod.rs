@@ -9,11 +9,10 @@ mod list_devices;
 mod plan_rollout;
 
 use crate::{
-    fleet::{callers::FleetCallers, port::FleetPort},
+    fleet_port::ServedFleet,
     registry::{context::Context, row::ToolRow},
 };
 use base::error::ToolError;
-use std::sync::Arc;
 
 pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<get_summary::GetSummary>(),
@@ -23,12 +22,6 @@ pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<apply_rollout::ApplyRollout>(),
     ToolRow::of::<halt::Halt>(),
 ];
-
-/// The fleet that a server's tools reach.
-pub struct ServedFleet {
-    pub port: Arc<dyn FleetPort>,
-    pub callers: FleetCallers,
-}
 
 fn served(cx: &Context) -> Result<&ServedFleet, ToolError> {
     cx.services.fleet.get().ok_or_else(|| {

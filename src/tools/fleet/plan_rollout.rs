@@ -2,7 +2,7 @@
 
 use super::served;
 use crate::{
-    fleet::port::PlannedRollout,
+    fleet_port::PlannedRollout,
     registry::{context::Context, tool::Tool},
 };
 use base::error::ToolError;

@@ -1,7 +1,7 @@
 //! Whose tokens `fleet.call` uses.
 
 use base::error::ErrorCode;
-use raspi_mcp::fleet::callers::FleetCallers;
+use raspi_mcp::fleet_port::callers::FleetCallers;
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use tempfile::TempDir;
 

@@ -7,7 +7,7 @@ use super::{
 use crate::support::served::Pi;
 use contract::meta::Role;
 use raspi_mcp::{
-    fleet::{callers::FleetCallers, port::HaltTarget},
+    fleet_port::{HaltTarget, ServedFleet, callers::FleetCallers},
     tools::{fleet, tools},
 };
 use serde_json::json;
@@ -20,7 +20,7 @@ async fn console(role: Role) -> (Pi, Arc<MemoryFleet>) {
     })
     .await;
     let (memory, folder) = (Arc::new(MemoryFleet::default()), callers::folder());
-    let served = fleet::ServedFleet { port: memory.clone(), callers: FleetCallers::read(folder.path()).unwrap() };
+    let served = ServedFleet { port: memory.clone(), callers: FleetCallers::read(folder.path()).unwrap() };
     assert!(pi.server().pipeline.services.fleet.set(served).is_ok());
     // Its files are read at each call.
     let _ = folder.keep();

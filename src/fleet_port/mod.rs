@@ -1,13 +1,20 @@
 //! What the tools `fleet.*` need of a fleet: one trait, so that they do not know the broker, and its data.
 
-use super::console::report::{DeviceHealth, DeviceRow};
-use base::{clock::Stamp, error::ToolError};
+pub mod callers;
+
+use base::error::ToolError;
 use contract::audit::changed::Changed;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+
+/// The fleet that a server's tools reach.
+pub struct ServedFleet {
+    pub port: std::sync::Arc<dyn FleetPort>,
+    pub callers: callers::FleetCallers,
+}
 
 /// A fleet as its owner's console reaches it. Statuses are verified: what is returned was signed by each device's agent.
 pub trait FleetPort: Send + Sync {
@@ -74,6 +81,32 @@ pub struct FleetHalt {
     pub open: BTreeSet<String>,
 }
 
+/// How a device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceHealth {
+    Good,
+    /// It reports a problem.
+    Wrong,
+    /// It does not know how it is.
+    Unknown,
+    /// Its last status is too old, or there is none.
+    Silent,
+}
+
+impl DeviceHealth {
+    pub const ALL: [Self; 4] = [Self::Good, Self::Wrong, Self::Unknown, Self::Silent];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Wrong => "wrong",
+            Self::Unknown => "unknown",
+            Self::Silent => "silent",
+        }
+    }
+}
+
 /// One device, as its last signed status says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FleetDeviceState {
@@ -102,28 +135,6 @@ pub struct FleetUpdate {
     pub version: String,
     pub phase: String,
     pub reason: String,
-}
-
-impl FleetDeviceState {
-    pub fn of(row: &DeviceRow<'_>) -> Self {
-        let document = row.status.map(|status| &status.document);
-        Self {
-            name: row.device.name.clone(),
-            health: row.health(),
-            version: row.version().map(str::to_owned),
-            tags: row.tags().map(str::to_owned).collect(),
-            problems: row.problems(),
-            halted: document.map(|document| document.halted),
-            open_asks: document.map(|document| document.asks),
-            last_update: row.attempt().map(|attempt| FleetUpdate {
-                version: attempt.version.clone(),
-                phase: attempt.phase.clone(),
-                reason: attempt.reason.clone(),
-            }),
-            heard_at: row.status.map(|status| Stamp(status.heard_ms).to_string()),
-            simulated: document.map(|document| document.simulated),
-        }
-    }
 }
 
 /// A plan whose stages a person has signed.
