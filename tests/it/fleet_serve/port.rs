@@ -3,11 +3,9 @@
 use base::error::ToolError;
 use contract::audit::changed::Changed;
 use futures::future::BoxFuture;
-use raspi_mcp::fleet::{
-    console::report::DeviceHealth,
-    port::{
-        FleetAnswer, FleetCall, FleetDeviceState, FleetHalt, FleetPort, HaltTarget, PlannedRollout, StartedRollout,
-    },
+use raspi_mcp::fleet_port::{
+    DeviceHealth, FleetAnswer, FleetCall, FleetDeviceState, FleetHalt, FleetPort, HaltTarget, PlannedRollout,
+    StartedRollout,
 };
 use serde_json::json;
 use std::sync::Mutex;
