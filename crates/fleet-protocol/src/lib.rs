@@ -5,5 +5,7 @@
 //! device's agent or by the fleet's key. docs/fleet.md explains it to users.
 
 pub mod name;
+pub mod order;
 pub mod signed;
+pub mod status;
 pub mod subject;
