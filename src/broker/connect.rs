@@ -11,8 +11,8 @@ const ATTEMPT: Duration = Duration::from_secs(20);
 /// Silence before the broker is asked whether it is there; two unanswered questions end the connection. The kernel's
 /// probes wake no process, but a broker behind a proxy needs traffic of the protocol's own.
 const PING: Duration = Duration::from_secs(240);
-/// Messages that wait for a slow reader, at most. A tunnel's credit is below it.
-const WAITING: usize = 512;
+/// Messages that wait for a slow reader, at most: small frames of a tunnel's largest window.
+const WAITING: usize = 4096;
 /// Messages that wait for the network, at most.
 const SENDING: usize = 128;
 /// Bytes read at once.

@@ -5,6 +5,7 @@
 
 mod connect;
 mod request;
+pub mod tunnel;
 
 pub use connect::{BrokerOptions, LinkState};
 pub use request::RequestFailure;

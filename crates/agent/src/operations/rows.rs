@@ -59,4 +59,6 @@ operations! {
     approvals::PerformOrder,
     approvals::EnrollApprover,
     asks::FollowAsks,
+    fleet::SignStatus,
+    fleet::FollowOrder,
 }
