@@ -21,6 +21,8 @@ pub mod client;
 pub mod daemon;
 pub mod doctor;
 pub mod fleet;
+#[cfg(feature = "fleet")]
+pub mod fleet_device;
 pub mod halt;
 pub mod instance;
 pub mod live;

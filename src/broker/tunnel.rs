@@ -2,7 +2,7 @@
 
 use super::{Broker, BrokerSubscription};
 use bytes::{Buf, Bytes};
-use fleet_protocol::tunnel::{FIRST_WINDOW, Frame, ReceiveWindow, SendWindow};
+use fleet_protocol::tunnel::{CHUNK, Frame, Window};
 use std::{collections::VecDeque, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf},
@@ -23,18 +23,22 @@ pub struct TunnelEnd {
     pub to: String,
     /// The frames of the other end.
     pub frames: BrokerSubscription,
-    /// What the other end has granted.
-    pub send: SendWindow,
+    /// Bytes that the other end has granted.
+    pub credit: u32,
     /// The most that is granted to the other end, in bytes.
-    pub last_window: u32,
+    pub most: u32,
 }
 
 /// What the loop of an end works on.
 struct Running {
     end: TunnelEnd,
-    receive: ReceiveWindow,
+    window: Window,
     /// Data that the local stream has not taken yet, at most the receive window.
     inbound: VecDeque<Bytes>,
+    /// Bytes in it.
+    held: usize,
+    /// The other end was told that this one waits for credit.
+    told: bool,
     local: (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>),
     /// Whether a side has no more data.
     local_ended: bool,
@@ -47,11 +51,12 @@ impl TunnelEnd {
     /// # Errors
     /// Why it broke, for the log.
     pub async fn carry(self, local: DuplexStream) -> Result<(), String> {
-        let receive = ReceiveWindow::new(self.last_window);
         let mut running = Running {
+            window: Window::new(self.most),
             end: self,
-            receive,
             inbound: VecDeque::new(),
+            held: 0,
+            told: false,
             local: tokio::io::split(local),
             local_ended: false,
             remote_ended: false,
@@ -59,7 +64,7 @@ impl TunnelEnd {
         let ended = running.run().await;
         if let Err(why) = &ended {
             // If the broker is gone as well, the other end notices by the silence.
-            let _ = running.tell(&Frame::Reset(why)).await;
+            let _ = running.tell(Frame::Reset(why)).await;
         }
         ended
     }
@@ -71,12 +76,12 @@ impl Running {
         let connections = state.borrow_and_update().connections;
         let mut heard = Instant::now();
         let mut probed = false;
-        let mut buffer = vec![0; fleet_protocol::tunnel::CHUNK];
+        let mut buffer = vec![0; CHUNK];
         while !(self.local_ended && self.remote_ended && self.inbound.is_empty()) {
-            if !self.local_ended && self.end.send.must_tell() {
-                self.tell(&Frame::Blocked).await?;
+            let room = CHUNK.min(self.end.credit as usize);
+            if room == 0 && !self.local_ended && !std::mem::replace(&mut self.told, true) {
+                self.tell(Frame::Blocked).await?;
             }
-            let room = self.end.send.chunk();
             let deadline = heard + if probed { SILENCE + PATIENCE } else { SILENCE };
             tokio::select! {
                 message = self.end.frames.next() => {
@@ -87,11 +92,12 @@ impl Running {
                 read = self.local.0.read(&mut buffer[..room]), if room > 0 && !self.local_ended => match read {
                     Ok(0) => {
                         self.local_ended = true;
-                        self.tell(&Frame::End).await?;
+                        self.tell(Frame::End).await?;
                     }
                     Ok(count) => {
-                        self.tell(&Frame::Data(&buffer[..count])).await?;
-                        self.end.send.sent(count);
+                        self.tell(Frame::Data(&buffer[..count])).await?;
+                        // At most `room`.
+                        self.end.credit -= count as u32;
                     }
                     Err(error) => return Err(format!("the connection behind the tunnel broke: {error}")),
                 },
@@ -110,7 +116,7 @@ impl Running {
                         return Err("the other end is silent".into());
                     }
                     probed = true;
-                    self.tell(&Frame::Probe).await?;
+                    self.tell(Frame::Probe).await?;
                 }
             }
         }
@@ -121,13 +127,17 @@ impl Running {
     async fn frame(&mut self, mut message: Bytes) -> Result<(), String> {
         match Frame::read(&message).ok_or("the other end sent no frame of a tunnel")? {
             Frame::Data(bytes) => {
-                if self.remote_ended || !self.receive.received(bytes.len()) {
+                if self.remote_ended || !self.window.received(bytes.len()) {
                     return Err("the other end sent more than it may".into());
                 }
                 message.advance(1);
+                self.held += message.len();
                 self.inbound.push_back(message);
             }
-            Frame::Credit(bytes) => self.end.send.granted(bytes),
+            Frame::Credit(bytes) => {
+                self.end.credit = self.end.credit.saturating_add(bytes);
+                self.told = false;
+            }
             Frame::End => {
                 self.remote_ended = true;
                 if self.inbound.is_empty() {
@@ -136,11 +146,11 @@ impl Running {
             }
             Frame::Reset(why) => return Err(format!("the other end closed it: {why}")),
             Frame::Blocked => {
-                if let Some(more) = self.receive.blocked() {
-                    self.tell(&Frame::Credit(more)).await?;
+                if let Some(more) = self.window.blocked(self.held) {
+                    self.tell(Frame::Credit(more)).await?;
                 }
             }
-            Frame::Probe => self.tell(&Frame::Credit(0)).await?,
+            Frame::Probe => self.tell(Frame::Credit(0)).await?,
             // Its first frame, which was read before.
             Frame::Accept(_) => return Err("the other end accepted it twice".into()),
         }
@@ -155,8 +165,9 @@ impl Running {
                 self.inbound.pop_front();
             }
         }
-        if let Some(more) = self.receive.taken(count) {
-            self.tell(&Frame::Credit(more)).await?;
+        self.held -= count;
+        if let Some(more) = self.window.passed(count) {
+            self.tell(Frame::Credit(more)).await?;
         }
         if self.remote_ended && self.inbound.is_empty() {
             self.shut().await;
@@ -169,8 +180,8 @@ impl Running {
         let _ = self.local.1.shutdown().await;
     }
 
-    async fn tell(&self, frame: &Frame<'_>) -> Result<(), String> {
-        let sent = self.end.broker.publish(self.end.to.clone(), frame.message().into()).await;
+    async fn tell(&self, frame: Frame<'_>) -> Result<(), String> {
+        let sent = self.end.broker.publish(self.end.to.clone(), frame.write().into()).await;
         sent.map_err(|error| error.message.clone())
     }
 }
@@ -181,11 +192,4 @@ async fn write(local: &mut WriteHalf<DuplexStream>, waiting: Option<&Bytes>) -> 
         Some(bytes) => local.write(bytes).await,
         None => Ok(0),
     }
-}
-
-/// The window of an end that was granted the first one.
-pub fn first_send_window() -> SendWindow {
-    let mut window = SendWindow::default();
-    window.granted(FIRST_WINDOW);
-    window
 }

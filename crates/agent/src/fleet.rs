@@ -2,7 +2,7 @@
 
 use super::files;
 use base::error::ToolError;
-use fleet_protocol::order::{FleetOperation, FleetOrder};
+use fleet_protocol::order::{Order, OrderKind};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -21,8 +21,8 @@ const BLOCK: u64 = 4096;
 struct Kept {
     /// No number above it was given away.
     reserved: u64,
-    /// The sequence of the last order that was followed, by the name of its operation.
-    orders: BTreeMap<String, i64>,
+    /// The sequence of the last order of each kind that was followed.
+    orders: BTreeMap<OrderKind, u64>,
     /// What the last order said about reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     report_minutes: Option<u32>,
@@ -77,8 +77,8 @@ impl FleetRecord {
     ///
     /// # Errors
     /// `failed_precondition`.
-    pub(crate) fn is_new(&self, order: &FleetOrder) -> Result<(), ToolError> {
-        match self.lock().kept.orders.get(order.operation.name()) {
+    pub(crate) fn is_new(&self, order: &Order) -> Result<(), ToolError> {
+        match self.lock().kept.orders.get(&order.operation) {
             Some(last) if order.sequence <= *last => {
                 Err(ToolError::precondition("the order is not newer than the last one that was followed")
                     .hint("sign it again; the clock of the computer that signs may be behind"))
@@ -91,13 +91,11 @@ impl FleetRecord {
     ///
     /// # Errors
     /// `unavailable` when the card does not take it.
-    pub(crate) fn followed(&self, order: &FleetOrder) -> Result<(), ToolError> {
+    pub(crate) fn followed(&self, order: &Order) -> Result<(), ToolError> {
         let mut state = self.lock();
         let mut kept = state.kept.clone();
-        kept.orders.insert(order.operation.name().into(), order.sequence);
-        if let FleetOperation::Interval { minutes } = order.operation {
-            kept.report_minutes = Some(minutes);
-        }
+        kept.orders.insert(order.operation, order.sequence);
+        kept.report_minutes = order.args.minutes.or(kept.report_minutes);
         self.save(&mut state, kept)
     }
 
@@ -121,6 +119,7 @@ impl FleetRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fleet_protocol::order::OrderArgs;
 
     #[test]
     fn numbers_rise_over_restarts_and_clocks_that_are_set_back() {
@@ -139,12 +138,14 @@ mod tests {
     #[test]
     fn an_order_counts_once_and_an_older_one_never() {
         let folder = tempfile::tempdir().expect("a folder");
-        let order = |sequence| FleetOrder {
+        let order = |sequence| Order {
             purpose: String::new(),
             fleet: String::new(),
             device: String::new(),
             sequence,
-            operation: FleetOperation::Interval { minutes: 7 },
+            time_ms: 0,
+            operation: OrderKind::Interval,
+            args: OrderArgs { minutes: Some(7), reason: None },
         };
         let record = FleetRecord::load(folder.path(), &mut Vec::new());
         record.is_new(&order(5)).expect("the first");

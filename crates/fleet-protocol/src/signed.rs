@@ -14,8 +14,6 @@ use sha2::{Digest, Sha256};
 
 /// Characters of a signature.
 const SIGNATURE: usize = 86;
-/// Bytes that a signature adds to a document.
-pub const SIGNATURE_BYTES: usize = 1 + SIGNATURE;
 
 /// Signs `document`, which has no line feed.
 pub fn sign(purpose: &str, document: &str, key: &SigningKey) -> String {

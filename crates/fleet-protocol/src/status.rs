@@ -1,153 +1,173 @@
-//! A device's status: what its agent signs and the owner's console believes.
+//! The status of a device, as its agent signs it.
 
+use crate::{expected::FromDevice, signed};
+use base::{error::ToolError, signing::SigningKey};
 use serde::{Deserialize, Serialize};
 
-/// The purpose that is signed with it.
-pub const STATUS_PURPOSE: &str = "raspi-mcp status 1";
-/// Bytes of the whole message, at most.
-pub const MAX_STATUS: usize = 1024;
-/// Problems in one status, at most, and bytes of each.
+/// What a status is signed for.
+pub const PURPOSE: &str = "raspi-mcp status 1";
+/// Longest message, in bytes, with its signature.
+pub const MAX_MESSAGE: usize = 1024;
+/// Problems in a status, and the bytes of each, at most.
 pub const MAX_PROBLEMS: usize = 3;
-pub const PROBLEM_BYTES: usize = 80;
-/// Bytes of the reason why an update ended, at most.
-pub const REASON_BYTES: usize = 120;
+pub const MAX_PROBLEM: usize = 80;
+/// Bytes of the reason of an attempt, at most.
+pub const MAX_REASON: usize = 120;
 
-/// The document. A newer device may send more fields; they are ignored.
+/// A status. What the device does not have is `None`: slots, for instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StatusDocument {
-    /// [`STATUS_PURPOSE`].
+pub struct Status {
     pub purpose: String,
     pub fleet: String,
+    /// The device's name in the fleet.
     pub name: String,
-    /// The device's id: SHA-256 of its agent's key, 64 hexadecimal digits.
+    /// The device id: 64 hexadecimal digits.
     pub device: String,
-    /// Rises with every status of this device, over restarts too.
+    /// Rises with every message of the device, over restarts and clocks set back.
     pub sequence: u64,
-    /// Milliseconds since 1970, by the device's clock.
+    /// The device's clock, in milliseconds since 1970 UTC.
     pub time_ms: i64,
     /// Another one after each start of the agent.
     pub boot: String,
-    /// The version of the running release or, on a machine without slots, of the program.
+    /// Of the running system; of the program where there are no slots.
     pub version: String,
-    /// SHA-256 of the running release's manifest; absent when no release is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// SHA-256 of the manifest of the running release, if it was installed as an update.
     pub manifest: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<u64>,
-    /// The running slot, `A` or `B`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `a` or `b`.
     pub slot: Option<String>,
-    /// The state of that slot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The state of the running slot, such as `good` or `trial`.
     pub state: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<StatusAttempt>,
     pub halted: bool,
-    /// Absent while the device does not know.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` while nobody has looked.
     pub healthy: Option<bool>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// At most [`MAX_PROBLEMS`] of [`MAX_PROBLEM`] bytes.
     pub problems: Vec<String>,
-    /// Requests for a person's approval that are open.
-    #[serde(default)]
-    pub asks: u64,
-    /// The version of the program.
+    /// Asks that wait for a person.
+    pub asks: usize,
+    /// Version of the program.
     pub server: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
 }
 
-/// The last update, or the one that is under way.
+/// The last update that was tried.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusAttempt {
     pub version: String,
-    /// SHA-256 of the release's manifest.
+    /// SHA-256 of its manifest.
     pub manifest: String,
-    /// As in `manage.get_update_status`: `committed`, `rolled_back`, `failed`, or a step on the way.
+    /// How far it came, such as `committed` or `rolled_back`.
     pub phase: String,
-    /// Why it ended; shortened to [`REASON_BYTES`].
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// Why it ended; at most [`MAX_REASON`] bytes.
     pub reason: String,
-    /// When it ended or, before that, began. Milliseconds since 1970, by the device's clock.
+    /// When it ended, or began if it goes on, in milliseconds since 1970 UTC.
     pub time_ms: i64,
 }
 
-impl StatusDocument {
-    /// Shortens texts until the signed message has [`MAX_STATUS`] bytes at most: first the reason and the problems to their
-    /// limits, then whole problems, the reason, and the tags.
-    pub fn to_text(mut self) -> String {
-        self.problems.truncate(MAX_PROBLEMS);
-        self.problems.iter_mut().for_each(|problem| shorten(problem, PROBLEM_BYTES));
-        if let Some(attempt) = &mut self.attempt {
-            shorten(&mut attempt.reason, REASON_BYTES);
-        }
-        loop {
-            // Names, numbers and texts: this cannot fail.
-            let text = serde_json::to_string(&self).unwrap_or_default();
-            if text.len() + crate::signed::SIGNATURE_BYTES <= MAX_STATUS || !self.shed() {
-                return text;
-            }
-        }
-    }
+impl FromDevice for Status {
+    const PURPOSE: &'static str = PURPOSE;
+    const LIMIT: usize = MAX_MESSAGE;
 
-    /// Drops the least important part that is left; `false` when none is.
-    fn shed(&mut self) -> bool {
-        if self.problems.len() > 1 {
-            return self.problems.pop().is_some();
-        }
-        match &mut self.attempt {
-            Some(attempt) if !attempt.reason.is_empty() => attempt.reason.clear(),
-            _ if !self.tags.is_empty() => self.tags.clear(),
-            _ => return self.problems.pop().is_some(),
-        }
-        true
+    fn sender(&self) -> (&str, &str, &str, &str, u64) {
+        (&self.purpose, &self.fleet, &self.name, &self.device, self.sequence)
     }
 }
 
-fn shorten(text: &mut String, most: usize) {
-    if text.len() > most {
-        text.truncate(text.floor_char_boundary(most.saturating_sub(3)));
-        text.push_str("...");
+impl Status {
+    /// Signs it. Texts are cut to their limits; what then makes the message too long is left out: problems, the attempt's
+    /// reason, tags.
+    ///
+    /// # Errors
+    /// `internal` when the rest is still too long.
+    pub fn sign(mut self, key: &SigningKey) -> Result<String, ToolError> {
+        self.purpose = PURPOSE.into();
+        self.problems.truncate(MAX_PROBLEMS);
+        self.problems.iter_mut().for_each(|problem| cut(problem, MAX_PROBLEM));
+        if let Some(attempt) = &mut self.attempt {
+            cut(&mut attempt.reason, MAX_REASON);
+        }
+        loop {
+            let document = serde_json::to_string(&self)
+                .map_err(|error| ToolError::internal(format!("a status cannot be written: {error}")))?;
+            let message = signed::sign(PURPOSE, &document, key);
+            if message.len() <= MAX_MESSAGE {
+                return Ok(message);
+            }
+            let reason = self.attempt.as_mut().map(|attempt| &mut attempt.reason).filter(|reason| !reason.is_empty());
+            if self.problems.len() > 1 {
+                self.problems.pop();
+            } else if let Some(reason) = reason {
+                reason.clear();
+            } else if self.tags.pop().is_none() && self.problems.pop().is_none() {
+                return Err(ToolError::internal("a status is too long"));
+            }
+        }
     }
+}
+
+/// Cuts `text` to at most `most` bytes, between two characters.
+pub fn cut(text: &mut String, most: usize) {
+    text.truncate(text.floor_char_boundary(most));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::signing::SigningKey;
+    use crate::expected::Expected;
+
+    fn key() -> SigningKey {
+        SigningKey::from_pkcs8(&SigningKey::generate().expect("random bytes")).expect("its own key")
+    }
+
+    fn status(id: &str) -> Status {
+        Status {
+            fleet: "home".into(),
+            name: "kitchen".into(),
+            device: id.into(),
+            sequence: 7,
+            version: "1.2.3".into(),
+            ..Status::default()
+        }
+    }
 
     #[test]
-    fn the_longest_status_fits_and_keeps_what_counts() {
-        let long = |bytes| "\"ö".repeat(bytes);
-        let status = StatusDocument {
-            purpose: STATUS_PURPOSE.into(),
-            fleet: "f".repeat(63),
-            name: "n".repeat(63),
-            device: "0".repeat(64),
-            boot: "0".repeat(36),
-            version: "1.2.3".into(),
-            manifest: Some("1".repeat(64)),
-            attempt: Some(StatusAttempt {
-                manifest: "2".repeat(64),
-                phase: "rolled_back".into(),
-                reason: long(900),
-                ..StatusAttempt::default()
-            }),
-            problems: vec![long(500); 9],
-            tags: vec!["t".repeat(20); 8],
-            ..StatusDocument::default()
+    fn only_a_newer_one_of_this_device_counts() {
+        let (key, other) = (key(), key());
+        let (public, id) = (key.public(), key.public().id());
+        let message = status(&id).sign(&key).expect("short");
+        let expected = Expected { fleet: "home", name: "kitchen", key: &public, device: &id, after: 6 };
+        assert_eq!(expected.read::<Status>(message.as_bytes()).expect("counts").sequence, 7);
+        let refused = |expected: Expected<'_>, message: &str| {
+            expected.read::<Status>(message.as_bytes()).expect_err("does not count").message.clone()
         };
-        let key = SigningKey::from_pkcs8(&SigningKey::generate().expect("random bytes")).expect("its own key");
-        let message = crate::signed::sign(STATUS_PURPOSE, &status.clone().to_text(), &key);
-        assert!(message.len() <= MAX_STATUS, "{}", message.len());
-        let read: StatusDocument =
-            crate::signed::read(STATUS_PURPOSE, message.as_bytes(), MAX_STATUS, &key.public()).expect("valid");
-        assert_eq!(read.manifest, status.manifest);
-        assert_eq!(read.attempt.expect("the attempt").phase, "rolled_back");
-        assert!(read.problems.len() <= 1);
+        assert!(refused(Expected { fleet: "away", ..expected }, &message).contains("another fleet"));
+        assert!(refused(Expected { name: "shed", ..expected }, &message).contains("another device than its subject"));
+        assert!(refused(Expected { device: "0", ..expected }, &message).contains("another device id"));
+        assert!(refused(Expected { after: 7, ..expected }, &message).contains("not newer"));
+        assert!(refused(Expected { key: &other.public(), ..expected }, &message).contains("signature"));
+        assert!(refused(expected, &message.replace("1.2.3", "1.2.4")).contains("signature"));
+    }
+
+    #[test]
+    fn the_longest_fits() {
+        let key = key();
+        let long = |n: usize| "\u{e4}\"".repeat(n);
+        let whole = Status {
+            fleet: "f".repeat(63),
+            name: "d".repeat(63),
+            manifest: Some("0".repeat(64)),
+            sequence: u64::MAX,
+            problems: vec![long(60); 5],
+            attempt: Some(StatusAttempt { manifest: "0".repeat(64), reason: long(200), ..StatusAttempt::default() }),
+            tags: vec!["t".repeat(63); 8],
+            ..status(&key.public().id())
+        };
+        let message = whole.sign(&key).expect("it is made to fit");
+        assert!(message.len() <= MAX_MESSAGE);
+        let kept: Status = signed::read(PURPOSE, message.as_bytes(), MAX_MESSAGE, &key.public()).expect("whole");
+        assert_eq!((kept.problems.len(), kept.manifest.is_some()), (1, true));
     }
 }

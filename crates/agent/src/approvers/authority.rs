@@ -106,14 +106,14 @@ impl Approvers {
     /// What `sign` makes with the device's ID, the current boot and the device's key.
     ///
     /// # Errors
-    /// As [`Approvers::device`].
+    /// As [`Approvers::device`], and those of `sign`.
     pub(crate) fn sign_as_device(
         &self,
-        sign: impl FnOnce(String, String, &ApproverSecret) -> String,
+        sign: impl FnOnce(String, String, &ApproverSecret) -> Result<String, ToolError>,
     ) -> Result<String, ToolError> {
         let mut state = self.lock();
         let (secret, public) = self.key(&mut state)?;
-        Ok(sign(public.id(), self.boot.clone(), secret))
+        sign(public.id(), self.boot.clone(), secret)
     }
 
     /// Enrols an approver.

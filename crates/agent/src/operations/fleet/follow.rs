@@ -2,12 +2,12 @@
 
 use crate::{context::Context, halt::HaltActor, log::ATTEMPTS, operations::Operation};
 use base::{error::ToolError, signing::PublicKey};
-use fleet_protocol::{
-    order::{FleetOperation, FleetOrder, MAX_ORDER, ORDER_PURPOSE},
-    signed,
-};
+use fleet_protocol::order::{Order, OrderKind};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+/// Minutes between reports that an order may set.
+const REPORT_MINUTES: std::ops::RangeInclusive<u32> = 1..=1440;
 
 /// A message of the subject `order`, as it came.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct OrderMessage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderFollowed {
-    pub operation: FleetOperation,
+    pub operation: OrderKind,
 }
 
 /// The broker is no authority: the agent checks the signature with the key in its own configuration, and that the order is
@@ -39,28 +39,34 @@ impl Operation for FollowOrder {
             cx.log.attempt("fleet order refused", cx.peer, ATTEMPTS, reason);
         })?;
         let fleet = &cx.settings.fleet.name;
-        let done = match &order.operation {
-            FleetOperation::Halt { reason } => {
+        let done = match order.operation {
+            OrderKind::Halt => {
                 let actor = HaltActor { by: format!("fleet:{fleet}"), how: "an order of the fleet's key".into() };
-                cx.halt.set(actor, cx.peer, Some(reason.clone())).await.map(drop)
+                cx.halt.set(actor, cx.peer, order.args.reason.clone()).await.map(drop)
             }
-            FleetOperation::Interval { .. } => Ok(()),
+            OrderKind::Interval => Ok(()),
         };
+        // Recorded after it was followed: a power cut in between leaves an order that can be followed again, not one that
+        // is lost.
         let done = done.and_then(|()| cx.fleet.followed(&order));
-        let request = json!({ "fleet": fleet, "sequence": order.sequence, "operation": order.operation });
-        cx.noted("fleet order", request, done)?;
+        let about = json!({
+            "fleet": fleet, "sequence": order.sequence, "operation": order.operation, "args": order.args,
+        });
+        cx.noted("fleet order", about, done)?;
         Ok(OrderFollowed { operation: order.operation })
     }
 }
 
-fn judged(cx: &Context<'_>, message: &str) -> Result<FleetOrder, ToolError> {
+fn judged(cx: &Context<'_>, message: &str) -> Result<Order, ToolError> {
     let settings = &cx.settings.fleet;
     let key = PublicKey::parse(&settings.owner_key).filter(|_| settings.is_on()).ok_or_else(|| {
         ToolError::precondition("this device knows no key of its fleet, and follows no order")
             .hint("set fleet.owner_key to the text in the owner's fleet.pub, and restart agent and server")
     })?;
-    let order: FleetOrder = signed::read(ORDER_PURPOSE, message.as_bytes(), MAX_ORDER, &key)?;
-    order.check(&settings.name, &settings.device)?;
+    let order = Order::read(message.as_bytes(), &key, &settings.name, &settings.device, (cx.clock)())?;
+    if order.operation == OrderKind::Interval && !order.args.minutes.is_some_and(|it| REPORT_MINUTES.contains(&it)) {
+        return Err(ToolError::invalid("a device reports every 1 to 1440 minutes; the order says something else"));
+    }
     cx.fleet.is_new(&order)?;
     Ok(order)
 }

@@ -5,10 +5,7 @@ use crate::{
     operations::{CARD, Operation},
 };
 use base::{error::ToolError, os::blocking};
-use fleet_protocol::{
-    signed,
-    status::{STATUS_PURPOSE, StatusAttempt, StatusDocument},
-};
+use fleet_protocol::status::{Status, StatusAttempt};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -16,9 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatusParts {
-    /// Absent while the server does not know.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub healthy: Option<bool>,
+    /// What is wrong with the server, a sentence each. The agent adds its own.
     #[serde(default)]
     pub problems: Vec<String>,
 }
@@ -53,20 +48,21 @@ impl Operation for SignStatus {
             return Err(ToolError::precondition("this device belongs to no fleet")
                 .hint("`raspi-mcp fleet join` enrols it; then restart agent and server"));
         }
-        let mut status = StatusDocument {
-            purpose: STATUS_PURPOSE.into(),
+        let mut problems = request.problems;
+        problems.extend(cx.faults.iter().cloned().chain(cx.policy.fault()));
+        let mut status = Status {
             fleet: settings.name.clone(),
             name: settings.device.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             server: env!("CARGO_PKG_VERSION").into(),
             halted: cx.halt.halted().is_some(),
-            healthy: request.healthy,
-            problems: request.problems,
-            asks: cx.asks.pending().len() as u64,
+            healthy: Some(problems.is_empty()),
+            problems,
+            asks: cx.asks.pending().len(),
             ring: Some(cx.settings.update.ring.clone()).filter(|ring| !ring.is_empty()),
             tags: settings.tags.clone(),
             simulated: cx.simulated,
-            ..StatusDocument::default()
+            ..Status::default()
         };
         if let Ok(system) = cx.installer.system() {
             status = blocking::run("status", move |_| {
@@ -79,7 +75,7 @@ impl Operation for SignStatus {
         status.sequence = cx.fleet.next_sequence(status.time_ms)?;
         let message = cx.approvers.sign_as_device(|device, boot, key| {
             (status.device, status.boot) = (device, boot);
-            signed::sign(STATUS_PURPOSE, &status.to_text(), key)
+            status.sign(key)
         })?;
         Ok(SignedStatus { message, report_minutes: cx.fleet.report_minutes() })
     }
@@ -87,7 +83,7 @@ impl Operation for SignStatus {
 
 impl crate::installer::System {
     /// Writes the running release and the last attempt into a status. Reads the card: call it where blocking is allowed.
-    fn describe(&self, status: &mut StatusDocument) {
+    fn describe(&self, status: &mut Status) {
         let ledger = self.record.ledger();
         let (state, seen) = (ledger.state(), ledger.evidence());
         if let Some(slot) = seen.running() {
