@@ -2,6 +2,7 @@
 //! `fleet_protocol::rollout`; here are the files, the channel, and the controller.
 
 pub mod file;
+pub mod live;
 mod log;
 mod place;
 mod runner;

@@ -112,6 +112,11 @@ impl SignedSteps {
         Ok(Self { plan, hash, manifest, sequence, expires: first.expires, files })
     }
 
+    /// The sequence of the last step.
+    pub fn last_sequence(&self) -> u64 {
+        self.sequence + u64::from(steps::count(self.plan.stages.len()))
+    }
+
     /// The signed bytes of a step; `None` beyond the last.
     pub fn bytes(&self, step: u32) -> Option<&[u8]> {
         self.files.get(step as usize).map(Vec::as_slice)

@@ -2,6 +2,7 @@
 
 mod halt;
 mod ls;
+mod rollout;
 mod selection;
 mod status;
 mod table;
@@ -33,6 +34,9 @@ pub enum Command {
     ///
     /// Exit codes: 0 all confirm it; 3 the folder is invalid; 4 the broker does not answer, or a device did not confirm it.
     Halt(halt::Args),
+    /// Roll a release out in stages, by a signed plan that stops by itself
+    #[command(subcommand)]
+    Rollout(rollout::Command),
 }
 
 pub fn run(command: &Command) -> Result<(), Failure> {
@@ -40,6 +44,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Watch(args) => watch::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Halt(args) => halt::run(args),
+        Command::Rollout(command) => rollout::run(command),
     }
 }
 
