@@ -7,6 +7,7 @@ mod places;
 mod plan;
 mod sick;
 mod signed;
+mod start;
 mod two;
 
 use crate::update::{HARDWARE, LAYOUT, NOW, PRODUCT, a_key, roots};

@@ -4,7 +4,7 @@ use super::channel;
 use crate::update::origin::Authority;
 use base::error::ErrorCode;
 use fleet_protocol::rollout::RolloutTarget;
-use raspi_mcp::fleet::rollout::{ChannelPlace, FileStore, IndexPlace, RecordStore};
+use raspi_mcp::fleet::rollout::{ChannelPlace, IndexPlace};
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -41,23 +41,6 @@ async fn a_folder_is_replaced_only_over_what_was_expected() {
     place.replace(&channel(), b"next").await.unwrap();
     assert_eq!(fs::read(&index).unwrap(), b"next");
     assert!(!lock.exists());
-}
-
-#[tokio::test]
-async fn a_file_of_records_is_replaced_by_revisions() {
-    let dir = TempDir::new().unwrap();
-    let world =
-        super::World::new(1, "failed_percent = 5\nfailed_count = 3\nsilent_percent = 20", &super::stages(&[(5, 1, 0)]));
-    let mut controller = world.controller("a", "log", super::Fuse::default());
-    controller.start(world.clock()).await.unwrap();
-    let record = world.record();
-    let store = || FileStore::new(dir.path().join("record.json"));
-    assert_eq!(store().get().await.unwrap(), None);
-    assert!(store().put(1, &record).await.is_err());
-    assert_eq!(store().put(0, &record).await.unwrap(), 1);
-    assert_eq!(store().put(0, &record).await.unwrap_err().code, ErrorCode::Conflict);
-    assert_eq!(store().put(1, &record).await.unwrap(), 2);
-    assert_eq!(store().get().await.unwrap(), Some((2, record)));
 }
 
 /// What the web space does.
