@@ -5,6 +5,8 @@
 
 mod connect;
 mod request;
+#[cfg(feature = "console")]
+pub mod stream;
 pub mod tunnel;
 
 pub use connect::{BrokerOptions, LinkState};

@@ -3,9 +3,15 @@
 //! A fleet is an inventory without a server: this machine queries each device over MCP.
 
 mod ask;
+#[cfg(feature = "console")]
+pub mod console;
 pub mod inventory;
 mod mcp;
 pub mod report;
+#[cfg(feature = "console")]
+pub mod rollout;
+#[cfg(feature = "console")]
+pub mod tunnel;
 
 pub use inventory::Inventory;
 pub use report::DeviceReport;

@@ -26,9 +26,7 @@ const ANSWER: Duration = Duration::from_secs(15);
 /// `unavailable` when the device is not connected or does not answer; its reason, when it refuses.
 pub async fn open(broker: &Broker, subjects: &Subjects, device: &str) -> Result<DuplexStream, ToolError> {
     let mut random = [0; 16];
-    SystemRandom::new()
-        .fill(&mut random)
-        .map_err(|_| ToolError::internal("the kernel gives no random bytes"))?;
+    SystemRandom::new().fill(&mut random).map_err(|_| ToolError::internal("the kernel gives no random bytes"))?;
     let connection = base64url::encode(&random);
     let mut frames = broker.subscribe(subjects.down(device, &connection)).await?;
     let dial = json!({ "connection": connection, "by": "console" }).to_string();

@@ -17,6 +17,7 @@ mod conformance;
 mod contract;
 mod decisions;
 mod doctor;
+mod fleet;
 mod grounds;
 mod halt;
 mod hw;

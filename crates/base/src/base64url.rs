@@ -22,6 +22,11 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
     BASE64_URL_SAFE_NO_PAD.decode(text).ok()
 }
 
+/// Decodes the output of [`standard`]; `None` for other text.
+pub fn decode_standard(text: &str) -> Option<Vec<u8>> {
+    BASE64_STANDARD.decode(text).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +42,8 @@ mod tests {
         assert_eq!(decode("-__-"), Some(vec![0xfb, 0xff, 0xfe]));
         assert_eq!(standard(&[0xfb, 0xff, 0xfe]), "+//+");
         assert_eq!(standard(b"foob"), "Zm9vYg==");
+        assert_eq!(decode_standard("Zm9vYg=="), Some(b"foob".to_vec()));
+        assert_eq!(decode_standard("-__-"), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod expected;
 pub mod log;
 pub mod name;
 pub mod order;
+pub mod rollout;
 pub mod signed;
 pub mod status;
 pub mod subject;

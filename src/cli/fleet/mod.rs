@@ -1,6 +1,7 @@
-//! `raspi-mcp fleet`: the status of the devices in an inventory (docs/fleet.md). Queries them over MCP; changes
-//! nothing.
+//! `raspi-mcp fleet`: the devices of an inventory, asked over MCP, and those of a fleet with a broker (docs/fleet.md).
 
+#[cfg(feature = "console")]
+mod console;
 mod table;
 
 use super::{
@@ -20,18 +21,32 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Query each device, several at once: version, both slots, result of the last update, problems
+    /// Show all devices: version, slot, result of the last update, health, problems
     ///
-    /// Exit codes: 0 all are healthy; 1 a device has a problem; 3 the inventory is invalid; 4 a device does not answer; 5 a
-    /// device refuses its token, and the others answer.
-    Status {
-        /// The list of devices: a TOML file of tables [[devices]] with name, url, pin and token_file (docs/fleet.md)
-        #[arg(long, value_name = "FILE")]
-        inventory: PathBuf,
-        /// Print everything as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    /// With --inventory, each device is asked over MCP. With --dir, the statuses that the devices sent to the fleet's broker are
+    /// read and checked.
+    ///
+    /// Exit codes: 0 all are healthy; 1 a device has a problem; 3 the inventory or the folder is invalid; 4 a device (or the
+    /// broker) does not answer; 5 a device refuses its token, and the others answer; with --dir: a status was refused.
+    Status(StatusArgs),
+    #[cfg(feature = "console")]
+    #[command(flatten)]
+    Console(console::Command),
+}
+
+#[derive(clap::Args)]
+struct StatusArgs {
+    /// The list of devices: a TOML file of tables [[devices]] with name, url, pin and token_file (docs/fleet.md)
+    #[arg(long, value_name = "FILE")]
+    #[cfg_attr(feature = "console", arg(required_unless_present = "dir", conflicts_with = "dir"))]
+    #[cfg_attr(not(feature = "console"), arg(required = true))]
+    inventory: Option<PathBuf>,
+    #[cfg(feature = "console")]
+    #[command(flatten)]
+    console: console::StatusArgs,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// The machine-readable answer.
@@ -42,12 +57,25 @@ struct Answer<'a> {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let Command::Status { inventory, json } = &args.command;
+    match &args.command {
+        Command::Status(args) => status(args),
+        #[cfg(feature = "console")]
+        Command::Console(command) => console::run(command),
+    }
+}
+
+fn status(args: &StatusArgs) -> Result<(), Failure> {
+    let Some(inventory) = &args.inventory else {
+        #[cfg(feature = "console")]
+        return console::status(&args.console, args.json);
+        #[cfg(not(feature = "console"))]
+        return Ok(());
+    };
     let inventory = Inventory::read(inventory)
         .map_err(|faults| Failure::new(Exit::Config, format!("the inventory is wrong:\n{faults}")))?;
     let asked_at = clock::now();
     let reports = super::runtime()?.block_on(fleet::ask(&inventory));
-    if *json {
+    if args.json {
         let text = serde_json::to_string_pretty(&Answer { asked_at, devices: &reports });
         outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, error.to_string()))?);
     } else {

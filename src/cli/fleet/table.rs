@@ -7,20 +7,15 @@ use crate::{
 use std::fmt::Write;
 
 /// Longest text below a device, in characters: --json has all of it.
-const SENTENCE: usize = 400;
+pub(super) const SENTENCE: usize = 400;
 /// Widest column, in characters.
-const WIDEST: usize = 48;
+pub(super) const WIDEST: usize = 48;
 const HEADINGS: [&str; 7] = ["NAME", "ADDRESS", "VERSION", "RUNS", "OTHER SLOT", "LAST UPDATE", "HEALTH"];
 
 /// The whole text, without the final newline.
 pub fn drawn(reports: &[DeviceReport]) -> String {
     let rows: Vec<[String; 7]> = reports.iter().map(row).collect();
-    let mut widths = HEADINGS.map(str::len);
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
+    let widths = widths(&HEADINGS, &rows);
     let mut text = line(&HEADINGS.map(String::from), &widths);
     for (row, report) in rows.iter().zip(reports) {
         text.push_str(&line(row, &widths));
@@ -28,6 +23,17 @@ pub fn drawn(reports: &[DeviceReport]) -> String {
     }
     text.push_str(&summary(reports));
     text
+}
+
+/// How wide each column is.
+pub(super) fn widths(headings: &[&str; 7], rows: &[[String; 7]]) -> [usize; 7] {
+    let mut widths = headings.map(str::len);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    widths
 }
 
 fn row(report: &DeviceReport) -> [String; 7] {
@@ -99,7 +105,7 @@ fn summary(reports: &[DeviceReport]) -> String {
     text
 }
 
-fn line(cells: &[String; 7], widths: &[usize; 7]) -> String {
+pub(super) fn line(cells: &[String; 7], widths: &[usize; 7]) -> String {
     let mut line = String::new();
     for (cell, width) in cells.iter().zip(widths) {
         let _ = write!(line, "{cell:<width$}  ");
@@ -109,7 +115,7 @@ fn line(cells: &[String; 7], widths: &[usize; 7]) -> String {
     line
 }
 
-fn cut(text: &str, longest: usize) -> String {
+pub(super) fn cut(text: &str, longest: usize) -> String {
     if text.chars().count() <= longest {
         return text.to_owned();
     }

@@ -111,8 +111,8 @@ impl Authority {
         self.folder.path().join("ca.pem")
     }
 
-    /// A web space whose certificate holds for `years`.
-    pub async fn origin_of(&self, years: std::ops::Range<i32>) -> Origin {
+    /// What a server at localhost speaks TLS with; its certificate holds for `years`.
+    pub fn acceptor(&self, years: std::ops::Range<i32>) -> TlsAcceptor {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         params.not_before = rcgen::date_time_ymd(years.start, 1, 1);
         params.not_after = rcgen::date_time_ymd(years.end, 1, 1);
@@ -126,7 +126,12 @@ impl Authority {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], secret)
             .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        TlsAcceptor::from(Arc::new(config))
+    }
+
+    /// A web space whose certificate holds for `years`.
+    pub async fn origin_of(&self, years: std::ops::Range<i32>) -> Origin {
+        let acceptor = self.acceptor(years);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared {

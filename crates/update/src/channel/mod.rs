@@ -22,4 +22,4 @@ pub use index::{ChannelIndex, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, ReleaseEntry, 
 pub use memory::{recall, remember};
 pub use publish::{IndexChange, publish, salt};
 pub use seen::{AcceptedIndex, KeyWatermark};
-pub use tree::Tree;
+pub use tree::{Tree, sign};

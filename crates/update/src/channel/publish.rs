@@ -16,6 +16,12 @@ pub enum IndexChange {
         version: String,
         percent: u8,
     },
+    /// The same, and the rings that it is for; empty: all.
+    Stage {
+        version: String,
+        percent: u8,
+        rings: Vec<String>,
+    },
     Pause {
         reason: String,
     },
@@ -51,6 +57,10 @@ pub fn publish(
         IndexChange::Resume if last.paused.is_none() => return Err(ToolError::invalid("the channel is not paused")),
         IndexChange::Resume => last.paused = None,
         IndexChange::Rollout { version, percent } => find(&mut last, &version)?.rollout.percent = percent,
+        IndexChange::Stage { version, percent, rings } => {
+            let offer = find(&mut last, &version)?;
+            (offer.rollout.percent, offer.rings) = (percent, rings);
+        }
         IndexChange::Revoke { version, reason } => {
             let manifest = find(&mut last, &version)?.manifest;
             if last.revocation(&manifest).is_some() {

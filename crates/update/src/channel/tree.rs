@@ -10,13 +10,34 @@ use base::{
     os::{if_there, lock::Lock, whole},
 };
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 /// The folder of bundles.
 const BUNDLES: &str = "bundles";
+
+/// What replaces the extension of an index in the name of its lock file.
+const LOCK: &str = "lock";
+
+/// Signs `index` with `keys`, as devices read it. `roots`: the root of trust that must accept it.
+///
+/// # Errors
+/// `verification_failed` when devices would reject it.
+pub fn sign(index: &ChannelIndex, keys: &[SecretKey], roots: Option<&RootOfTrust>) -> Result<Vec<u8>, ToolError> {
+    let text = index.encode()?;
+    let signatures = keys.iter().map(|key| key.sign(Purpose::Channel, &text)).collect();
+    let signed = Signed { purpose: Purpose::Channel, signatures, text };
+    if let Some(roots) = roots {
+        roots.verify_channel(&signed.text, &signed.signatures)?;
+        roots.fresh(index.created)?;
+    }
+    let bytes = signed.encode();
+    // Parsed as devices will: too long, or one key twice.
+    Signed::parse(&bytes, Purpose::Channel)?;
+    Ok(bytes)
+}
 
 /// A folder that is served as it is. One process at a time can hold it.
 #[derive(Debug)]
@@ -60,19 +81,36 @@ impl Tree {
         keys: &[SecretKey],
         roots: Option<&RootOfTrust>,
     ) -> Result<PathBuf, ToolError> {
-        let text = index.encode()?;
-        let signatures = keys.iter().map(|key| key.sign(Purpose::Channel, &text)).collect();
-        let signed = Signed { purpose: Purpose::Channel, signatures, text };
-        if let Some(roots) = roots {
-            roots.verify_channel(&signed.text, &signed.signatures)?;
-            roots.fresh(index.created)?;
-        }
-        let bytes = signed.encode();
-        // Parsed as devices will: too long, or one key twice.
-        Signed::parse(&bytes, Purpose::Channel)?;
+        let bytes = sign(index, keys, roots)?;
         let path = self.index(&index.channel)?;
         self.put(&path, &mut bytes.as_slice())?;
         Ok(path)
+    }
+
+    /// Replaces the index of `channel` by the signed index `with`, if it still has the bytes `expected`. Where the folder is shared
+    /// between machines, a lock file keeps others out for as long as this takes.
+    ///
+    /// # Errors
+    /// `conflict` when the bytes are others; the same with the detail `lock`, its path, while another machine has the lock
+    /// file, or left it behind; `unavailable` when it cannot be written.
+    pub fn swap(&self, channel: &str, expected: &[u8], with: &[u8]) -> Result<(), ToolError> {
+        let path = self.index(channel)?;
+        let lock = path.with_extension(LOCK);
+        OpenOptions::new().write(true).create_new(true).open(&lock).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                ToolError::new(ErrorCode::Conflict, format!("{} is there: somebody else publishes", lock.display()))
+                    .with("lock", lock.display().to_string())
+                    .hint("if nobody does, it was left behind: remove it")
+            }
+            _ => failed(&lock, &error),
+        })?;
+        let swapped = match read(&path) {
+            Ok(present) if present == expected => self.put(&path, &mut &*with),
+            Ok(_) => Err(ToolError::new(ErrorCode::Conflict, format!("{} was changed meanwhile", path.display()))),
+            Err(error) => Err(failed(&path, &error)),
+        };
+        let removed = whole::remove(&lock).map_err(|error| failed(&lock, &error));
+        swapped.and(removed)
     }
 
     /// Stores a root of trust where devices look for it, by its version.

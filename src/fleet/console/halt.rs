@@ -1,0 +1,92 @@
+//! Halting devices by an order that the fleet's key signs, and who confirms it.
+
+use super::{Console, StatusBook};
+use base::{error::ToolError, signing::SigningKey};
+use fleet_protocol::signed;
+use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
+use serde_json::json;
+use std::{collections::BTreeSet, fs, path::Path, time::Duration};
+
+/// The purpose that is signed with an order.
+const PURPOSE: &str = "raspi-mcp fleet order 1";
+/// Bytes of a reason, at most.
+const REASON: usize = 200;
+
+/// Who was told to halt.
+#[derive(Debug, Default)]
+pub struct HaltOutcome {
+    /// Their agents signed a status that says so.
+    pub confirmed: BTreeSet<String>,
+    /// They may not have heard it.
+    pub open: BTreeSet<String>,
+}
+
+impl Console {
+    /// Orders the devices to halt (`all`: the order is for every device of the fleet), and waits for at most `limit` until
+    /// their statuses confirm it.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a reason or a key that cannot be used; `unavailable` when the broker does not answer.
+    pub async fn halt(
+        &self,
+        names: BTreeSet<String>,
+        all: bool,
+        reason: &str,
+        limit: Duration,
+    ) -> Result<HaltOutcome, ToolError> {
+        if reason.trim().is_empty() || reason.len() > REASON || reason.contains(char::is_control) {
+            return Err(ToolError::invalid(format!("a reason is one line of 1 to {REASON} bytes")));
+        }
+        let key = signing_key(&self.folder.path.join("fleet.key"))?;
+        // Before the order is sent: a status that follows it at once must not be missed.
+        let (mut book, mut reader) = self.statuses().await?;
+        let order = |device: &str| {
+            let now = self.wall.now_ms();
+            let document = json!({
+                "purpose": PURPOSE,
+                "fleet": self.folder.name,
+                "device": device,
+                "sequence": now,
+                "time_ms": now,
+                "operation": "halt",
+                "args": { "reason": reason },
+            });
+            signed::sign(PURPOSE, &document.to_string(), &key)
+        };
+        let everybody = all.then(|| order("*"));
+        for name in &names {
+            let message = everybody.clone().unwrap_or_else(|| order(name));
+            self.broker.publish(self.subjects.order(name), message.into()).await?;
+        }
+        self.broker.flush().await?;
+        let confirming = async {
+            while names.iter().any(|name| !is_halted(&book, name)) {
+                match reader.next().await {
+                    Ok(message) => book.take(&message.subject, &message.payload, message.heard_ms),
+                    // Who has not confirmed by now is told as open.
+                    Err(_) => break,
+                };
+            }
+        };
+        // At the end of the time, some are open.
+        let _ = tokio::time::timeout(limit, confirming).await;
+        let (confirmed, open) = names.into_iter().partition(|name| is_halted(&book, name));
+        Ok(HaltOutcome { confirmed, open })
+    }
+}
+
+fn is_halted(book: &StatusBook, name: &str) -> bool {
+    book.device(name).and_then(|(_, status)| status).is_some_and(|status| status.document.halted)
+}
+
+/// The fleet's key: PKCS #8, as PEM or DER.
+fn signing_key(file: &Path) -> Result<SigningKey, ToolError> {
+    let wrong = |why: String| {
+        ToolError::invalid(format!("{}: {why}", file.display())).hint(
+            "orders are signed with the fleet's key; it may lie on another medium: copy it there for this command",
+        )
+    };
+    let bytes = fs::read(file).map_err(|error| wrong(error.to_string()))?;
+    let der = PrivatePkcs8KeyDer::from_pem_slice(&bytes).map(|key| key.secret_pkcs8_der().to_vec()).unwrap_or(bytes);
+    SigningKey::from_pkcs8(&der).map_err(|error| wrong(error.message.clone()))
+}

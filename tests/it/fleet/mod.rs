@@ -1,0 +1,3 @@
+//! Fleets: rollouts over simulated devices.
+
+mod rollout;
