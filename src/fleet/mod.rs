@@ -6,6 +6,8 @@ mod ask;
 #[cfg(feature = "console")]
 pub mod console;
 pub mod inventory;
+#[cfg(feature = "console")]
+pub mod local_port;
 mod mcp;
 pub mod report;
 #[cfg(feature = "console")]

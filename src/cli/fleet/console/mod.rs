@@ -1,5 +1,6 @@
 //! The commands of the owner's console: the fleet as its broker shows it.
 
+mod connect;
 mod halt;
 mod ls;
 mod rollout;
@@ -34,6 +35,13 @@ pub enum Command {
     ///
     /// Exit codes: 0 all confirm it; 3 the folder is invalid; 4 the broker does not answer, or a device did not confirm it.
     Halt(halt::Args),
+    /// Open a local port that leads to a device's own listener, through the broker
+    ///
+    /// Everything that the device serves with TLS works there, with its own pin and tokens: MCP, the page, approvals. The broker
+    /// sees only ciphertext. Runs until interrupted.
+    ///
+    /// Exit codes: 1 the port cannot be used; 3 the folder is invalid; 4 the broker does not answer.
+    Connect(connect::Args),
     /// Roll a release out in stages, by a signed plan that stops by itself
     #[command(subcommand)]
     Rollout(rollout::Command),
@@ -44,6 +52,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Watch(args) => watch::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Halt(args) => halt::run(args),
+        Command::Connect(args) => connect::run(args),
         Command::Rollout(command) => rollout::run(command),
     }
 }
