@@ -17,6 +17,8 @@ mod conformance;
 mod contract;
 mod decisions;
 mod doctor;
+#[cfg(feature = "console")]
+mod fleet;
 mod grounds;
 mod halt;
 mod hw;
