@@ -14,7 +14,7 @@ async fn devices_that_hear_it_confirm_it_and_others_are_named() {
     let following = tokio::spawn(async move {
         let mut reasons = Vec::new();
         for client in &mut clients {
-            reasons.push(client.follows().await.unwrap()["args"]["reason"].clone());
+            reasons.push(client.follows().await.unwrap());
         }
         (reasons, clients)
     });

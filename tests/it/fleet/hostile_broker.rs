@@ -30,7 +30,7 @@ async fn a_replayed_status_is_refused_by_this_console_and_by_the_next() {
     let (code, answer) = fleet.json(&["status"]).await;
     assert_eq!(code, 5, "{answer:#}");
     let (name, why, _) = refused(&answer);
-    assert!(name == "attic" && why.contains("older than one that was seen"), "{why}");
+    assert!(name == "attic" && why.contains("not newer than the last one"), "{why}");
     // Nothing is made of it: the device counts as one that is not heard.
     assert_eq!(device(&answer, "attic")["health"], "silent");
     fleet.clients[0].reports().await;

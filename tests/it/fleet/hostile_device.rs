@@ -92,9 +92,9 @@ async fn it_overhears_nobody_and_signs_for_nobody() {
     // Signed by it and about another, under its own subject.
     let shed = fleet.clients[1].device.id.clone();
     for (differs, why) in [
-        (json!({ "name": "shed" }), "it is about another device: shed"),
-        (json!({ "device": shed }), "its device id is not that of the registry"),
-        (json!({ "fleet": "away" }), "it is about another fleet"),
+        (json!({ "name": "shed" }), "it names another device than its subject"),
+        (json!({ "device": shed }), "it has another device id than the registered one"),
+        (json!({ "fleet": "away" }), "it is of another fleet"),
     ] {
         let lie = fleet.clients[0].device.signs(&differs);
         fleet.clients[0].sends(lie).await;

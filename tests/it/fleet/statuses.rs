@@ -12,12 +12,12 @@ async fn the_console_shows_what_the_devices_signed() {
     assert_eq!(answer["summary"], json!({ "good": 3, "wrong": 0, "unknown": 0, "silent": 0 }));
     assert_eq!(answer["refused"], json!([]));
     let kitchen = device(&answer, "kitchen");
-    assert_eq!(kitchen["running"], json!({ "slot": "a", "state": "committed", "version": "2.1.0" }));
+    assert_eq!(kitchen["running"], json!({ "slot": "a", "state": "good", "version": "2.1.0" }));
     assert_eq!(kitchen["answers"], true);
 
     fleet.clients[1].device.differs = json!({
         "version": "2.2.0", "healthy": false, "problems": ["the disk is full"], "tags": ["upstairs"],
-        "attempt": { "version": "2.3.0", "manifest": null, "phase": "rolled_back", "reason": "no network", "time_ms": 1 },
+        "attempt": { "version": "2.3.0", "manifest": "", "phase": "rolled_back", "reason": "no network", "time_ms": 1 },
     });
     fleet.clients[1].reports().await;
     let (code, text, _) = fleet.runs(&["status"]).await;

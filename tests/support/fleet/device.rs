@@ -6,7 +6,9 @@ use base::{
     signing::{PublicKey, SigningKey},
 };
 use fleet_protocol::{
+    order::{Order, OrderKind},
     signed,
+    status::{PURPOSE, Status},
     subject::{Subjects, inbox},
 };
 use raspi_mcp::broker::{Broker, BrokerOptions, BrokerSubscription};
@@ -51,9 +53,9 @@ impl SimulatedDevice {
     /// A status with these fields and no other sequence, signed by this device.
     pub fn signs(&self, differs: &Value) -> String {
         let mut document = json!({
-            "purpose": "raspi-mcp status 1", "fleet": FLEET, "name": self.name, "device": self.id, "sequence": self.sequence,
+            "purpose": PURPOSE, "fleet": FLEET, "name": self.name, "device": self.id, "sequence": self.sequence,
             "time_ms": Wall::system().now_ms(), "boot": "4fbd6f3b-8c1f-4a2e-9c36-b5a2a2f2e7d1", "version": "2.1.0",
-            "manifest": "9c".repeat(32), "counter": 17, "slot": "a", "state": "committed",
+            "manifest": "9c".repeat(32), "counter": 17, "slot": "a", "state": "good",
             "attempt": { "version": "2.1.0", "manifest": "9c".repeat(32), "phase": "committed", "reason": "",
                          "time_ms": 1_767_225_600_000_i64 },
             "halted": false, "healthy": true, "problems": [], "asks": 0, "server": "0.2.0", "ring": null, "tags": [],
@@ -62,7 +64,9 @@ impl SimulatedDevice {
         for (name, value) in differs.as_object().unwrap() {
             document[name] = value.clone();
         }
-        signed::sign("raspi-mcp status 1", &document.to_string(), &self.key)
+        // Whatever it says, it has the form that a real device writes.
+        let document: Status = serde_json::from_value(document).unwrap();
+        signed::sign(PURPOSE, &serde_json::to_string(&document).unwrap(), &self.key)
     }
 
     /// Connects and hears its orders. `persistent`: goes on trying, as the real one does.
@@ -95,22 +99,21 @@ impl DeviceClient {
         self.broker.flush().await.unwrap();
     }
 
-    /// Waits for the next order of the fleet's key, and follows it. `None` after the connection ended.
-    pub async fn follows(&mut self) -> Option<Value> {
+    /// Waits until the fleet's key orders a halt, and follows it: the reason. `None` after the connection ended.
+    pub async fn follows(&mut self) -> Option<String> {
         let subject = Subjects::of(FLEET).order(&self.device.name);
         loop {
             let message = self.orders.next().await?;
             if message.subject != subject {
                 continue;
             }
-            let order: Result<Value, _> =
-                signed::read("raspi-mcp fleet order 1", &message.payload, 1024, &self.device.owner);
-            let Ok(order) = order else { continue };
-            let mine = order["device"] == self.device.name.as_str() || order["device"] == "*";
-            if mine && order["fleet"] == FLEET && order["operation"] == "halt" {
+            let device = &self.device;
+            let now = Wall::system().now_ms();
+            let Ok(order) = Order::read(&message.payload, &device.owner, FLEET, &device.name, now) else { continue };
+            if order.operation == OrderKind::Halt {
                 self.device.differs["halted"] = true.into();
                 self.reports().await;
-                return Some(order);
+                return order.args.reason;
             }
         }
     }
