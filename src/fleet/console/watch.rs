@@ -158,7 +158,7 @@ struct Seen {
     attempt: Option<String>,
     halted: bool,
     problems: String,
-    asks: u64,
+    asks: usize,
 }
 
 impl Seen {
