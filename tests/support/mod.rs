@@ -4,6 +4,8 @@
 
 pub mod camera;
 pub mod files;
+#[cfg(feature = "console")]
+pub mod fleet;
 #[path = "../conformance/fixtures/mod.rs"]
 pub mod fixtures;
 pub mod gpio;

@@ -43,7 +43,7 @@ struct StatusArgs {
     inventory: Option<PathBuf>,
     #[cfg(feature = "console")]
     #[command(flatten)]
-    console: console::StatusArgs,
+    console: console::TableArgs,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,

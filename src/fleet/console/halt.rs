@@ -2,13 +2,10 @@
 
 use super::{Console, StatusBook};
 use base::{error::ToolError, signing::SigningKey};
-use fleet_protocol::signed;
+use fleet_protocol::order::{ALL, Order, OrderArgs, OrderKind};
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
-use serde_json::json;
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
-/// The purpose that is signed with an order.
-const PURPOSE: &str = "raspi-mcp fleet order 1";
 /// Bytes of a reason, at most.
 const REASON: usize = 200;
 
@@ -41,21 +38,12 @@ impl Console {
         // Before the order is sent: a status that follows it at once must not be missed.
         let (mut book, mut reader) = self.statuses().await?;
         let order = |device: &str| {
-            let now = self.wall.now_ms();
-            let document = json!({
-                "purpose": PURPOSE,
-                "fleet": self.folder.name,
-                "device": device,
-                "sequence": now,
-                "time_ms": now,
-                "operation": "halt",
-                "args": { "reason": reason },
-            });
-            signed::sign(PURPOSE, &document.to_string(), &key)
+            let args = OrderArgs { reason: Some(reason.to_owned()), minutes: None };
+            Order::sign(&self.folder.name, device, OrderKind::Halt, args, self.wall.now_ms(), &key)
         };
-        let everybody = all.then(|| order("*"));
+        let everybody = if all { Some(order(ALL)?) } else { None };
         for name in &names {
-            let message = everybody.clone().unwrap_or_else(|| order(name));
+            let message = everybody.clone().map_or_else(|| order(name), Ok)?;
             self.broker.publish(self.subjects.order(name), message.into()).await?;
         }
         self.broker.flush().await?;

@@ -9,7 +9,6 @@ pub mod folder;
 pub mod halt;
 pub mod report;
 mod seen;
-pub mod status;
 pub mod watch;
 
 pub use book::StatusBook;

@@ -1,11 +1,8 @@
 //! A device in the console's table, and what a person should know of it.
 
-use super::{
-    book::AcceptedStatus,
-    folder::KnownDevice,
-    status::StatusAttempt,
-};
+use super::{book::AcceptedStatus, folder::KnownDevice};
 use base::clock::Stamp;
+use fleet_protocol::status::StatusAttempt;
 use serde_json::{Value, json};
 use std::time::Duration;
 

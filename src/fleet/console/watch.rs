@@ -157,7 +157,7 @@ struct Seen {
     attempt: Option<String>,
     halted: bool,
     problems: String,
-    asks: u64,
+    asks: usize,
 }
 
 impl Seen {

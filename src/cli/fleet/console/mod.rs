@@ -8,7 +8,7 @@ mod status;
 mod table;
 mod watch;
 
-pub use status::{StatusArgs, status};
+pub use status::{TableArgs, status};
 
 use crate::{
     cli::exit::Failure,

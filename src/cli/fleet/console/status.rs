@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
-pub struct StatusArgs {
+pub struct TableArgs {
     /// The folder of a fleet with a broker, as `raspi-mcp fleet init` made it
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -39,7 +39,7 @@ fn grouping(text: &str) -> Result<DeviceGrouping, String> {
     }
 }
 
-pub fn status(args: &StatusArgs, json: bool) -> Result<(), Failure> {
+pub fn status(args: &TableArgs, json: bool) -> Result<(), Failure> {
     let dir = args.dir.as_deref().unwrap_or_else(|| std::path::Path::new("."));
     let asked_at = clock::now();
     let (fleet, book) = runtime()?.block_on(async {
