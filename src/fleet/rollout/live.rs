@@ -101,16 +101,15 @@ fn heard(status: &AcceptedStatus) -> HeardStatus {
         time_ms: document.time_ms,
         sequence: document.sequence,
         manifest: document.manifest.clone(),
-        committed: document.state.as_deref() == Some("committed"),
+        // Of the running slot: started and found healthy, not on trial.
+        committed: document.state.as_deref() == Some("good"),
         healthy: document.healthy,
         problems: document.problems.clone(),
         ring: document.ring.clone(),
-        attempt: document.attempt.as_ref().and_then(|attempt| {
-            Some(HeardAttempt {
-                manifest: attempt.manifest.clone()?,
-                phase: attempt.phase.clone(),
-                reason: attempt.reason.clone(),
-            })
+        attempt: document.attempt.as_ref().map(|attempt| HeardAttempt {
+            manifest: attempt.manifest.clone(),
+            phase: attempt.phase.clone(),
+            reason: attempt.reason.clone(),
         }),
     }
 }

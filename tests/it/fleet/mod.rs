@@ -1,4 +1,5 @@
 //! A fleet with a broker: rollouts over simulated devices, and the console against Debian's nats-server with TLS.
+//! A fleet with a broker: the console against Debian's nats-server with TLS.
 
 mod bucket;
 mod halt;

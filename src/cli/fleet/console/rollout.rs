@@ -73,6 +73,9 @@ pub struct SignArgs {
     /// The root of trust that devices have, and its successors
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     trust: Vec<PathBuf>,
+    /// The time of creation, as seconds since 1970 or like 2027-01-01T00:00:00Z; default: SOURCE_DATE_EPOCH or now
+    #[arg(long, value_name = "TIME", value_parser = files::time)]
+    created: Option<u64>,
     /// Days until the indexes expire: the rollout has to be over before
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3650))]
     days: u64,
@@ -149,7 +152,7 @@ impl Signed {
 async fn sign(args: &SignArgs) -> Result<(), Failure> {
     let plan = args.signed.plan()?;
     let present = args.signed.place(&plan)?.present().await?;
-    let created = files::now();
+    let created = files::created(args.created).unwrap_or_else(|_| files::now());
     let keys = args.keys.iter().map(|path| files::secret_key(path)).collect::<Result<Vec<_>, _>>()?;
     let times = (created, created.saturating_add(args.days * 86_400));
     let steps = SignedSteps::sign(plan, present, times, &keys, &files::chain(&args.trust)?)?;

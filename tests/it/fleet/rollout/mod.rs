@@ -1,6 +1,7 @@
 //! Rollouts over a simulated fleet, minute by minute: devices that choose by the real index, controllers that are the real ones, a
 //! channel and a store in memory, and a fuse that kills a controller at any change it makes.
 
+mod broker;
 mod fleet;
 mod killed;
 mod places;
