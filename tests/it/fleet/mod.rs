@@ -1,7 +1,7 @@
 //! A fleet with a broker: rollouts over simulated devices, and the console against Debian's nats-server with TLS.
-//! A fleet with a broker: the console against Debian's nats-server with TLS.
 
 mod bucket;
+mod device;
 mod halt;
 mod hostile_broker;
 mod hostile_device;

@@ -1,7 +1,8 @@
 //! The folder of a fleet's owner, with an authority and the certificates that it signs.
 
 use super::SimulatedDevice;
-use base::signing::SigningKey;
+use base::signing::{PublicKey, SigningKey};
+use contract::config::sections::FleetSettings;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
@@ -85,6 +86,33 @@ impl FleetDesk {
         let device = SimulatedDevice::new(name, self.client(&certificate, &secret), self.key.public());
         self.registers(&device, tags, false);
         device
+    }
+
+    /// The settings of a real device of this name, with a certificate of its own.
+    pub fn joins(&self, name: &str, port: u16) -> FleetSettings {
+        let (certificate, secret) = self.signs(&[&format!("{name}.device.{FLEET}")]);
+        let [certificate_file, key_file] = ["pem", "key"].map(|ending| format!("{name}.{ending}"));
+        self.put(&certificate_file, certificate);
+        self.put(&key_file, secret);
+        FleetSettings {
+            servers: vec![format!("tls://127.0.0.1:{port}")],
+            name: FLEET.into(),
+            device: name.into(),
+            ca: self.file("ca.pem"),
+            certificate: self.file(&certificate_file),
+            key: self.file(&key_file),
+            owner_key: self.key.public().text().into(),
+            ..FleetSettings::default()
+        }
+    }
+
+    /// Writes the entry of a real device.
+    pub fn knows(&self, name: &str, key: &PublicKey, pin: &str) {
+        let entry = json!({
+            "name": name, "key": key.text(), "device": key.id(), "serial": "01", "tags": [], "revoked": false,
+            "pin": pin, "expires": "2030-01-01T00:00:00Z",
+        });
+        self.put(&format!("devices/{name}.json"), entry.to_string());
     }
 
     /// Writes the entry of a device.
