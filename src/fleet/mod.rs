@@ -5,6 +5,8 @@
 mod ask;
 #[cfg(feature = "console")]
 pub mod console;
+#[cfg(feature = "console")]
+pub mod desk;
 pub mod inventory;
 #[cfg(feature = "console")]
 pub mod local_port;

@@ -5,6 +5,7 @@
 //! tunnel is a network caller like any other.
 
 mod hear;
+pub mod membership;
 mod report;
 mod tunnels;
 

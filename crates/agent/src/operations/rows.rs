@@ -61,4 +61,5 @@ operations! {
     asks::FollowAsks,
     fleet::SignStatus,
     fleet::FollowOrder,
+    fleet::SignEnrolment,
 }

@@ -1,6 +1,8 @@
 //! The commands of the owner's console: the fleet as its broker shows it.
 
 mod connect;
+mod desk;
+mod doctor;
 mod halt;
 mod ls;
 mod rollout;
@@ -20,6 +22,16 @@ use std::path::Path;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
+    /// Make the folder of a new fleet: keys, certificates, and the broker's configuration
+    Init(desk::InitArgs),
+    /// Sign the request of a device: it becomes a member
+    Sign(desk::SignArgs),
+    /// Take a device out of the fleet
+    Revoke(desk::RevokeArgs),
+    /// Check the connection to the broker, and make or correct its streams
+    ///
+    /// Exit codes: 1 the broker refuses; 3 the folder is invalid; 4 the broker does not answer.
+    Doctor(doctor::Args),
     /// Follow the fleet: what changes, which devices become silent, what is refused. Until interrupted
     ///
     /// Exit codes: 3 the folder is invalid; 4 the broker does not answer.
@@ -49,6 +61,10 @@ pub enum Command {
 
 pub fn run(command: &Command) -> Result<(), Failure> {
     match command {
+        Command::Init(args) => desk::init(args),
+        Command::Sign(args) => desk::sign(args),
+        Command::Revoke(args) => desk::revoke(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Watch(args) => watch::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Halt(args) => halt::run(args),
