@@ -4,10 +4,10 @@
 
 pub mod camera;
 pub mod files;
-#[cfg(feature = "console")]
-pub mod fleet;
 #[path = "../conformance/fixtures/mod.rs"]
 pub mod fixtures;
+#[cfg(feature = "console")]
+pub mod fleet;
 pub mod gpio;
 pub mod network_manager;
 pub mod pi;

@@ -70,8 +70,9 @@ fn is_halted(book: &StatusBook, name: &str) -> bool {
 /// The fleet's key: PKCS #8, as PEM or DER.
 fn signing_key(file: &Path) -> Result<SigningKey, ToolError> {
     let wrong = |why: String| {
-        ToolError::invalid(format!("{}: {why}", file.display()))
-            .hint("orders are signed with the fleet's key; it may lie on another medium: copy it there for this command")
+        ToolError::invalid(format!("{}: {why}", file.display())).hint(
+            "orders are signed with the fleet's key; it may lie on another medium: copy it there for this command",
+        )
     };
     let bytes = fs::read(file).map_err(|error| wrong(error.to_string()))?;
     let der = PrivatePkcs8KeyDer::from_pem_slice(&bytes).map(|key| key.secret_pkcs8_der().to_vec()).unwrap_or(bytes);

@@ -112,7 +112,10 @@ impl<'a> DeviceRow<'a> {
     pub fn json(&self) -> Value {
         let document = self.status.map(|status| &status.document);
         let slot = document.and_then(|document| {
-            document.slot.as_ref().map(|slot| json!({ "slot": slot, "state": document.state, "version": document.version }))
+            document
+                .slot
+                .as_ref()
+                .map(|slot| json!({ "slot": slot, "state": document.state, "version": document.version }))
         });
         let attempt = self.attempt().map(|attempt| {
             json!({

@@ -1,6 +1,7 @@
 //! A fleet with a broker: the console against Debian's nats-server with TLS.
 
 mod bucket;
+mod call;
 mod halt;
 mod hostile_broker;
 mod hostile_device;

@@ -87,8 +87,11 @@ fn configure(desk: &FleetDesk, devices: &[String], port: i32) {
     for device in devices {
         // Who may do everything stands for a hostile broker.
         if device == super::HOSTILE {
-            writeln!(users, "    {{ user: \"{device}.device.{FLEET}\", permissions: {{ publish: \">\", subscribe: \">\" }} }}")
-                .unwrap();
+            writeln!(
+                users,
+                "    {{ user: \"{device}.device.{FLEET}\", permissions: {{ publish: \">\", subscribe: \">\" }} }}"
+            )
+            .unwrap();
             continue;
         }
         let own = format!("rmcp.1.{FLEET}");

@@ -55,7 +55,8 @@ pub fn status(args: &TableArgs, json: bool) -> Result<(), Failure> {
         answer.insert("fleet".into(), fleet.into());
         if let Some(by) = args.group_by {
             let groups = groups(rows.iter().copied(), by);
-            answer.insert("groups".into(), groups.iter().map(|(name, counts)| (name.clone(), named(*counts))).collect());
+            answer
+                .insert("groups".into(), groups.iter().map(|(name, counts)| (name.clone(), named(*counts))).collect());
         } else {
             answer.insert("devices".into(), rows.iter().map(DeviceRow::json).collect());
         }
@@ -84,9 +85,7 @@ fn named(counts: Counts) -> Value {
 }
 
 fn refused(book: &StatusBook) -> Value {
-    let one = |(name, refused): (&String, &crate::fleet::console::book::RefusedStatus)| {
-        json!({ "name": name, "signed_by": refused.by, "reason": refused.why, "count": refused.count })
-    };
+    let one = |(name, refused): (&String, &crate::fleet::console::book::RefusedStatus)| json!({ "name": name, "signed_by": refused.by, "reason": refused.why, "count": refused.count });
     book.refused().iter().map(one).collect()
 }
 
