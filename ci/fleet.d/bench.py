@@ -1,8 +1,12 @@
-"""Measures a simulated fleet: python3 bench.py SIMULATOR RASPI_MCP COUNT...
+"""Measures a simulated fleet: python3 bench.py [--limits] [--foreign PROGRAM] SIMULATOR RASPI_MCP COUNT...
+
+--limits fails if the console is slower or larger than it may be. --foreign runs a Python program with the fleet's folder, which has to
+read the status of every device.
 
 One line of JSON for each COUNT. The broker's processor time and memory are those of its process (/proc), the console's those of
 `raspi-mcp fleet status` (wait4)."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -11,6 +15,8 @@ import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CHANGES = 5
+# With --limits: seconds of `fleet status` (of a debug build), ms until a change is told, MiB of the console.
+LIMITS = {"status_s": 4, "change_ms_worst": 2000, "status_mib": 200, "watch_mib": 200}
 
 
 def processor_seconds(pid):
@@ -34,7 +40,7 @@ def run(command):
     return child.returncode, text, time.monotonic() - begun, usage.ru_maxrss / 1024
 
 
-def measure(simulator, program, count):
+def measure(simulator, program, count, foreign=None):
     child = subprocess.Popen([simulator, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     ready = json.loads(child.stdout.readline())
 
@@ -57,13 +63,19 @@ def measure(simulator, program, count):
     told["status_s"] = round(seconds, 2)
     told["status_mib"] = round(memory, 1)
 
+    if foreign:
+        lines = subprocess.run([sys.executable, foreign, ready["dir"]], stdout=subprocess.PIPE, check=True).stdout.splitlines()
+        names = {json.loads(line)["name"] for line in lines}
+        if names != {device["name"] for device in answer["devices"]}:
+            sys.exit(f"{foreign} read {len(names)} of {count} statuses")
+        told["foreign"] = len(names)
+
     watch = subprocess.Popen(
         [program, "fleet", "watch", "--dir", ready["dir"], "--json"], stdout=subprocess.PIPE, text=True
     )
-    # The first change may come before the watch has read everything, and is then no change: it is repeated until one is told.
+    # As long as `status` took, and a second more: it has read everything by then.
     number = 0
     waits = []
-    os.set_blocking(watch.stdout.fileno(), True)
     time.sleep(seconds + 1)
     while len(waits) < CHANGES:
         number += 1
@@ -84,11 +96,31 @@ def measure(simulator, program, count):
     child.stdout.readline()
     told["all_report_s"] = round(time.monotonic() - begun, 2)
     told["all_report_broker_cpu_s"] = round(processor_seconds(server) - before, 2)
+    begun = time.monotonic()
+    order("restart")
+    server = json.loads(child.stdout.readline())["server"]
+    told["return_s"] = round(time.monotonic() - begun, 1)
+    told["return_broker_cpu_s"] = round(processor_seconds(server), 2)
     child.stdin.close()
     child.wait()
     return told
 
 
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--limits", action="store_true")
+    parser.add_argument("--foreign")
+    parser.add_argument("simulator")
+    parser.add_argument("program")
+    parser.add_argument("counts", type=int, nargs="+")
+    args = parser.parse_args()
+    for count in args.counts:
+        told = measure(args.simulator, args.program, count, args.foreign)
+        print(json.dumps(told), flush=True)
+        over = {name: told[name] for name, most in LIMITS.items() if told[name] > most}
+        if args.limits and over:
+            sys.exit(f"{count} devices: above the limits {LIMITS}: {over}")
+
+
 if __name__ == "__main__":
-    for count in sys.argv[3:]:
-        print(json.dumps(measure(sys.argv[1], sys.argv[2], int(count))), flush=True)
+    main()

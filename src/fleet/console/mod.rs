@@ -4,6 +4,7 @@
 //! ([`book`]), an order by the fleet's key. Knows the broker, and nothing of the command line.
 
 pub mod book;
+pub mod call;
 pub mod filter;
 pub mod folder;
 pub mod halt;

@@ -2,6 +2,7 @@
 
 mod bucket;
 mod device;
+mod call;
 mod halt;
 mod hostile_broker;
 mod hostile_device;
