@@ -2,7 +2,8 @@
 //!
 //! Each has its own certificate, key, connection and subscriptions, and sends what a real one sends. Prints a line of JSON
 //! when all are connected and have reported; then follows commands on standard input, one a line:
-//! `change NAME VERSION`, `flap COUNT` (as many devices report at once), `sick COUNT`, and ends with its input.
+//! `change NAME VERSION`, `flap COUNT` (as many devices report at once), `sick COUNT`, `restart` (the broker is killed, and all
+//! devices come back), and ends with its input.
 
 // A program for measuring may fail loudly.
 #![allow(clippy::unwrap_used)]
@@ -20,13 +21,13 @@ use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 /// Connections that are made at the same time.
 const AT_ONCE: usize = 64;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() {
     let count: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).expect("how many devices");
     let desk = FleetDesk::new();
     let names: Vec<String> = (0..count).map(|number| format!("device-{number}")).collect();
     let devices: Vec<_> = names.iter().map(|name| desk.enrolls(name, &[])).collect();
-    let server = NatsServer::start(&desk, &names).await;
+    let mut server = NatsServer::start(&desk, &names).await;
     let begun = Instant::now();
     let port = server.port;
     let connect = devices.into_iter().map(async |device| {
@@ -68,8 +69,15 @@ async fn main() {
                     client.reports().await;
                 }
             }
+            ["restart"] => {
+                server.restart(&desk, &names).await;
+                for client in &clients {
+                    let mut state = client.broker.state();
+                    state.wait_for(|state| state.connected && state.connections > 1).await.unwrap();
+                }
+            }
             _ => panic!("no command: {line}"),
         }
-        println!("{}", json!({ "done": line }));
+        println!("{}", json!({ "done": line, "server": server.pid() }));
     }
 }
