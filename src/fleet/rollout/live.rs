@@ -236,7 +236,7 @@ async fn looking(
     let signal = |kind| unix::signal(kind).map_err(|error| ToolError::internal(format!("no signals: {error}")));
     let (mut interrupt, mut terminate) =
         (signal(unix::SignalKind::interrupt())?, signal(unix::SignalKind::terminate())?);
-    let (mut trouble, mut follows, mut number) = (String::new(), false, 0);
+    let (mut trouble, mut follows) = (String::new(), false);
     loop {
         tokio::select! {
             _ = timer.tick() => {}
@@ -245,9 +245,8 @@ async fn looking(
         }
         breaks.look();
         let tick = controller.tick(clock(&breaks.wall, began)).await;
-        if let Some(decision) = controller.last().filter(|last| last.number > number) {
-            number = decision.number;
-            said(RolloutNews::Decided(decision));
+        for decision in controller.news() {
+            said(RolloutNews::Decided(&decision));
         }
         match tick {
             Ok(Tick::Over) => return Ok(true),

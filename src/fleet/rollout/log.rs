@@ -26,13 +26,14 @@ impl DecisionLog {
         Self { path, last: 0 }
     }
 
-    /// Appends a decision, unless the log has it already. What another one began to write before it was killed is cut off.
+    /// Appends a decision, unless the log has it already; `true` for one that this controller did not know. What another one
+    /// began to write before it was killed is cut off.
     ///
     /// # Errors
     /// `conflict` while another controller writes it; `unavailable` when it cannot be read or written.
-    pub fn append(&mut self, decision: &Decision) -> Result<(), ToolError> {
+    pub fn append(&mut self, decision: &Decision) -> Result<bool, ToolError> {
         if decision.number <= self.last {
-            return Ok(());
+            return Ok(false);
         }
         let failed = |error| failed(&self.path, &error);
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path).map_err(failed)?;
@@ -50,7 +51,7 @@ impl DecisionLog {
             written.map_err(failed)?;
         }
         self.last = decision.number;
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -17,8 +17,9 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
+use tokio::time::Instant;
 use update::{
     channel::{INDEX, Tree},
     trust::MAX_SIGNED,

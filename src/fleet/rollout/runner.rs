@@ -52,26 +52,26 @@ pub struct Controller<S, P, D> {
     pub statuses: D,
     pub log: DecisionLog,
     watch: LeaseWatch,
-    last: Option<Decision>,
+    /// Decisions that it made or saw, and that nobody took yet.
+    news: Vec<Decision>,
     /// The step that the channel had, and when.
     published: Option<(u32, u64)>,
 }
 
 impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
     pub fn new(name: String, steps: SignedSteps, store: S, place: P, statuses: D, log: DecisionLog) -> Self {
-        Self { name, steps, store, place, statuses, log, watch: LeaseWatch::default(), last: None, published: None }
+        Self { name, steps, store, place, statuses, log, watch: LeaseWatch::default(), news: vec![], published: None }
     }
 
-    /// The last decision that it made or saw.
-    pub fn last(&self) -> Option<&Decision> {
-        self.last.as_ref()
+    /// The decisions that it made or saw since this was called.
+    pub fn news(&mut self) -> Vec<Decision> {
+        std::mem::take(&mut self.news)
     }
 
     /// Writes a decision down.
     fn note(&mut self, decision: &Decision) -> Result<(), ToolError> {
-        self.log.append(decision)?;
-        if self.last.as_ref() != Some(decision) {
-            self.last = Some(decision.clone());
+        if self.log.append(decision)? {
+            self.news.push(decision.clone());
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tempfile::TempDir;
 use tokio::{
@@ -41,6 +42,26 @@ async fn a_folder_is_replaced_only_over_what_was_expected() {
     place.replace(&channel(), b"next").await.unwrap();
     assert_eq!(fs::read(&index).unwrap(), b"next");
     assert!(!lock.exists());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_was_left_behind_is_removed_after_a_minute_without_a_change() {
+    let dir = TempDir::new().unwrap();
+    let index = dir.path().join("www/stable/index.signed");
+    fs::create_dir_all(index.parent().unwrap()).unwrap();
+    fs::write(&index, "one").unwrap();
+    let lock = index.with_extension("lock");
+    fs::write(&lock, "").unwrap();
+    let place = ChannelPlace::open(&RolloutTarget::Folder("www".into()), "stable", dir.path()).unwrap();
+    let mut refused = 0;
+    while lock.exists() {
+        assert_eq!(place.replace(b"one", b"two").await.unwrap_err().code, ErrorCode::Conflict);
+        refused += 1;
+        tokio::time::advance(Duration::from_secs(5)).await;
+    }
+    assert_eq!(refused, 13, "for a minute");
+    place.replace(b"one", b"two").await.unwrap();
+    assert!(fs::read(&index).unwrap() == b"two" && !lock.exists());
 }
 
 /// What the web space does.

@@ -24,7 +24,8 @@ fn by_hand(world: &World) -> Vec<u8> {
 #[tokio::test]
 async fn it_begins_only_after_the_index_that_was_signed_for() {
     let world = world();
-    world.web.published.borrow_mut().push(by_hand(&world));
+    let other = by_hand(&world);
+    world.web.published.borrow_mut().push(other);
     let mut controller = world.controller("a", "log", Fuse::default());
     let refused = controller.start(world.clock()).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
@@ -61,6 +62,8 @@ async fn an_index_of_somebody_else_ends_it_and_is_left_alone() {
     }
     let other = by_hand(&world);
     world.web.published.borrow_mut().push(other.clone());
+    // The first look of a minute keeps the lease.
+    controller.tick(world.clock()).await.unwrap();
     assert_eq!(controller.tick(world.clock()).await.unwrap(), Tick::Over);
     assert_eq!((world.record().phase, world.record().last.kind), (RolloutPhase::Stopped, DecisionKind::Stop));
     assert_eq!(controller.tick(world.clock()).await.unwrap(), Tick::Over);
@@ -78,8 +81,9 @@ async fn a_page_instead_of_an_index_is_trouble_and_no_end() {
     }
     world.pass();
     world.web.published.borrow_mut().push(b"<html>please log in".to_vec());
-    let error = controller.tick(world.clock()).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::Unavailable);
+    // The first look of a minute keeps the lease.
+    controller.tick(world.clock()).await.unwrap();
+    assert_eq!(controller.tick(world.clock()).await.unwrap_err().code, ErrorCode::Unavailable);
     world.web.published.borrow_mut().pop();
     controller.tick(world.clock()).await.unwrap();
     assert_eq!(world.record().phase, RolloutPhase::Running);
