@@ -1,8 +1,8 @@
 //! A fleet with a broker: rollouts over simulated devices, and the console against Debian's nats-server with TLS.
 
 mod bucket;
-mod device;
 mod call;
+mod device;
 mod halt;
 mod hostile_broker;
 mod hostile_device;

@@ -1,5 +1,6 @@
 //! The commands of the owner's console: the fleet as its broker shows it.
 
+mod call;
 mod connect;
 mod desk;
 mod doctor;
@@ -47,6 +48,11 @@ pub enum Command {
     ///
     /// Exit codes: 0 all confirm it; 3 the folder is invalid; 4 the broker does not answer, or a device did not confirm it.
     Halt(halt::Args),
+    /// Call one tool of one device, through the broker
+    ///
+    /// The device's own TLS and token decide. Exit codes: as those of `raspi-mcp call`; 3 the folder is invalid; 4 the broker or the
+    /// device does not answer.
+    Call(call::Args),
     /// Open a local port that leads to a device's own listener, through the broker
     ///
     /// Everything that the device serves with TLS works there, with its own pin and tokens: MCP, the page, approvals. The broker
@@ -68,6 +74,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Watch(args) => watch::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Halt(args) => halt::run(args),
+        Command::Call(args) => call::run(args),
         Command::Connect(args) => connect::run(args),
         Command::Rollout(command) => rollout::run(command),
     }
