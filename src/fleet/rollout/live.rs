@@ -1,6 +1,6 @@
 //! A controller of a real fleet: the record in the broker's bucket, the statuses from its stream.
 
-use super::{ChannelPlace, Controller, DeviceStatuses, RecordStore, RolloutClock, Tick};
+use super::{ChannelPlace, Controller, DeviceStatuses, RecordStore, RolloutClock, SignedSteps, Tick};
 use crate::{
     broker::{Broker, LinkState, stream::StreamReader},
     fleet::console::{Console, StatusBook, book::AcceptedStatus},
@@ -14,7 +14,10 @@ use fleet_protocol::{
     rollout::{Decision, HeardAttempt, HeardStatus, RolloutDevice, RolloutRecord},
     subject::rollout_bucket,
 };
-use ring::rand::{SecureRandom, SystemRandom};
+use ring::{
+    hmac,
+    rand::{SecureRandom, SystemRandom},
+};
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
@@ -26,34 +29,55 @@ use tokio::{signal::unix, sync::watch, time::MissedTickBehavior};
 /// How often a controller looks: statuses may come by the dozen every second, and each look judges all devices.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The record of one channel's rollout in the fleet's bucket. The broker keeps it and is no authority: it can lose it or give
-/// back an older one, and still nothing but the signed indexes can be published.
+/// The record of one plan's rollout in the fleet's bucket, sealed with the secret of its controllers. The broker keeps it and is
+/// no authority: it cannot make one. It can lose it or give back an older one; an older one is behind the channel's index, and ends
+/// the rollout.
 pub struct BrokerStore {
     broker: Broker,
     bucket: String,
     key: String,
+    secret: hmac::Key,
 }
 
 impl BrokerStore {
-    pub fn new(console: &Console, channel: &str) -> Self {
-        // What a channel's name may have and a key's token may not.
-        let key = channel.replace('.', "=2E").replace(',', "=2C");
-        Self { broker: console.broker.clone(), bucket: rollout_bucket(&console.folder.name), key }
+    pub fn new(console: &Console, steps: &SignedSteps) -> Self {
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, &steps.secret);
+        Self {
+            broker: console.broker.clone(),
+            bucket: rollout_bucket(&console.folder.name),
+            key: steps.hash.clone(),
+            secret,
+        }
+    }
+
+    /// The record in a sealed value: 32 bytes, and its JSON.
+    fn open(&self, value: &[u8]) -> Result<RolloutRecord, ToolError> {
+        let (seal, text) = value.split_at(value.len().min(32));
+        if hmac::verify(&self.secret, text, seal).is_err() {
+            return Err(ToolError::new(
+                ErrorCode::VerificationFailed,
+                format!("the record in the bucket {} is of no controller of this rollout", self.bucket),
+            )
+            .hint(
+                "the plan was signed twice: use the folder with which it was started; or somebody changed the record",
+            ));
+        }
+        serde_json::from_slice(text).map_err(|error| {
+            ToolError::precondition(format!("the record of the rollout is not understood: {error}"))
+                .hint("another version of this program wrote it")
+        })
     }
 }
 
 impl RecordStore for BrokerStore {
     async fn get(&self) -> Result<Option<(u64, RolloutRecord)>, ToolError> {
         let Some(kept) = self.broker.kept(&self.bucket, &self.key).await? else { return Ok(None) };
-        let record = serde_json::from_slice(&kept.value).map_err(|error| {
-            ToolError::precondition(format!("the record of the rollout in the bucket {} is none: {error}", self.bucket))
-                .hint("another version of this program wrote it, or somebody who is no console")
-        })?;
-        Ok(Some((kept.revision, record)))
+        Ok(Some((kept.revision, self.open(&kept.value)?)))
     }
 
     async fn put(&self, over: u64, record: &RolloutRecord) -> Result<u64, ToolError> {
-        let value = serde_json::to_vec(record).map_err(|error| ToolError::internal(error.to_string()))?;
+        let text = serde_json::to_vec(record).map_err(|error| ToolError::internal(error.to_string()))?;
+        let value = [hmac::sign(&self.secret, &text).as_ref(), &text].concat();
         self.broker.keep(&self.bucket, &self.key, value, over).await
     }
 }

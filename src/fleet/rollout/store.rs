@@ -3,7 +3,7 @@
 use base::error::{ErrorCode, ToolError};
 use fleet_protocol::rollout::RolloutRecord;
 
-/// The record of one channel's rollout.
+/// The record of one rollout.
 pub trait RecordStore {
     /// The record with its revision.
     fn get(&self) -> impl Future<Output = Result<Option<(u64, RolloutRecord)>, ToolError>>;

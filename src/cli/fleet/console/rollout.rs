@@ -173,7 +173,7 @@ fn controller(
     steps: SignedSteps,
     statuses: LiveStatuses,
 ) -> Result<Controller<BrokerStore, ChannelPlace, LiveStatuses>, Failure> {
-    let store = BrokerStore::new(console, &steps.plan.channel);
+    let store = BrokerStore::new(console, &steps);
     let place = args.signed.place(&steps.plan)?;
     let log = DecisionLog::new(args.signed.folder().join(LOG));
     Ok(Controller::new(live::name(), steps, store, place, statuses, log))

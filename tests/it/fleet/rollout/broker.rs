@@ -4,7 +4,10 @@
 use super::{channel, stages};
 use crate::{
     fleet::Fleet,
-    support::served::{process::command, soon},
+    support::{
+        fleet::FLEET,
+        served::{process::command, soon},
+    },
     update::{NOW, a_root},
 };
 use fleet_protocol::rollout::DecisionKind;
@@ -164,4 +167,30 @@ async fn a_rollout_is_signed_started_paused_followed_and_stopped() {
     assert_eq!(kinds[..5], [Start, Takeover, Wait, Pause, Resume]);
     assert!(kinds.contains(&Takeover) && kinds.last() == Some(&Stop), "{kinds:?}");
     assert_eq!(log.iter().map(|one| one.number).collect::<Vec<_>>(), (1..=log.len() as u64).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_broker_cannot_make_a_record_that_begins_the_next_stage() {
+    let desk = Desk::new().await;
+    let hash = desk.sign().await;
+    let mut controller = desk.start(&hash);
+    controller.says("2 have to").await;
+    let broker = desk.fleet.server.console(&desk.fleet.desk).await;
+    let bucket = fleet_protocol::subject::rollout_bucket(FLEET);
+    let kept = broker.kept(&bucket, &hash).await.unwrap().unwrap();
+    let (seal, text) = kept.value.split_at(32);
+    let forged = String::from_utf8(text.to_vec()).unwrap().replacen("\"stage\":0", "\"stage\":1", 1);
+    assert_ne!(forged.as_bytes(), text);
+    let mut revision = kept.revision;
+    // The controller may keep its lease at this moment.
+    loop {
+        match broker.keep(&bucket, &hash, [seal, forged.as_bytes()].concat(), revision).await {
+            Ok(_) => break,
+            Err(_) => revision = broker.kept(&bucket, &hash).await.unwrap().unwrap().revision,
+        }
+    }
+    assert_eq!(soon(controller.child.wait()).await.unwrap().code(), Some(1));
+    assert_eq!(desk.index().sequence, 8);
+    let (code, _, why) = desk.rollout(&["status"]).await;
+    assert!(code == 1 && why.contains("of no controller"), "{code} {why}");
 }
