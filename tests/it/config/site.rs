@@ -7,7 +7,7 @@ const SITE: &str = "/etc/raspi-mcp/10-site.toml";
 /// What there is at the top level, in the order of the documentation.
 const TOP: &str = "at the top level there are board, agent, tool_names, environment, then the sections http, tls, socket, limits, \
                    access, jwt, tools, policy, approval, halt, service, places, audit, metrics, log, files, process, exec, gpio, i2c, camera, update, \
-                   notifications, claim";
+                   notifications, claim, fleet";
 
 /// One line of configuration and the answer to it, without the file's name.
 fn refused(text: &str, answer: &str) {

@@ -2,7 +2,7 @@
 
 use super::SimulatedDevice;
 use base::signing::{PublicKey, SigningKey};
-use contract::config::sections::FleetSettings;
+use contract::config::{Places, key::Section, sections::FleetSettings};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
@@ -102,7 +102,7 @@ impl FleetDesk {
             certificate: self.file(&certificate_file),
             key: self.file(&key_file),
             owner_key: self.key.public().text().into(),
-            ..FleetSettings::default()
+            ..FleetSettings::default_for(&Places::system())
         }
     }
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 section! {
     /// The fleet that this device belongs to (docs/fleet.md). `raspi-mcp fleet join` writes it. Without `servers`, the
     /// device connects to nobody. Read when the server and the agent start.
-    [fleet] pub struct FleetSettings {
+    [fleet] pub struct FleetSettings given places {
         /// Addresses of the broker, such as "tls://broker.example.org:4222". One after the other is tried.
         servers: Vec<String> = Vec::new(), SettingKind::Brokers, InState::Never;
         /// The name of the fleet.
@@ -18,11 +18,11 @@ section! {
         /// The name of this device in the fleet, as in its certificate.
         device: String = String::new(), SettingKind::FleetName, InState::Never;
         /// The authority of the fleet's certificates (PEM).
-        ca: PathBuf = PathBuf::from("/etc/raspi-mcp/fleet/ca.pem"), SettingKind::File, InState::Never;
+        ca: PathBuf = places.site_dir.join("fleet/ca.pem"), SettingKind::File, InState::Never;
         /// The certificate of this device in the fleet (PEM).
-        certificate: PathBuf = PathBuf::from("/etc/raspi-mcp/fleet/certificate.pem"), SettingKind::File, InState::Never;
+        certificate: PathBuf = places.site_dir.join("fleet/certificate.pem"), SettingKind::File, InState::Never;
         /// Private key of the certificate (PEM, PKCS #8). Only the server's user may read it.
-        key: PathBuf = PathBuf::from("/etc/raspi-mcp/fleet/key.pem"), SettingKind::File, InState::Never;
+        key: PathBuf = places.site_dir.join("fleet/key.pem"), SettingKind::File, InState::Never;
         /// The public key that signs the fleet's orders: base64url of its SubjectPublicKeyInfo. Empty: no order is followed.
         owner_key: String = String::new(), SettingKind::Text, InState::Never;
         /// How often the device reports, beside reports of changes; each time a third more or less at random.
