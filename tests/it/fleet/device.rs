@@ -151,7 +151,7 @@ async fn an_order_that_is_forged_or_repeated_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_call_and_sixteen_megabytes_go_through_the_tunnel() {
+async fn a_call_goes_through_the_tunnel_and_nobody_is_known_there_without_a_token() {
     let joined = Joined::start().await;
     joined.status(|_| true).await;
     let (url, client) = joined.reached().await;
@@ -160,11 +160,6 @@ async fn a_call_and_sixteen_megabytes_go_through_the_tunnel() {
     let answer: Value = soon(response.json()).await.unwrap();
     assert_eq!(answer["result"]["simulated"], Value::Null, "{answer}");
     assert!(answer["result"]["hostname"].is_string(), "{answer}");
-    // Longer than a request may be: it is refused, once all of it was sent or before.
-    let long = "x".repeat(16 << 20);
-    let post = client.post(format!("{url}/api/mcp")).bearer_auth(&joined.device.token);
-    let refused = soon(post.body(long).send()).await;
-    assert!(refused.is_err() || refused.unwrap().status() == 413);
     // The tunnel's own end is not this computer to the device.
     let alone = client.post(format!("{url}/api/mcp")).json(&call("system.get_basic_info", json!({})));
     assert_eq!(soon(alone.send()).await.unwrap().status(), 401);

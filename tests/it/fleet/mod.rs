@@ -8,6 +8,7 @@ mod hostile_broker;
 mod hostile_device;
 mod rollout;
 mod statuses;
+mod tunnel;
 mod watch;
 
 use crate::support::{
