@@ -12,24 +12,19 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 const REFUSED_EVERY: Duration = Duration::from_secs(1);
 
 /// Hears as long as it is polled.
-pub(super) async fn run(device: &Arc<FleetDevice>, mut heard: BrokerSubscription, tunnels: Option<Tunnels>) {
+pub(super) async fn run(device: &Arc<FleetDevice>, mut heard: BrokerSubscription, tunnels: Tunnels) {
     let (mut looked, mut refused) = (None, None);
     while let Some(message) = heard.next().await {
         let subject = message.subject.rsplit('.').next().unwrap_or_default();
         match subject {
             "order" if is_due(refused, REFUSED_EVERY) => {
-                if !follow(device, message).await {
-                    refused = Some(Instant::now());
-                }
+                refused = (!follow(device, message).await).then(Instant::now);
             }
             "look" if is_due(looked, LOOK_EVERY) => {
                 looked = Some(Instant::now());
                 device.services.updates.check_soon();
             }
-            "dial" => match &tunnels {
-                Some(tunnels) => tunnels.dial(device, &message.payload).await,
-                None => tracing::warn!(target: "fleet", "a tunnel was refused: this server has no listener with TLS"),
-            },
+            "dial" => tunnels.dial(device, &message.payload).await,
             _ => {}
         }
     }

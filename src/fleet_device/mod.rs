@@ -35,10 +35,6 @@ impl FleetDevice {
     fn settings(&self) -> &FleetSettings {
         &self.services.settings.fleet
     }
-
-    fn name(&self) -> &str {
-        &self.settings().device
-    }
 }
 
 /// Starts it, until the server stops, if this device belongs to a fleet. `app`: the HTTP listener, for tunnels.
@@ -69,7 +65,7 @@ async fn run(services: Arc<Services>, app: Option<Arc<App>>) -> Result<(), ToolE
     let subjects = Subjects::of(&settings.name);
     let heard = broker.subscribe(subjects.device(&settings.device)).await?;
     let device = Arc::new(FleetDevice { services, broker, subjects, report: Notify::new() });
-    let tunnels = app.and_then(|app| tunnels::Tunnels::new(&device, &app));
+    let tunnels = tunnels::Tunnels::new(app.as_ref());
     futures::join!(report::run(&device), hear::run(&device, heard, tunnels));
     Ok(())
 }

@@ -67,7 +67,7 @@ async fn report(device: &FleetDevice, last: &Value) -> Result<(Value, Duration),
         document[changing] = Value::Null;
     }
     if document != *last {
-        device.broker.publish(device.subjects.status(device.name()), signed.message.into()).await?;
+        device.broker.publish(device.subjects.status(&device.settings().device), signed.message.into()).await?;
     }
     Ok((document, about(minutes)))
 }

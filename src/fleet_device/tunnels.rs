@@ -19,7 +19,8 @@ const MOST: usize = 8;
 const MOST_WINDOW: u32 = 2 * 1024 * 1024;
 
 pub(super) struct Tunnels {
-    entrance: Arc<TunnelEntrance>,
+    /// `None` when the listener has no TLS, or there is none.
+    entrance: Option<Arc<TunnelEntrance>>,
     open: Arc<AtomicUsize>,
 }
 
@@ -33,29 +34,30 @@ struct Dial {
 }
 
 impl Tunnels {
-    /// `None` when the listener has no TLS.
-    pub(super) fn new(_device: &FleetDevice, app: &Arc<App>) -> Option<Self> {
-        TunnelEntrance::new(app, MOST).map(|entrance| Self { entrance: Arc::new(entrance), open: Arc::default() })
+    pub(super) fn new(app: Option<&Arc<App>>) -> Self {
+        let entrance = app.and_then(|app| TunnelEntrance::new(app, MOST));
+        Self { entrance: entrance.map(Arc::new), open: Arc::default() }
     }
 
     /// Opens a tunnel, or tells the console why not.
     pub(super) async fn dial(&self, device: &Arc<FleetDevice>, payload: &[u8]) {
         let Some(dial) = read(payload) else { return };
-        let (name, connection) = (device.name(), &dial.connection);
+        let (name, connection) = (&device.settings().device, &dial.connection);
         let (up, down) = (device.subjects.up(name, connection), device.subjects.down(name, connection));
-        let first = if self.open.load(Ordering::Relaxed) < MOST {
-            Frame::Accept(FIRST_WINDOW)
-        } else {
-            Frame::Reset("this device has 8 tunnels open already; close one")
+        let refused = match &self.entrance {
+            None => Some("its listener has no TLS: set tls.enabled there"),
+            Some(_) if self.open.load(Ordering::Relaxed) >= MOST => Some("it has 8 tunnels open already; close one"),
+            Some(_) => None,
         };
+        let first = refused.map_or(Frame::Accept(FIRST_WINDOW), Frame::Reset);
         // Before the console is told: it sends at once then.
         let frames = device.broker.subscribe(up).await;
         let told = device.broker.publish(down.clone(), first.write().into()).await;
-        let (Ok(frames), Ok(()), Frame::Accept(_)) = (frames, told, first) else { return };
+        let (Ok(frames), Ok(()), None, Some(entrance)) = (frames, told, refused, &self.entrance) else { return };
         tracing::info!(target: "fleet", by = dial.by.escape_debug().to_string(), "a tunnel was opened");
         let end =
             TunnelEnd { broker: device.broker.clone(), to: down, frames, credit: FIRST_WINDOW, most: MOST_WINDOW };
-        let (entrance, open) = (Arc::clone(&self.entrance), Arc::clone(&self.open));
+        let (entrance, open) = (Arc::clone(entrance), Arc::clone(&self.open));
         open.fetch_add(1, Ordering::Relaxed);
         base::task::spawn(async move {
             let (local, served) = tokio::io::duplex(LOCAL_BUFFER);

@@ -1,6 +1,6 @@
 //! The two ends of a connection.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// Stands for whoever comes through a fleet's broker, where a source is counted by its address: of the block whose
 /// packets are discarded everywhere (RFC 6666), so that nobody else has it.
@@ -21,7 +21,7 @@ impl PeerAddress {
     /// The peer of a connection through the fleet's broker. At the console's end it came to a port of loopback.
     #[cfg(feature = "fleet")]
     pub fn tunnel() -> Self {
-        Self { address: TUNNEL, local: Ipv4Addr::LOCALHOST.into() }
+        Self { address: TUNNEL, local: std::net::Ipv4Addr::LOCALHOST.into() }
     }
 
     /// Whether it came through the fleet's broker.

@@ -34,6 +34,7 @@ pub enum HttpStream {
 
 impl HttpStream {
     /// Prepares a connection for HTTP; `None` if that failed. The reason is logged.
+    #[cfg_attr(not(feature = "fleet"), expect(irrefutable_let_patterns))]
     pub async fn greet(mut stream: Wire, seat: Option<Arc<Seat>>, tls: Option<&ServedCertificate>) -> Option<Self> {
         let Some(tls) = tls else { return Some(Self::Plain(Paced::new(stream, seat))) };
         let handshake = async {

@@ -3,6 +3,7 @@
 mod bucket;
 mod call;
 mod device;
+mod enrolment;
 mod halt;
 mod hostile_broker;
 mod hostile_device;

@@ -5,7 +5,7 @@ use raspi_mcp::{
     broker::Broker,
     fleet::console::{FleetFolder, ensure_streams},
 };
-use std::{fmt::Write, fs, process::Stdio};
+use std::{fmt::Write, fs, path::Path, process::Stdio};
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
     process::{Child, Command},
@@ -25,7 +25,7 @@ impl NatsServer {
     /// Starts it for these devices with the streams of the fleet, and writes its address into the folder.
     pub async fn start(desk: &FleetDesk, devices: &[String]) -> Self {
         configure(desk, devices, -1);
-        let server = Self::run(desk).await;
+        let server = Self::of(desk.path()).await;
         desk.names_broker(server.port);
         ensure_streams(&server.console(desk).await, FLEET).await.unwrap();
         server
@@ -35,13 +35,14 @@ impl NatsServer {
     pub async fn restart(&mut self, desk: &FleetDesk, devices: &[String]) {
         self.child.kill().await.unwrap();
         configure(desk, devices, self.port.into());
-        *self = Self::run(desk).await;
+        *self = Self::of(desk.path()).await;
     }
 
-    async fn run(desk: &FleetDesk) -> Self {
+    /// Starts it with the configuration in a folder.
+    pub async fn of(folder: &Path) -> Self {
         let mut child = Command::new(PROGRAM)
             .arg("-c")
-            .arg(desk.file("nats-server.conf"))
+            .arg(folder.join("nats-server.conf"))
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
