@@ -33,6 +33,13 @@ need_debian() {
   command -v "$command" >/dev/null 2>&1 || die "$command is still missing after apt-get install $*"
 }
 
+# need_nats: installs the broker of a fleet, which the conversations of tests/it/fleet start. Its service is not needed.
+need_nats() {
+  if [ -x /usr/sbin/nats-server ]; then return; fi
+  say "installing from Debian: nats-server"
+  need_debian_package nats-server
+}
+
 # need_rust: checks for cargo, and installs a C compiler (for SQLite and ring) and libclang (for bindgen, which reads the kernel's
 # camera header). Rust itself must be installed already.
 need_rust() {

@@ -120,7 +120,9 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     server.pipeline.services.gpio.begin();
     server.pipeline.services.halt.learn().await;
     live::follow(&server);
-    let http = if stdio { None } else { open_doors(&server, &settings).await? };
+    let (http, _app) = if stdio { (None, None) } else { open_doors(&server, &settings).await? };
+    #[cfg(feature = "fleet")]
+    crate::fleet_device::begin(&server, _app);
     let services = &server.pipeline.services;
     let sources = NewsSources {
         sampling: services.sampling.clone(),
@@ -222,7 +224,10 @@ fn url(settings: &Settings, address: SocketAddr) -> String {
 }
 
 /// Binds all listeners before opening any: once one address is logged, all can be used.
-async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
+async fn open_doors(
+    server: &Arc<Server>,
+    settings: &Settings,
+) -> Result<(Option<SocketAddr>, Option<Arc<http::App>>), String> {
     let (mut http, mut socket) = (None, None);
     if settings.http.enabled {
         // Only a warning: an isolated network has no time server (decision 34).
@@ -242,16 +247,16 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
             .map_err(|error| format!("cannot listen on {}: {error}", settings.socket.path.display()))?;
         socket = Some(listener);
     }
-    let address = http.map(|(listener, app, address)| {
-        base::task::spawn_on(&server.tasks, listener.run(app));
+    let open = http.map(|(listener, app, address)| {
+        base::task::spawn_on(&server.tasks, listener.run(Arc::clone(&app)));
         tracing::info!("listening on {}", url(settings, address));
-        address
+        (address, app)
     });
     if let Some(listener) = socket {
         base::task::spawn_on(&server.tasks, listener.run(Arc::clone(server)));
         tracing::info!("listening on {}", settings.socket.path.display());
     }
-    Ok(address)
+    Ok(open.unzip())
 }
 
 /// Resolves at SIGTERM (systemd, kill) or SIGINT (Ctrl-C). The handlers are installed by this call, not by the first

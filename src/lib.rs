@@ -21,6 +21,8 @@ pub mod client;
 pub mod daemon;
 pub mod doctor;
 pub mod fleet;
+#[cfg(feature = "fleet")]
+pub mod fleet_device;
 #[cfg(feature = "console")]
 pub mod fleet_port;
 pub mod halt;

@@ -278,15 +278,118 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status" -f -a "status" -d 'Query each device, several at once: version, both slots, result of the last update, problems'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "status" -d 'Show all devices: version, slot, result of the last update, health, problems'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "enroll" -d 'At a device: make its key, and the request to become a member of a fleet'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "join" -d 'At a device: take the answer of the fleet\'s owner; it counts from the next start on'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "init" -d 'Make the folder of a new fleet: keys, certificates, and the broker\'s configuration'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "sign" -d 'Sign the request of a device: it becomes a member'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "revoke" -d 'Take a device out of the fleet'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "doctor" -d 'Check the connection to the broker, and make or correct its streams'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "watch" -d 'Follow the fleet: what changes, which devices become silent, what is refused. Until interrupted'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "ls" -d 'List the names of devices, one on each line'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "halt" -d 'Halt devices: they refuse every change until it is lifted at each of them'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "call" -d 'Call one tool of one device, through the broker'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "connect" -d 'Open a local port that leads to a device\'s own listener, through the broker'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status enroll join init sign revoke doctor watch ls halt call connect rollout" -f -a "rollout" -d 'Roll a release out in stages, by a signed plan that stops by itself'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l inventory -d 'The list of devices: a TOML file of tables [[devices]] with name, url, pin and token_file (docs/fleet.md)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l dir -d 'The folder of a fleet with a broker, as `raspi-mcp fleet init` made it' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l version -d 'Only devices that run this version; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l health -d 'Only devices with this health: good, wrong, unknown or silent; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l tag -d 'Only devices with this tag, in the registry or in their own configuration; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l silent-after -d 'A device is silent if its last status is older than this; devices report every 10 to 20 minutes' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l group-by -d 'Count devices instead: by version, health, tag, or update' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l silent -d 'Only silent devices: the same as --health silent'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l json -d 'Print everything as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -l name -d 'The name that the device shall have in the fleet: 1 to 63 of a-z, 0-9 and "-"' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -l out -d 'Where to write the request, for `raspi-mcp fleet sign`; default: standard output' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from enroll" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from join" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from join" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from join" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from join" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from join" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from join" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from join" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from init" -l name -d 'The name of the fleet: 1 to 63 of a-z, 0-9 and "-"' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from init" -l server -d 'An address of the broker, like tls://broker.example.org:4222; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from init" -l host -d 'Another name or address of the broker, for its certificate; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from init" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from init" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from sign" -l out -d 'Where to write the answer, for `raspi-mcp fleet join`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from sign" -l device -d 'The ID that the device has: another one is refused. Its console shows it: raspi-mcp approver list' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from sign" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from sign" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from sign" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l dir -d 'The folder of the fleet' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l dir -d 'The folder of the fleet' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l version -d 'Only devices that run this version; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l health -d 'Only devices with this health: good, wrong, unknown or silent; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l tag -d 'Only devices with this tag, in the registry or in their own configuration; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l silent-after -d 'A device is silent if its last status is older than this; devices report every 10 to 20 minutes' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l silent -d 'Only silent devices: the same as --health silent'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -l json -d 'Print one JSON object for each change'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l dir -d 'The folder of the fleet' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l version -d 'Only devices that run this version; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l health -d 'Only devices with this health: good, wrong, unknown or silent; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l tag -d 'Only devices with this tag, in the registry or in their own configuration; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l silent-after -d 'A device is silent if its last status is older than this; devices report every 10 to 20 minutes' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l silent -d 'Only silent devices: the same as --health silent'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -l json -d 'Print a JSON array of names'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from halt" -l dir -d 'The folder of the fleet, with fleet.key' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from halt" -l reason -d 'Why: shown at each device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from halt" -l wait -d 'Seconds to wait for the devices to confirm it' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from halt" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from halt" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from halt" -l all -d 'All devices of the fleet'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from halt" -l json -d 'Print the outcome as JSON'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from halt" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -l dir -d 'The folder of the fleet' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -s a -l arg -d 'One argument. The value is read as JSON or, if that fails, as a string. May be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -l args -d 'All arguments as one JSON object' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -l token-file -d 'A file with a token of this device' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -l json -d 'Print the result as JSON'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from connect" -l dir -d 'The folder of the fleet' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from connect" -l listen -d 'The port to open, on this computer only; port 0 selects a free one' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from connect" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from connect" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from connect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -f -a "sign" -d 'Sign the index of every stage and its pause, with the channel\'s key'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -f -a "start" -d 'Begin the rollout, or follow the controller that acts; ends when the rollout is over'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -f -a "status" -d 'Show the state of a rollout, the last decision, and the devices that failed'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -f -a "pause" -d 'Pause the rollout and the channel: devices install nothing until it is resumed'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -f -a "resume" -d 'Resume a paused rollout; possible once in each stage'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from rollout" -f -a "abort" -d 'End the rollout; the channel stays paused'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l fingerprint -d 'The fingerprint of its certificate, as the machine shows it (sha256:...); the code is sent to no other machine' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l code -d 'The code that the machine shows; if omitted, the command asks for it. Other users of this computer can see the command line' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l device -d 'The machine\'s device ID, as it shows it; the machine must prove it' -r

@@ -8,6 +8,7 @@ use crate::{
         connection::{Answerer, connection},
         held::HeldBody,
         stream::HttpStream,
+        wire::Wire,
     },
 };
 use agent::{
@@ -85,7 +86,7 @@ async fn nobody(places: &Semaphore, idle: Option<Duration>) {
 }
 
 async fn converse(page: Arc<Page>, stream: TcpStream) {
-    let Some(stream) = HttpStream::greet(stream, None, Some(&page.tls)).await else { return };
+    let Some(stream) = HttpStream::greet(Wire::Tcp(stream), None, Some(&page.tls)).await else { return };
     let answerer = Answerer::new(move |request: hyper::Request<Incoming>| {
         let page = Arc::clone(&page);
         async move { answer(&page, request.map(Body::new)).await.map(HeldBody::uncounted) }

@@ -11,8 +11,8 @@ const ATTEMPT: Duration = Duration::from_secs(20);
 /// Silence before the broker is asked whether it is there; two unanswered questions end the connection. The kernel's
 /// probes wake no process, but a broker behind a proxy needs traffic of the protocol's own.
 const PING: Duration = Duration::from_secs(240);
-/// Messages that wait for a slow reader, at most. A tunnel's credit is below it.
-const WAITING: usize = 512;
+/// Messages that wait for a slow reader, at most: small frames of a tunnel's largest window.
+const WAITING: usize = 4096;
 /// Messages that wait for the network, at most.
 const SENDING: usize = 128;
 /// Bytes read at once.
@@ -49,6 +49,13 @@ impl Broker {
     pub async fn connect(options: BrokerOptions) -> Result<Self, ToolError> {
         let servers = addresses(&options.servers)?;
         let (told, state) = watch::channel(LinkState::default());
+        // The first attempt of a process is made at once, and also that of a person who waits; a device that lost its
+        // connection lost it together with all others.
+        let (known, alone) = (state.clone(), !options.persistent);
+        let wait = move |attempt| match attempt {
+            1 if alone || known.borrow().connections == 0 => Duration::ZERO,
+            _ => wait(attempt),
+        };
         let mut connect = ConnectOptions::new()
             .name(options.name)
             .custom_inbox_prefix(options.inbox)
@@ -84,11 +91,9 @@ fn heard(told: &watch::Sender<LinkState>, event: &Event) {
     }
 }
 
-/// The wait before attempt number `attempt`: doubled each time, and a random half of it.
+/// The wait before attempt number `attempt`, which begins with 1: at random between the first one and twice as much each
+/// time.
 fn wait(attempt: usize) -> Duration {
-    if attempt == 0 {
-        return Duration::ZERO;
-    }
     let (first, last) = WAIT_MS;
     let most = first.saturating_mul(1 << attempt.min(8)).min(last);
     let mut random = [0; 4];
@@ -125,7 +130,6 @@ mod tests {
 
     #[test]
     fn waits_grow_and_are_never_longer_than_two_minutes() {
-        assert_eq!(wait(0), Duration::ZERO);
         for attempt in 1..2_000 {
             let waited = wait(attempt);
             let most = Duration::from_millis((1_000 << attempt.min(8)).min(120_000));

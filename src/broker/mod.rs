@@ -7,6 +7,7 @@ mod connect;
 mod request;
 #[cfg(feature = "console")]
 pub mod stream;
+pub mod tunnel;
 
 pub use connect::{BrokerOptions, LinkState};
 pub use request::RequestFailure;

@@ -12,6 +12,15 @@ use serde_json::{Map, Value};
 
 #[derive(clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    what: WhatToCall,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// The call, whichever device it is for.
+#[derive(clap::Args)]
+pub struct WhatToCall {
     /// The tool, e.g. system.get_basic_info
     tool: String,
     /// One argument. The value is read as JSON or, if that fails, as a string. May be repeated
@@ -20,19 +29,26 @@ pub struct Args {
     /// All arguments as one JSON object
     #[arg(long, value_name = "JSON", conflicts_with = "arguments")]
     args: Option<String>,
-    #[command(flatten)]
-    target: Target,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    let answer = args.target.call(sources, &args.tool, &arguments(&args)?)?;
-    print(&answer, args.json)
+    args.what.run(|tool, arguments| args.target.call(sources, tool, &arguments))
 }
 
-fn arguments(args: &Args) -> Result<Value, Failure> {
+impl WhatToCall {
+    /// Prints the answer of `call`, a whole JSON-RPC message, to this tool with these arguments.
+    ///
+    /// # Errors
+    /// For arguments that are none, and what the device refuses.
+    pub fn run(&self, call: impl FnOnce(&str, Value) -> Result<Value, Failure>) -> Result<(), Failure> {
+        print(&call(&self.tool, arguments(self)?)?, self.json)
+    }
+}
+
+fn arguments(args: &WhatToCall) -> Result<Value, Failure> {
     let usage = |why: String| Failure::new(Exit::Usage, why);
     if let Some(text) = &args.args {
         return match serde_json::from_str(text) {

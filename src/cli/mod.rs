@@ -131,7 +131,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Bundle(args) => bundle::run(args),
         Command::Channel(args) => channel::run(args),
-        Command::Fleet(args) => fleet::run(&args),
+        Command::Fleet(args) => fleet::run(&args, &cli.sources),
         Command::Claim(args) => claim::run(args, &cli.sources),
         Command::Allow(args) => allow::run(&args, &cli.sources),
         Command::Revoke(args) => allow::revoke(&args, &cli.sources),

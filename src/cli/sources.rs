@@ -1,5 +1,7 @@
 //! Where a command's settings come from: the files of this machine, the environment, and these flags.
 
+#[cfg(feature = "fleet")]
+use super::exit::Exit;
 use super::exit::Failure;
 use crate::registry::Registry;
 use contract::config::{self, CliFlag, Places, Settings, Sources};
@@ -42,6 +44,21 @@ impl Args {
             .chain(flags)
             .collect();
         Ok(sources)
+    }
+
+    /// The folder of the site's configuration.
+    ///
+    /// # Errors
+    /// With `--config`, which names one file in its place.
+    #[cfg(feature = "fleet")]
+    pub fn site(&self) -> Result<PathBuf, Failure> {
+        match &self.config {
+            None => Ok(Places::detect()?.site_dir),
+            Some(file) => Err(Failure::new(
+                Exit::Usage,
+                format!("with --config {} the configuration is one file that you write; leave it out", file.display()),
+            )),
+        }
     }
 
     /// The settings of the server.

@@ -5,11 +5,17 @@
 mod ask;
 #[cfg(feature = "console")]
 pub mod console;
+#[cfg(feature = "console")]
+pub mod desk;
 pub mod inventory;
+#[cfg(feature = "console")]
+pub mod local_port;
 mod mcp;
 pub mod report;
 #[cfg(feature = "console")]
 pub mod rollout;
+#[cfg(feature = "console")]
+pub mod tunnel;
 
 pub use inventory::Inventory;
 pub use report::DeviceReport;

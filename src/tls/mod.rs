@@ -1,5 +1,7 @@
 //! TLS, on ring: the server's certificate, and clients that pin a server by fingerprint.
 
+#[cfg(feature = "fleet")]
+pub mod client_certificate;
 pub mod pin;
 pub mod shown;
 

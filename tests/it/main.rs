@@ -17,6 +17,7 @@ mod conformance;
 mod contract;
 mod decisions;
 mod doctor;
+#[cfg(feature = "console")]
 mod fleet;
 mod fleet_serve;
 mod grounds;

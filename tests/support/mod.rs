@@ -6,6 +6,8 @@ pub mod camera;
 pub mod files;
 #[path = "../conformance/fixtures/mod.rs"]
 pub mod fixtures;
+#[cfg(feature = "console")]
+pub mod fleet;
 pub mod gpio;
 pub mod network_manager;
 pub mod pi;

@@ -22,9 +22,9 @@ RASPI_MCP_CARGO_ENV = \
 	CARGO_PROFILE_RELEASE_LTO=fat \
 	CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 
-# Without the guard, which stands in for systemd. Installing builds once more, so it is told as well.
-RASPI_MCP_CARGO_BUILD_OPTS = --bin raspi-mcp --no-default-features
-RASPI_MCP_CARGO_INSTALL_OPTS = --no-default-features
+# Without the guard, which stands in for systemd, and without the console of a fleet. Installing builds once more, so it is told as well.
+RASPI_MCP_CARGO_BUILD_OPTS = --bin raspi-mcp --no-default-features --features fleet
+RASPI_MCP_CARGO_INSTALL_OPTS = --no-default-features --features fleet
 
 # The scripts that make the card have it make the update as well. Its size
 # does not matter, and fat LTO takes minutes.

@@ -9,6 +9,7 @@ use super::{
     clock::Clock,
     connections::NetworkChanges,
     exec::{Commands, Runner},
+    fleet::FleetRecord,
     halt::Latch,
     header::HeaderRegisters,
     heads::Heads,
@@ -55,6 +56,7 @@ pub struct Agent {
     pub(super) installer: Arc<Installer>,
     pub(super) claims: ClaimService,
     pub(super) halt: Arc<Latch>,
+    pub(super) fleet: FleetRecord,
     pub(super) button: OnceLock<Grip>,
     /// Held as long as the agent lives: one agent per folder.
     pub(super) _lock: Lock,

@@ -9,6 +9,7 @@ use super::{
     context::{Agent, Context},
     exec::Commands,
     files,
+    fleet::FleetRecord,
     halt::Latch,
     heads::Heads,
     installer::{Installer, Means},
@@ -64,6 +65,7 @@ impl Agent {
         faults.extend(first.err().map(|error| error.into_message()));
         let told = (Arc::clone(&asks), Arc::clone(&log));
         let halt = Latch::load(folder, &installer, Arc::clone(&clock), told, &mut faults);
+        let fleet = FleetRecord::load(folder, &mut faults);
         let agent = Arc::new(Self {
             policy,
             asks,
@@ -78,6 +80,7 @@ impl Agent {
             heads,
             log,
             halt: Arc::new(halt),
+            fleet,
             claims: ClaimService::new(settings.identity.clone(), boot_clock),
             installer,
             started_ms: clock(),

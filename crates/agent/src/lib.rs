@@ -36,6 +36,7 @@ pub mod context;
 mod core;
 pub mod exec;
 mod files;
+mod fleet;
 mod halt;
 mod header;
 pub mod heads;

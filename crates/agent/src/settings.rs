@@ -4,7 +4,8 @@ use super::{policy::AgentPolicy, site::SiteOrders};
 use appliance::Folder;
 use base::os::{Root, groups};
 use contract::config::{
-    APPROVAL_PAGE_USER, Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings, sections::update::UpdateSettings,
+    APPROVAL_PAGE_USER, Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings,
+    sections::{FleetSettings, update::UpdateSettings},
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -42,6 +43,8 @@ pub struct AgentSettings {
     pub gpio_chip: String,
     /// The card, the channel, and the health checks of a new system.
     pub update: UpdateSettings,
+    /// The fleet that this device belongs to.
+    pub fleet: FleetSettings,
     /// Size of the server's audit in bytes, above which the oldest records may be trimmed.
     pub audit_max_bytes: u64,
     /// The server's socket, if it listens on one.
@@ -79,6 +82,7 @@ impl AgentSettings {
             approval: settings.approval.clone(),
             gpio_chip: settings.gpio.chip.clone(),
             update: settings.update.clone(),
+            fleet: settings.fleet.clone(),
             audit_max_bytes: settings.audit.max_bytes,
             server_socket: settings.socket.enabled.then(|| settings.socket.path.clone()),
             identity: Folder::at(&settings.identity_dir),

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! tls.crt, tls.key       the server's certificate and its key          0640 root:raspi-mcp
+//! fleet-*.pem            key, certificate and authority of a fleet     0640 root:raspi-mcp
 //! trust                  the owner's root of trust, if there is one    0640 root:raspi-mcp
 //! conf.d/*.toml          settings and hashes of tokens                 0640 root:raspi-mcp
 //! state.json             whether it is claimed, its name, and faults   0640 root:raspi-mcp
@@ -104,6 +105,7 @@ impl Folder {
         self.put("tls.key", key)?;
         self.put("tls.crt", certificate)?;
         self.put("trust", identity.update.trust.as_deref())?;
+        self.write_fleet(identity)?;
         self.put("conf.d/10-settings.toml", Some(&self.settings(identity)))?;
         self.put("conf.d/20-tokens.toml", Some(&tokens(identity)))?;
         let standing = ApplianceState {
@@ -114,6 +116,18 @@ impl Folder {
         };
         let text = serde_json::to_string(&standing).map_err(|error| self.failed(STATE, &io::Error::other(error)))?;
         self.put(STATE, Some(&format!("{text}\n")))
+    }
+
+    /// Writes what a member of a fleet has, its settings last.
+    ///
+    /// # Errors
+    /// `unavailable` when a file cannot be written.
+    pub fn write_fleet(&self, identity: &Identity) -> Result<(), ToolError> {
+        let member = identity.fleet.member.as_ref();
+        self.put("fleet-key.pem", member.map(|member| member.key.as_str()))?;
+        self.put("fleet-certificate.pem", member.map(|member| member.certificate.as_str()))?;
+        self.put("fleet-ca.pem", member.map(|member| member.ca.as_str()))?;
+        self.put("conf.d/30-fleet.toml", member.map(|member| member.settings.as_str()))
     }
 
     /// The settings derived from an identity. All other sources except the image override them.

@@ -43,6 +43,9 @@ pub struct Identity {
     /// Approvers that came with the ownership, until the agent has enrolled them in place of all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvers: Option<FirstApprovers>,
+    /// The fleet that it belongs to.
+    #[serde(skip_serializing_if = "FleetIdentity::is_nothing")]
+    pub fleet: FleetIdentity,
     /// SHA-256 of the provisioning file that was recorded and may still be on partition 1, completely or in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub erasing: Option<Digest>,
@@ -81,6 +84,33 @@ pub struct Wifi {
     pub country: String,
     /// Whether the network does not broadcast its name.
     pub hidden: bool,
+}
+
+/// Its membership in a fleet. Both keys are secrets.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FleetIdentity {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<FleetMember>,
+    /// The key of a request that waits for an answer, in PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_key: Option<String>,
+}
+
+/// What a member has: three files in PEM, and the section `[fleet]` that names them.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FleetMember {
+    pub key: String,
+    pub ca: String,
+    pub certificate: String,
+    pub settings: String,
+}
+
+impl FleetIdentity {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The source of releases, and the root of trust.
@@ -123,7 +153,9 @@ impl Identity {
         let mut faults = Vec::new();
         let mut unread = Map::new();
         let mut known = Self::default();
-        for name in ["claimed", "certificate", "key", "name", "wifi", "tokens", "update", "approvers", "erasing"] {
+        for name in
+            ["claimed", "certificate", "key", "name", "wifi", "tokens", "update", "approvers", "fleet", "erasing"]
+        {
             let Some(value) = map.remove(name) else { continue };
             let alone = Map::from_iter([(name.to_owned(), value.clone())]);
             match serde_json::from_value::<Self>(Value::Object(alone)) {
@@ -150,6 +182,7 @@ impl Identity {
             "tokens" => self.tokens = one.tokens,
             "update" => self.update = one.update,
             "approvers" => self.approvers = one.approvers,
+            "fleet" => self.fleet = one.fleet,
             _ => self.erasing = one.erasing,
         }
     }

@@ -8,6 +8,7 @@
 pub mod base64url;
 pub mod canonical;
 pub mod clock;
+pub mod dns_label;
 pub mod error;
 pub mod os;
 pub mod redact;

@@ -2,16 +2,7 @@
 
 use base::error::ToolError;
 
-/// Characters of a name, at most (as a label of DNS, RFC 1035).
-pub const MAX_NAME: usize = 63;
-
-/// Whether `text` is a name: 1 to [`MAX_NAME`] of a-z, 0-9 and `-`, with no `-` at either end.
-pub fn is_name(text: &str) -> bool {
-    (1..=MAX_NAME).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-}
+pub use base::dns_label::{MAX_LABEL as MAX_NAME, is_label as is_name};
 
 /// Checks the name of a `what`, such as "device".
 ///

@@ -71,6 +71,8 @@ struct Inner {
     remembering: tokio::sync::Mutex<()>,
     /// Counts changes for those who watch `raspi://update`, in addition to the job's own.
     moved: watch::Sender<u64>,
+    /// Asks the poller to check the channel now.
+    looked: tokio::sync::Notify,
 }
 
 #[derive(Default)]
@@ -93,6 +95,7 @@ impl UpdateClient {
             seen: Mutex::default(),
             remembering: tokio::sync::Mutex::default(),
             moved: watch::Sender::new(0),
+            looked: tokio::sync::Notify::new(),
         }))
     }
 
@@ -147,6 +150,11 @@ impl UpdateClient {
     /// The time zone of the windows. UTC if the machine's zone cannot be read, as in `system.get_clock`.
     fn zone(&self) -> Zone {
         clock::zone(&self.0.root).unwrap_or_else(|_| Zone::utc())
+    }
+
+    /// Checks the channel within half a minute, if it is checked by itself at all (`update.check_interval_hours`).
+    pub fn check_soon(&self) {
+        self.0.looked.notify_one();
     }
 
     /// Notifies watchers after a tool changed the slots.

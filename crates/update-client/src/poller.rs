@@ -33,7 +33,10 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
     let mut pause = Duration::from_secs(60 + u64::from(std::process::id()) % 240);
     let mut tries = Tries::default();
     loop {
-        sleep(pause).await;
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = client.0.looked.notified() => sleep(soon()).await,
+        }
         pause = interval;
         let found = match client.find_by_itself(&settings.channel).await {
             Ok(found) => found,
@@ -56,6 +59,14 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
             }
         }
     }
+}
+
+/// Up to half a minute, at random: a whole fleet may have been told to look.
+fn soon() -> Duration {
+    let mut random = [0; 2];
+    // Without random bytes: at once.
+    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random);
+    Duration::from_millis(30_000 * u64::from(u16::from_le_bytes(random)) / 65_536)
 }
 
 /// The number of attempts of this server to install a release.

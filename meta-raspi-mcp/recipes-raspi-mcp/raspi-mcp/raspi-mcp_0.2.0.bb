@@ -55,8 +55,8 @@ export CARGO_PROFILE_RELEASE_STRIP = "false"
 
 # Not the libraries of the workspace, which the class would install as well.
 CARGO_BUILD_FLAGS:append = " --bin raspi-mcp"
-# Without the guard, which stands in for systemd.
-CARGO_BUILD_FLAGS:append:class-target = " --no-default-features"
+# Without the guard, which stands in for systemd, and without the console of a fleet, which its owner has elsewhere.
+CARGO_BUILD_FLAGS:append:class-target = " --no-default-features --features fleet"
 
 # What restarts a Raspberry Pi into its other slot before there is a root: the initramfs of an image takes it from there.
 do_compile:append:class-target() {

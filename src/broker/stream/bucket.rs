@@ -46,6 +46,8 @@ impl Broker {
         let answer = self.request_with(subject, &headers, value.into(), ANSWER).await;
         let answer = answer.map_err(|failure| unanswered(failure, "a new value").maybe_changed())?;
         let written = accepted(&answer.payload, "a new value")?;
-        written["seq"].as_u64().ok_or_else(|| ToolError::unavailable("the broker's answer has no revision").maybe_changed())
+        written["seq"]
+            .as_u64()
+            .ok_or_else(|| ToolError::unavailable("the broker's answer has no revision").maybe_changed())
     }
 }

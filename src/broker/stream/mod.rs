@@ -35,7 +35,8 @@ impl Broker {
     async fn api(&self, verb: &str, body: &Value) -> Result<Value, Refusal> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let answer = self.request(format!("$JS.API.{verb}"), body.into(), ANSWER).await;
-        let answer = answer.map_err(|failure| unanswered(failure, verb)).map_err(|error| Refusal { number: 0, error })?;
+        let answer =
+            answer.map_err(|failure| unanswered(failure, verb)).map_err(|error| Refusal { number: 0, error })?;
         accepted(&answer.payload, verb)
     }
 }

@@ -2,11 +2,14 @@
 
 #[cfg(feature = "console")]
 mod console;
+#[cfg(feature = "fleet")]
+mod member;
 mod table;
 
 use super::{
     exit::{Exit, Failure},
     say::outln,
+    sources,
 };
 use crate::fleet::{self, DeviceReport, Inventory};
 use base::clock;
@@ -29,6 +32,14 @@ enum Command {
     /// Exit codes: 0 all are healthy; 1 a device has a problem; 3 the inventory or the folder is invalid; 4 a device (or the
     /// broker) does not answer; 5 a device refuses its token, and the others answer; with --dir: a status was refused.
     Status(StatusArgs),
+    /// At a device: make its key, and the request to become a member of a fleet
+    ///
+    /// Needs root at the machine. An appliance is asked in the network, with --url, --key and --device.
+    #[cfg(feature = "fleet")]
+    Enroll(member::EnrollArgs),
+    /// At a device: take the answer of the fleet's owner; it counts from the next start on
+    #[cfg(feature = "fleet")]
+    Join(member::JoinArgs),
     #[cfg(feature = "console")]
     #[command(flatten)]
     Console(console::Command),
@@ -43,7 +54,7 @@ struct StatusArgs {
     inventory: Option<PathBuf>,
     #[cfg(feature = "console")]
     #[command(flatten)]
-    console: console::StatusArgs,
+    console: console::TableArgs,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -56,9 +67,13 @@ struct Answer<'a> {
     devices: &'a [DeviceReport],
 }
 
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _sources: &sources::Args) -> Result<(), Failure> {
     match &args.command {
         Command::Status(args) => status(args),
+        #[cfg(feature = "fleet")]
+        Command::Enroll(args) => member::enroll(args, _sources),
+        #[cfg(feature = "fleet")]
+        Command::Join(args) => member::join(args, _sources),
         #[cfg(feature = "console")]
         Command::Console(command) => console::run(command),
     }

@@ -3,11 +3,13 @@
 //! A status counts only if its subject, its name, the registry's key and id, and the fleet fit, and its sequence rises. Who
 //! delivered it does not matter.
 
-use super::{
-    folder::{FleetFolder, KnownDevice},
-    status::{LONGEST, PURPOSE, StatusDocument},
+use super::folder::{FleetFolder, KnownDevice};
+use fleet_protocol::{
+    expected::Expected,
+    signed,
+    status::{MAX_MESSAGE, PURPOSE, Status},
+    subject::Subjects,
 };
-use fleet_protocol::{signed, subject::Subjects};
 use std::collections::{BTreeMap, HashMap};
 
 /// Subjects about which refusals are kept, at most; the number of all is kept beyond it.
@@ -16,7 +18,7 @@ const REFUSALS: usize = 1_000;
 /// A status that counts.
 #[derive(Debug)]
 pub struct AcceptedStatus {
-    pub document: StatusDocument,
+    pub document: Status,
     /// When the broker received it, in ms by its clock.
     pub heard_ms: i64,
 }
@@ -89,7 +91,7 @@ impl StatusBook {
     }
 
     /// The document if it is newer; `None` if it is known. Otherwise why it is refused, and who signed it.
-    fn judge(&self, subject: &str, payload: &[u8]) -> Result<Option<StatusDocument>, (String, Option<String>)> {
+    fn judge(&self, subject: &str, payload: &[u8]) -> Result<Option<Status>, (String, Option<String>)> {
         let no = |why: String| (why, None);
         let name = self.subjects.sender(subject).ok_or_else(|| no("the subject names no device".into()))?;
         let (device, last) =
@@ -97,27 +99,19 @@ impl StatusBook {
         if device.revoked {
             return Ok(None);
         }
-        let document: StatusDocument = signed::read(PURPOSE, payload, LONGEST, &device.key)
-            .map_err(|error| (error.message.clone(), self.signer(payload, name)))?;
-        let fits = [
-            (document.name == name, "it is about another device"),
-            (document.fleet == self.fleet, "it is about another fleet"),
-            (document.device == device.device, "its device id is not that of the registry"),
-        ];
-        if let Some((_, why)) = fits.iter().find(|(fits, _)| !fits) {
-            return Err(no(format!("{why}: {}", document.name)));
-        }
-        let newest = last.as_ref().map(|last| last.document.sequence);
-        if newest == Some(document.sequence) {
-            return Ok(None);
-        }
-        let newest = newest.max(self.seen.get(&device.device).copied());
-        match newest {
-            Some(newest) if document.sequence < newest => {
-                Err(no(format!("it is older than one that was seen: {} after {newest}", document.sequence)))
-            }
-            _ => Ok(Some(document)),
-        }
+        let last = last.as_ref().map(|last| last.document.sequence);
+        let newest = last.max(self.seen.get(&device.device).copied());
+        let expected = Expected {
+            fleet: &self.fleet,
+            name,
+            key: &device.key,
+            device: &device.device,
+            // The last one may come again: the stream is read from its beginning after every loss of the connection.
+            after: newest.unwrap_or_default().saturating_sub(1),
+        };
+        let document: Status =
+            expected.read(payload).map_err(|error| (error.message.clone(), self.signer(payload, name)))?;
+        Ok((Some(document.sequence) != last).then_some(document))
     }
 
     /// Which other device of the fleet signed this.
@@ -126,7 +120,7 @@ impl StatusBook {
         let id = serde_json::from_str::<serde_json::Value>(text).ok()?["device"].as_str()?.to_owned();
         let name = self.ids.get(&id).filter(|name| *name != except)?;
         let (device, _) = self.devices.get(name)?;
-        signed::verified(PURPOSE, payload, LONGEST, &device.key).ok().map(|_| name.clone())
+        signed::verified(PURPOSE, payload, MAX_MESSAGE, &device.key).ok().map(|_| name.clone())
     }
 
     /// The devices that are not revoked, with their newest status, by name.

@@ -1,9 +1,6 @@
 //! The folder of a fleet's owner, read: fleet.toml, the certificate of this console, and the registry of devices.
 
-use crate::{
-    broker::BrokerOptions,
-    tls::provider,
-};
+use crate::{broker::BrokerOptions, tls::provider};
 use base::{error::ToolError, signing::PublicKey};
 use fleet_protocol::name;
 use rustls::{
@@ -69,8 +66,8 @@ impl FleetFolder {
     pub fn read(path: &Path) -> Result<Self, ToolError> {
         let file = path.join("fleet.toml");
         let text = text(&file)?;
-        let Written { name, servers } = toml::from_str(&text)
-            .map_err(|error| wrong(&file, &error.to_string().trim_end().replace('\n', " ")))?;
+        let Written { name, servers } =
+            toml::from_str(&text).map_err(|error| wrong(&file, &error.to_string().trim_end().replace('\n', " ")))?;
         name::check("fleet", &name)?;
         if servers.is_empty() {
             return Err(wrong(&file, "servers names no broker"));
@@ -113,7 +110,8 @@ impl FleetFolder {
     }
 
     fn tls(&self) -> Result<ClientConfig, ToolError> {
-        let [authority, certificate, secret] = ["ca.pem", "console.pem", "console.key"].map(|name| self.path.join(name));
+        let [authority, certificate, secret] =
+            ["ca.pem", "console.pem", "console.key"].map(|name| self.path.join(name));
         let mut roots = RootCertStore::empty();
         for certificate in certificates(&authority)? {
             roots.add(certificate).map_err(|error| wrong(&authority, &error.to_string()))?;
@@ -145,7 +143,10 @@ fn devices(folder: &Path) -> Result<BTreeMap<String, KnownDevice>, ToolError> {
         let device: KnownDevice =
             serde_json::from_str(&text(&file)?).map_err(|error| wrong(&file, &error.to_string()))?;
         if !name::is_name(&device.name) || file.file_stem().is_none_or(|stem| stem != device.name.as_str()) {
-            return Err(wrong(&file, &format!("it is about the device {:?}; its name is that of the file", device.name)));
+            return Err(wrong(
+                &file,
+                &format!("it is about the device {:?}; its name is that of the file", device.name),
+            ));
         }
         if found.len() == MOST {
             return Err(wrong(folder, &format!("more than {MOST} devices")));

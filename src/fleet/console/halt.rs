@@ -2,13 +2,10 @@
 
 use super::{Console, StatusBook};
 use base::{error::ToolError, signing::SigningKey};
-use fleet_protocol::signed;
+use fleet_protocol::order::{ALL, Order, OrderArgs, OrderKind};
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
-use serde_json::json;
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
-/// The purpose that is signed with an order.
-const PURPOSE: &str = "raspi-mcp fleet order 1";
 /// Bytes of a reason, at most.
 const REASON: usize = 200;
 
@@ -41,21 +38,12 @@ impl Console {
         // Before the order is sent: a status that follows it at once must not be missed.
         let (mut book, mut reader) = self.statuses().await?;
         let order = |device: &str| {
-            let now = self.wall.now_ms();
-            let document = json!({
-                "purpose": PURPOSE,
-                "fleet": self.folder.name,
-                "device": device,
-                "sequence": now,
-                "time_ms": now,
-                "operation": "halt",
-                "args": { "reason": reason },
-            });
-            signed::sign(PURPOSE, &document.to_string(), &key)
+            let args = OrderArgs { reason: Some(reason.to_owned()), minutes: None };
+            Order::sign(&self.folder.name, device, OrderKind::Halt, args, self.wall.now_ms(), &key)
         };
-        let everybody = all.then(|| order("*"));
+        let everybody = if all { Some(order(ALL)?) } else { None };
         for name in &names {
-            let message = everybody.clone().unwrap_or_else(|| order(name));
+            let message = everybody.clone().map_or_else(|| order(name), Ok)?;
             self.broker.publish(self.subjects.order(name), message.into()).await?;
         }
         self.broker.flush().await?;
@@ -82,8 +70,9 @@ fn is_halted(book: &StatusBook, name: &str) -> bool {
 /// The fleet's key: PKCS #8, as PEM or DER.
 fn signing_key(file: &Path) -> Result<SigningKey, ToolError> {
     let wrong = |why: String| {
-        ToolError::invalid(format!("{}: {why}", file.display()))
-            .hint("orders are signed with the fleet's key; it may lie on another medium: copy it there for this command")
+        ToolError::invalid(format!("{}: {why}", file.display())).hint(
+            "orders are signed with the fleet's key; it may lie on another medium: copy it there for this command",
+        )
     };
     let bytes = fs::read(file).map_err(|error| wrong(error.to_string()))?;
     let der = PrivatePkcs8KeyDer::from_pem_slice(&bytes).map(|key| key.secret_pkcs8_der().to_vec()).unwrap_or(bytes);

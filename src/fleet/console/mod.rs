@@ -4,12 +4,12 @@
 //! ([`book`]), an order by the fleet's key. Knows the broker, and nothing of the command line.
 
 pub mod book;
+pub mod call;
 pub mod filter;
 pub mod folder;
 pub mod halt;
 pub mod report;
 mod seen;
-pub mod status;
 pub mod watch;
 
 pub use book::StatusBook;

@@ -1,12 +1,9 @@
 //! A device in the console's table, and what a person should know of it.
 
-use super::{
-    book::AcceptedStatus,
-    folder::KnownDevice,
-    status::StatusAttempt,
-};
+use super::{book::AcceptedStatus, folder::KnownDevice};
 pub use crate::fleet_port::DeviceHealth;
 use base::clock::Stamp;
+use fleet_protocol::status::StatusAttempt;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -91,7 +88,10 @@ impl<'a> DeviceRow<'a> {
     pub fn json(&self) -> Value {
         let document = self.status.map(|status| &status.document);
         let slot = document.and_then(|document| {
-            document.slot.as_ref().map(|slot| json!({ "slot": slot, "state": document.state, "version": document.version }))
+            document
+                .slot
+                .as_ref()
+                .map(|slot| json!({ "slot": slot, "state": document.state, "version": document.version }))
         });
         let attempt = self.attempt().map(|attempt| {
             json!({

@@ -114,7 +114,8 @@ impl FleetWatch {
         let row = DeviceRow { device, status: Some(status), silence };
         let health = row.health();
         let due = row.left();
-        let mut said = before.map_or_else(|| vec!["its first status".into()], |before| before.against(&Seen::of(status)));
+        let mut said =
+            before.map_or_else(|| vec!["its first status".into()], |before| before.against(&Seen::of(status)));
         if let Some(was) = self.healths.insert(name.clone(), health).filter(|was| *was != health) {
             said.push(format!("{}, was {}", health.word(), was.word()));
         }
@@ -157,7 +158,7 @@ struct Seen {
     attempt: Option<String>,
     halted: bool,
     problems: String,
-    asks: u64,
+    asks: usize,
 }
 
 impl Seen {

@@ -2,6 +2,7 @@
 //! `fleet_protocol::rollout`; here are the files, the channel, and the controller.
 
 pub mod file;
+pub mod live;
 mod log;
 mod place;
 mod runner;
@@ -12,7 +13,7 @@ pub use log::{DecisionLog, read as read_log};
 pub use place::{ChannelPlace, IndexPlace};
 pub use runner::{Controller, DeviceStatuses, RolloutClock, Tick};
 pub use signed::SignedSteps;
-pub use store::{FileStore, RecordStore, changed};
+pub use store::{RecordStore, changed};
 
 use base::error::ToolError;
 use std::{io, path::Path};

@@ -2,7 +2,10 @@
 //! was expected there.
 
 use crate::client::{Remote, Trust};
-use base::error::{ErrorCode, ToolError};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::if_there,
+};
 use fleet_protocol::rollout::{RolloutTarget, lease::TAKE_OVER_MS};
 use reqwest::{
     Certificate, Response, StatusCode, Url,
@@ -10,11 +13,13 @@ use reqwest::{
 };
 use std::{
     cell::RefCell,
-    fs,
+    fs::{self, File},
+    io::Read,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
+use tokio::time::Instant;
 use update::{
     channel::{INDEX, Tree},
     trust::MAX_SIGNED,
@@ -75,7 +80,7 @@ impl ChannelPlace {
 impl IndexPlace for ChannelPlace {
     async fn present(&self) -> Result<Vec<u8>, ToolError> {
         match self {
-            Self::Folder { folder, channel, .. } => Tree::open(folder)?.bytes(channel),
+            Self::Folder { folder, channel, .. } => read(&folder.join(channel).join(INDEX)),
             Self::Web { remote } => Ok(get(remote).await?.0),
         }
     }
@@ -89,6 +94,16 @@ impl IndexPlace for ChannelPlace {
             Self::Web { remote } => put(remote, expected, with).await,
         }
     }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ToolError> {
+    let mut bytes = Vec::new();
+    let file = if_there(File::open(path)).map_err(|error| super::failed(path, &error))?.ok_or_else(|| {
+        ToolError::not_found(format!("{} is missing: the channel has no index yet", path.display()))
+            .hint("`raspi-mcp channel publish` begins it")
+    })?;
+    file.take(MAX_SIGNED as u64 + 1).read_to_end(&mut bytes).map_err(|error| super::failed(path, &error))?;
+    Ok(bytes)
 }
 
 /// Removes a lock file that is there for as long as a controller may be silent, while the index did not change: whoever made

@@ -4,11 +4,15 @@
 use super::{DecisionLog, IndexPlace, RecordStore, SignedSteps};
 use base::error::{ErrorCode, ToolError};
 use fleet_protocol::rollout::{
-    JudgeTime, LeaseMove, LeaseWatch, RolloutDevice, RolloutMemory, RolloutRecord, judge, record::Decider,
+    Decision, JudgeTime, Judgement, LeaseMove, LeaseWatch, RolloutDevice, RolloutMemory, RolloutRecord, judge,
+    record::Decider,
 };
+use std::time::Duration;
 
 /// After so many milliseconds the holder looks whether the channel still has its step.
 const LOOK_MS: u64 = 60_000;
+/// The wait before a channel that somebody else writes is tried again.
+const BUSY: Duration = Duration::from_millis(200);
 
 /// The newest verified status of each registered device.
 pub trait DeviceStatuses {
@@ -48,13 +52,28 @@ pub struct Controller<S, P, D> {
     pub statuses: D,
     pub log: DecisionLog,
     watch: LeaseWatch,
+    /// Decisions that it made or saw, and that nobody took yet.
+    news: Vec<Decision>,
     /// The step that the channel had, and when.
     published: Option<(u32, u64)>,
 }
 
 impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
     pub fn new(name: String, steps: SignedSteps, store: S, place: P, statuses: D, log: DecisionLog) -> Self {
-        Self { name, steps, store, place, statuses, log, watch: LeaseWatch::default(), published: None }
+        Self { name, steps, store, place, statuses, log, watch: LeaseWatch::default(), news: vec![], published: None }
+    }
+
+    /// The decisions that it made or saw since this was called.
+    pub fn news(&mut self) -> Vec<Decision> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Writes a decision down.
+    fn note(&mut self, decision: &Decision) -> Result<(), ToolError> {
+        if self.log.append(decision)? {
+            self.news.push(decision.clone());
+        }
+        Ok(())
     }
 
     /// Begins the rollout, unless it began already.
@@ -82,7 +101,7 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
         let memory = RolloutMemory::at_start(&devices, &self.steps.manifest, clock.now_ms, silent_ms);
         let record = RolloutRecord::start(&self.steps.plan, &self.steps.hash, memory, by);
         self.store.put(over, &record).await?;
-        self.log.append(&record.last)
+        self.note(&record.last)
     }
 
     /// One look at everything. Does at most one step.
@@ -102,7 +121,7 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
 
     async fn looked(&mut self, clock: RolloutClock) -> Result<Tick, ToolError> {
         let (revision, record) = self.record().await?;
-        self.log.append(&record.last)?;
+        self.note(&record.last)?;
         let me = self.name.clone();
         let by = Decider { name: &me, now_ms: clock.now_ms };
         if record.phase.is_over() {
@@ -117,7 +136,7 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
             LeaseMove::Take => {
                 let taken = record.taken(by);
                 self.store.put(revision, &taken).await?;
-                self.log.append(&taken.last)?;
+                self.note(&taken.last)?;
                 self.published = None;
                 return Ok(Tick::Acting);
             }
@@ -131,19 +150,24 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
             let stopped = record.stopped("the channel has an index that is not of this rollout".into(), by);
             return self.decide(revision, stopped, clock).await;
         }
-        let (plan, manifest) = (&self.steps.plan, &self.steps.manifest);
-        let time = JudgeTime { now_ms: clock.now_ms, listening_since_ms: self.statuses.listening_since_ms() };
-        let judgement = judge(plan, manifest, record.stage, &self.statuses.devices(), time, &record.memory);
+        let judgement = self.judged(&record, clock);
         match record.judged(judgement, by) {
             Some(next) => self.decide(revision, next, clock).await,
             None => Ok(Tick::Acting),
         }
     }
 
+    /// How the record's stage is judged now.
+    pub fn judged(&self, record: &RolloutRecord, clock: RolloutClock) -> Judgement {
+        let (plan, manifest) = (&self.steps.plan, &self.steps.manifest);
+        let time = JudgeTime { now_ms: clock.now_ms, listening_since_ms: self.statuses.listening_since_ms() };
+        judge(plan, manifest, record.stage, &self.statuses.devices(), time, &record.memory)
+    }
+
     /// Changes the record, writes the decision down, and publishes what it says.
     async fn decide(&mut self, revision: u64, next: RolloutRecord, clock: RolloutClock) -> Result<Tick, ToolError> {
         self.store.put(revision, &next).await?;
-        self.log.append(&next.last)?;
+        self.note(&next.last)?;
         self.publish(next.step(), clock).await?;
         Ok(if next.phase.is_over() { Tick::Over } else { Tick::Acting })
     }
@@ -159,14 +183,27 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
         change: impl FnOnce(RolloutRecord, Decider<'_>) -> Result<RolloutRecord, ToolError>,
     ) -> Result<RolloutRecord, ToolError> {
         let (revision, record) = self.record().await?;
-        self.log.append(&record.last)?;
+        self.note(&record.last)?;
         let next = change(record, Decider { name: &self.name, now_ms: clock.now_ms })?;
-        self.decide(revision, next.clone(), clock).await?;
-        if !self.publish(next.step(), clock).await? {
-            return Err(ToolError::precondition("the channel has an index that is not of this rollout")
-                .hint("the rollout's record was changed, the channel was not: look at `raspi-mcp channel show`"));
+        self.store.put(revision, &next).await?;
+        self.note(&next.last)?;
+        let mut tries = 5;
+        loop {
+            match self.publish(next.step(), clock).await {
+                Ok(true) => return Ok(next),
+                Ok(false) => {
+                    return Err(ToolError::precondition("the channel has an index that is not of this rollout").hint(
+                        "the rollout's record was changed, the channel was not: look at `raspi-mcp channel show`",
+                    ));
+                }
+                // A controller publishes at this moment, which takes as long as a file is written.
+                Err(error) if error.code == ErrorCode::Conflict && tries > 0 => {
+                    tries -= 1;
+                    tokio::time::sleep(BUSY).await;
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(next)
     }
 
     /// Gives the record up, so that another controller need not wait.

@@ -2,19 +2,28 @@
 //! which step follows from the plan and from the channel's index at that time, so the files are checked when they are read.
 
 use base::{
-    canonical,
+    base64url, canonical,
     error::{ErrorCode, ToolError},
 };
 use fleet_protocol::rollout::{
     RolloutPlan,
     steps::{self, Step},
 };
+use ring::rand::{SecureRandom, SystemRandom};
 use sha2::{Digest, Sha256};
-use std::{fs, io, path::Path};
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
 use update::{
     channel::{ChannelIndex, IndexChange, publish, sign},
     trust::{MAX_SIGNED, Purpose, RootOfTrust, SecretKey, Signed},
 };
+
+/// The file of the secret that controllers share.
+const SECRET: &str = "record.key";
 
 /// The plan with its signed indexes.
 pub struct SignedSteps {
@@ -27,6 +36,8 @@ pub struct SignedSteps {
     pub sequence: u64,
     /// Seconds since 1970; the channel has to be renewed before.
     pub expires: u64,
+    /// Known to all controllers of this rollout and to nobody else: the broker keeps their record, and must not make one.
+    pub secret: [u8; 32],
     /// By step; the first is the channel's index before the rollout.
     files: Vec<Vec<u8>>,
 }
@@ -55,7 +66,10 @@ impl SignedSteps {
         for index in &indexes {
             files.push(sign(index, keys, Some(roots))?);
         }
-        Ok(Self { plan, hash, manifest, sequence: base.sequence, expires, files })
+        let mut secret = [0; 32];
+        let filled = SystemRandom::new().fill(&mut secret);
+        filled.map_err(|_| ToolError::internal("the kernel gives no random bytes"))?;
+        Ok(Self { plan, hash, manifest, sequence: base.sequence, expires, secret, files })
     }
 
     /// Writes the files into the new folder `dir`.
@@ -76,6 +90,12 @@ impl SignedSteps {
                 .and_then(|()| fs::File::open(&path)?.sync_all())
                 .map_err(|error| super::failed(&path, &error))?;
         }
+        let path = dir.join(SECRET);
+        let mut options = fs::OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(0o600).open(&path);
+        let text = base64url::encode(&self.secret);
+        file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .map_err(|error| super::failed(&path, &error))?;
         fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(|error| super::failed(dir, &error))
     }
 
@@ -108,8 +128,17 @@ impl SignedSteps {
                 roots.verify_channel(&signed.text, &signed.signatures)?;
             }
         }
+        let path = dir.join(SECRET);
+        let text = fs::read_to_string(&path).map_err(|error| super::failed(&path, &error))?;
+        let secret = base64url::decode(text.trim()).and_then(|secret| <[u8; 32]>::try_from(secret).ok());
+        let secret = secret.ok_or_else(|| ToolError::invalid(format!("{} has no key of 32 bytes", path.display())))?;
         let sequence = first.sequence - 1;
-        Ok(Self { plan, hash, manifest, sequence, expires: first.expires, files })
+        Ok(Self { plan, hash, manifest, sequence, expires: first.expires, secret, files })
+    }
+
+    /// The sequence of the last step.
+    pub fn last_sequence(&self) -> u64 {
+        self.sequence + u64::from(steps::count(self.plan.stages.len()))
     }
 
     /// The signed bytes of a step; `None` beyond the last.

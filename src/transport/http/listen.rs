@@ -6,11 +6,12 @@ use super::{
     held::HeldBody,
     peer::PeerAddress,
     stream::HttpStream,
+    wire::Wire,
 };
 use crate::{authentication::refusals::SourceNetwork, rpc::connection::PARTING};
 use axum::body::Body;
 use contract::{
-    access::seats::Seat,
+    access::seats::{Seat, Seats},
     config::{Settings, is_loopback},
 };
 use hyper::body::Incoming;
@@ -109,12 +110,7 @@ impl HttpListener {
 
     async fn accept(self, app: &Arc<App>) {
         let seats = app.server.pipeline.services.seats(self.max_connections);
-        let revoked = Arc::downgrade(&seats);
-        app.server.pipeline.services.tokens.on_end(move |_| {
-            if let Some(seats) = revoked.upgrade() {
-                seats.close_revoked();
-            }
-        });
+        close_revoked(app, &seats);
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -136,20 +132,58 @@ impl HttpListener {
                     continue;
                 }
             };
-            let app = Arc::clone(app);
-            base::task::spawn_on(&app.server.tasks.clone(), async move {
-                let greeted = tokio::select! {
-                    biased;
-                    () = seat.evicted() => None,
-                    () = app.server.stop.cancelled() => None,
-                    greeted = HttpStream::greet(stream, Some(Arc::clone(&seat)), app.tls.as_deref()) => greeted,
-                };
-                if let Some(stream) = greeted {
-                    converse(app, stream, peer, seat).await;
-                }
-            });
+            base::task::spawn_on(&app.server.tasks, meet(Arc::clone(app), Wire::Tcp(stream), peer, seat));
         }
     }
+}
+
+/// Serves a new connection.
+async fn meet(app: Arc<App>, stream: Wire, peer: PeerAddress, seat: Arc<Seat>) {
+    let greeted = tokio::select! {
+        biased;
+        () = seat.evicted() => None,
+        () = app.server.stop.cancelled() => None,
+        greeted = HttpStream::greet(stream, Some(Arc::clone(&seat)), app.tls.as_deref()) => greeted,
+    };
+    if let Some(stream) = greeted {
+        converse(app, stream, peer, seat).await;
+    }
+}
+
+/// Where connections come in through the fleet's broker. They have room of their own, so that they take none from the
+/// network's, and the network none from them.
+#[cfg(feature = "fleet")]
+pub struct TunnelEntrance {
+    app: Arc<App>,
+    seats: Arc<Seats>,
+}
+
+#[cfg(feature = "fleet")]
+impl TunnelEntrance {
+    /// With room for `most` connections; `None` without TLS, which a tunnel always has.
+    pub fn new(app: &Arc<App>, most: usize) -> Option<Self> {
+        app.tls.as_ref()?;
+        let seats = app.server.pipeline.services.seats(most);
+        close_revoked(app, &seats);
+        Some(Self { app: Arc::clone(app), seats })
+    }
+
+    /// Serves a tunnel until it ends; `false` when there is no room.
+    pub async fn enter(&self, stream: tokio::io::DuplexStream) -> bool {
+        let Ok(seat) = self.seats.sit("fleet", usize::MAX) else { return false };
+        meet(Arc::clone(&self.app), Wire::Tunnel(stream), PeerAddress::tunnel(), seat).await;
+        true
+    }
+}
+
+/// Closes the connections whose token is revoked.
+fn close_revoked(app: &App, seats: &Arc<Seats>) {
+    let revoked = Arc::downgrade(seats);
+    app.server.pipeline.services.tokens.on_end(move |_| {
+        if let Some(seats) = revoked.upgrade() {
+            seats.close_revoked();
+        }
+    });
 }
 
 /// The party of a new connection, and how many connections it may have: a quarter for a network beyond this machine.

@@ -19,8 +19,11 @@ mod photos;
 mod post;
 mod refused;
 pub mod stream;
+pub mod wire;
 
 pub use authenticator::Authenticator;
+#[cfg(feature = "fleet")]
+pub use listen::TunnelEntrance;
 pub use listen::{HttpListener, HttpOptions};
 pub use metadata::Metadata;
 pub use peer::PeerAddress;
@@ -42,7 +45,7 @@ use authenticator::{AuthenticatedCaller, AuthenticationError};
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, WebSocketUpgrade},
-    http::{HeaderValue, Method, Response, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
 use base::error::ToolError;
@@ -177,7 +180,7 @@ impl App {
             return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
         }
         let ownership = &self.server.pipeline.services.ownership;
-        if request.uri().path() == claim::PATH && ownership.is_appliance() {
+        if request.uri().path() == claim::PATH && ownership.is_appliance() && !peer.is_tunnel() {
             return claim::answer(&self, request, peer).await;
         }
         if let Err(unclaimed) = ownership.check() {
@@ -187,16 +190,10 @@ impl App {
         if approvals::is_at(request.uri().path()) && request.uri().path() != approvals::ENROLL {
             return approvals::answer(&self.server.pipeline.services.agent, self.body_timeout, request).await;
         }
-        let tokens = &self.server.pipeline.services.tokens;
-        tokens.refresh();
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(AuthenticationError::Missing)
         } else {
-            self.authenticator.identify(
-                request.headers(),
-                tokens,
-                ownership.tokens().as_deref().map_or(&[], Vec::as_slice),
-            )
+            self.identify(request.headers(), peer)
         };
         match known {
             Ok(known) => self.admitted(request, known, seat).await,
@@ -205,6 +202,18 @@ impl App {
                 refused::answer(&self, unknown, peer).await
             }
         }
+    }
+
+    /// Authenticates a request. Nobody who came through the fleet's broker is known without a token, also where callers on
+    /// this machine are.
+    fn identify(&self, headers: &HeaderMap, peer: PeerAddress) -> Result<AuthenticatedCaller, AuthenticationError> {
+        if peer.is_tunnel() && !headers.contains_key(header::AUTHORIZATION) {
+            return Err(AuthenticationError::Missing);
+        }
+        let services = &self.server.pipeline.services;
+        services.tokens.refresh();
+        let owner = services.ownership.tokens();
+        self.authenticator.identify(headers, &services.tokens, owner.as_deref().map_or(&[], Vec::as_slice))
     }
 
     /// Whether a Host that is not configured means this server: the address that the request came to, a name in the

@@ -95,13 +95,7 @@ async fn below(app: Arc<App>, mut request: Request, peer: PeerAddress, seat: Arc
     services.tokens.refresh();
     let signs_in = path == page::SESSION && *request.method() == Method::POST;
     let known = if signs_in {
-        let owner = services.ownership.tokens();
-        let known = app.authenticator.identify(
-            request.headers(),
-            &services.tokens,
-            owner.as_deref().map_or(&[], Vec::as_slice),
-        );
-        known.map(|AuthenticatedCaller { caller, until }| {
+        app.identify(request.headers(), peer).map(|AuthenticatedCaller { caller, until }| {
             request.extensions_mut().insert(Credential(caller.principal.clone(), until));
             AuthenticatedCaller { caller: sessions::caller_of(&caller), until }
         })

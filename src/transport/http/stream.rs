@@ -1,5 +1,6 @@
 //! The bytes of a connection, with TLS or without.
 
+use super::wire::Wire;
 use crate::{tls::shown::ServedCertificate, transport::write_deadline::Paced};
 use contract::access::seats::Seat;
 use std::{
@@ -26,27 +27,26 @@ const LISTENED_TO: u64 = 64 * 1024;
 
 /// One type for both, so that the HTTP code is compiled once.
 pub enum HttpStream {
-    Plain(Paced<TcpStream>),
+    Plain(Paced<Wire>),
     /// Boxed: its buffers are large, and would enlarge plain connections too.
-    Tls(Box<TlsStream<Paced<TcpStream>>>),
+    Tls(Box<TlsStream<Paced<Wire>>>),
 }
 
 impl HttpStream {
     /// Prepares a connection for HTTP; `None` if that failed. The reason is logged.
-    pub async fn greet(
-        mut stream: TcpStream,
-        seat: Option<Arc<Seat>>,
-        tls: Option<&ServedCertificate>,
-    ) -> Option<Self> {
+    #[cfg_attr(not(feature = "fleet"), expect(irrefutable_let_patterns))]
+    pub async fn greet(mut stream: Wire, seat: Option<Arc<Seat>>, tls: Option<&ServedCertificate>) -> Option<Self> {
         let Some(tls) = tls else { return Some(Self::Plain(Paced::new(stream, seat))) };
         let handshake = async {
-            let mut first = [0];
-            if stream.peek(&mut first).await? == 0 {
-                return Ok(None);
-            }
-            if first[0] != HANDSHAKE_RECORD {
-                turn_away(&mut stream).await?;
-                return Ok(None);
+            if let Wire::Tcp(stream) = &mut stream {
+                let mut first = [0];
+                if stream.peek(&mut first).await? == 0 {
+                    return Ok(None);
+                }
+                if first[0] != HANDSHAKE_RECORD {
+                    turn_away(stream).await?;
+                    return Ok(None);
+                }
             }
             TlsAcceptor::from(tls.now().config.clone()).accept(Paced::new(stream, seat)).await.map(Some)
         };
@@ -149,7 +149,7 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         what(&mut client).await;
-        HttpStream::greet(stream, None, Some(&shown)).await.is_some()
+        HttpStream::greet(Wire::Tcp(stream), None, Some(&shown)).await.is_some()
     }
 
     /// Time is paused: it jumps to the next timer as soon as nothing else can happen.

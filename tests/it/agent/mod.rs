@@ -108,6 +108,7 @@ impl Pi {
             approval: Default::default(),
             gpio_chip: String::new(),
             update: UpdateSettings::default_for(&Places { state_dir: dir.join("state"), ..Places::system() }),
+            fleet: contract::config::sections::FleetSettings::default_for(&Places::system()),
             audit_max_bytes: 64 << 20,
             server_socket: None,
             identity: Folder::at(dir.join("run/raspi-mcp-identity")),

@@ -37,7 +37,8 @@ fn here() -> PathBuf {
 
 /// Every tool of this program: those of a device, and those of the console of a fleet.
 fn all_tools() -> Registry {
-    let namespaces: Vec<_> = raspi_mcp::tools::NAMESPACES.iter().copied().chain([raspi_mcp::tools::fleet::TOOLS]).collect();
+    let namespaces: Vec<_> =
+        raspi_mcp::tools::NAMESPACES.iter().copied().chain([raspi_mcp::tools::fleet::TOOLS]).collect();
     Registry::new(&namespaces)
 }
 

@@ -136,13 +136,20 @@ impl Pi {
             std::fs::create_dir_all(&sources.places.site_dir).unwrap();
             std::fs::write(sources.places.site_dir.join(name), text).unwrap();
         }
-        let settings = config::load(&sources).unwrap();
+        let running = Self::of_sources(&sources).await;
+        (Self { _root: root, ..running }, sources)
+    }
+
+    /// Another run of one of [`Pi::of_site`], whose folder is kept by the caller.
+    pub async fn of_sources(sources: &Sources) -> Self {
+        let settings = config::load(sources).unwrap();
         let bench = Bench::of(&settings.places.state_dir);
         let log = Ring::new(settings.log.ring_lines);
         let reload = Reload::of(sources.clone(), config::load);
+        let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
         let serve = Serve { settings, registry, stdio: false, log, reload, provider: Arc::new(Appliance::default()) };
         let running = daemon::start(serve).await.unwrap();
-        (Self { running, bench, _root: root }, sources)
+        Self { running, bench, _root: TempDir::new().unwrap() }
     }
 
     pub fn server(&self) -> Arc<Server> {

@@ -103,6 +103,19 @@ impl Approvers {
         Ok((self.key(&mut state)?.1.clone(), self.boot.clone()))
     }
 
+    /// What `sign` makes with the device's ID, the current boot and the device's key.
+    ///
+    /// # Errors
+    /// As [`Approvers::device`], and those of `sign`.
+    pub(crate) fn sign_as_device(
+        &self,
+        sign: impl FnOnce(String, String, &ApproverSecret) -> Result<String, ToolError>,
+    ) -> Result<String, ToolError> {
+        let mut state = self.lock();
+        let (secret, public) = self.key(&mut state)?;
+        sign(public.id(), self.boot.clone(), secret)
+    }
+
     /// Enrols an approver.
     ///
     /// # Errors

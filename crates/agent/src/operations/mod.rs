@@ -9,6 +9,7 @@ pub mod asks;
 pub mod audit;
 pub mod claim;
 pub mod commands;
+pub mod fleet;
 pub mod halt;
 pub mod hello;
 pub mod holders;

@@ -59,4 +59,7 @@ operations! {
     approvals::PerformOrder,
     approvals::EnrollApprover,
     asks::FollowAsks,
+    fleet::SignStatus,
+    fleet::FollowOrder,
+    fleet::SignEnrolment,
 }

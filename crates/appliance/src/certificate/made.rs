@@ -6,7 +6,8 @@ use base::{
     os::{Root, groups},
 };
 use contract::config::{SERVER_USER, Tls};
-use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData};
+use rustls::pki_types::{CertificateDer, pem::PemObject};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
@@ -109,4 +110,30 @@ fn server_user() -> Option<u32> {
 
 fn give(path: &Path, owner: Option<u32>) -> io::Result<()> {
     owner.map_or(Ok(()), |uid| std::os::unix::fs::lchown(path, Some(uid), None))
+}
+
+/// A key of a connection: ECDSA P-256.
+pub struct ConnectionKey {
+    /// PKCS #8 in PEM.
+    pub secret: String,
+    /// DER of the SubjectPublicKeyInfo.
+    pub public: Vec<u8>,
+}
+
+/// Makes a key whose certificate somebody else will sign.
+///
+/// # Errors
+/// `internal` without random numbers.
+pub fn connection_key() -> Result<ConnectionKey, ToolError> {
+    let key = KeyPair::generate().map_err(|error| ToolError::internal(format!("no key was made: {error}")))?;
+    Ok(ConnectionKey { secret: key.serialize_pem(), public: key.subject_public_key_info() })
+}
+
+/// Whether a certificate (PEM) is for this key (PEM).
+pub fn is_for(certificate: &str, key: &str) -> bool {
+    let (Ok(key), Ok(der)) = (KeyPair::from_pem(key), CertificateDer::from_pem_slice(certificate.as_bytes())) else {
+        return false;
+    };
+    let public = key.subject_public_key_info();
+    der.windows(public.len()).any(|part| part == public)
 }

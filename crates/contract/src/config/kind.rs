@@ -11,6 +11,7 @@ use super::{
     words::{NAMESPACES, full_path, is_host, is_name, is_service, one_of, sized},
 };
 use crate::{meta::Mode, values::Window};
+use base::dns_label::is_label;
 use serde_json::Value;
 use std::net::SocketAddr;
 
@@ -74,6 +75,12 @@ pub enum SettingKind {
     Probes,
     /// Full paths of programs, without arguments.
     Programs,
+    /// Addresses of a broker that begin with tls://.
+    Brokers,
+    /// A label of DNS, or nothing.
+    FleetName,
+    /// At most [`TAGS`] labels of DNS, of at most [`TAG_BYTES`] characters each.
+    Tags,
 }
 
 /// What an integer counts.
@@ -112,6 +119,10 @@ const SOCKET_PATH_BYTES: usize = 107;
 const TEXT_BYTES: usize = 512;
 /// Maximum entries of a list: more than anybody writes by hand, and little memory.
 const LIST_ENTRIES: usize = 256;
+
+/// Maximum tags of a device, and characters of one: they travel in its status, which has 1 KiB.
+const TAGS: usize = 8;
+const TAG_BYTES: usize = 20;
 
 /// A fault in a value, at the position of the wrong part.
 pub type Complaint = (Option<TextPosition>, String);
@@ -159,6 +170,9 @@ impl SettingKind {
                 "a list of addresses like \"https://example.org/health\" or \"http://localhost:8080/\"".into()
             }
             Self::Programs => "a list of full paths without \"..\", like \"/usr/libexec/check-sensors\"".into(),
+            Self::Brokers => "a list of addresses like \"tls://broker.example.org:4222\"".into(),
+            Self::FleetName => "1 to 63 of a-z, 0-9 and \"-\", with no \"-\" at either end, or \"\" for none".into(),
+            Self::Tags => format!("a list of at most {TAGS} words of 1 to {TAG_BYTES} of a-z, 0-9 and \"-\""),
         }
     }
 
@@ -227,6 +241,8 @@ impl SettingKind {
                 | Self::Urls
                 | Self::Probes
                 | Self::Programs
+                | Self::Brokers
+                | Self::Tags
         )
     }
 
@@ -253,6 +269,9 @@ impl SettingKind {
                 Ok(text.as_str().into())
             }
             (Self::Account, UncheckedValue::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
+            (Self::FleetName, UncheckedValue::Text(text)) if text.is_empty() || is_label(text) => {
+                Ok(text.as_str().into())
+            }
             _ => Err(String::new()),
         }
     }
@@ -268,8 +287,9 @@ impl SettingKind {
             wrong.push((found.at, format!("{name} must be {}, not {}", self.expected(), found.shown())));
             return None;
         };
-        if items.len() > LIST_ENTRIES {
-            wrong.push((found.at, format!("{name} has {} entries; at most {LIST_ENTRIES} are allowed", items.len())));
+        let most = if self == Self::Tags { TAGS } else { LIST_ENTRIES };
+        if items.len() > most {
+            wrong.push((found.at, format!("{name} has {} entries; at most {most} are allowed", items.len())));
             return None;
         }
         let before = wrong.len();
@@ -310,6 +330,8 @@ impl SettingKind {
             Self::Windows if Window::parse(text).is_some() => {}
             Self::Urls if update::is_https(text) => {}
             Self::Probes if update::is_probe(text) => {}
+            Self::Brokers if text.strip_prefix("tls://").is_some_and(is_host) => {}
+            Self::Tags if is_label(text) && text.len() <= TAG_BYTES => {}
             // TASK_COMM_LEN: 16 with the zero.
             Self::Processes if (1..=15).contains(&text.len()) && !text.contains(char::is_control) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}

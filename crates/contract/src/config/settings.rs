@@ -56,6 +56,7 @@ settings! {
     [update] UpdateSettings;
     [notifications] NotificationSettings;
     [claim] ClaimSettings;
+    [fleet] FleetSettings;
 
     beside {
         /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.

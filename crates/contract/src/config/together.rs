@@ -35,6 +35,9 @@ pub fn check(draft: &SettingsDraft, settings: &Settings) -> Vec<ConfigError> {
         );
     }
     network(settings, &mut broken);
+    for message in settings.fleet.faults() {
+        broken(&["fleet.servers"], message);
+    }
     for (index, token) in settings.access.tokens.iter().enumerate() {
         if let Some(same) = settings.access.tokens[..index].iter().find(|other| other.sha256 == token.sha256) {
             broken(

@@ -7,8 +7,10 @@ use std::{
 };
 
 /// Namespaces of tools, including future ones, because configuration written for a newer version names them too.
-pub const NAMESPACES: &[&str] =
-    &["system", "metrics", "network", "service", "process", "gpio", "i2c", "camera", "logs", "manage", "files", "exec", "fleet"];
+pub const NAMESPACES: &[&str] = &[
+    "system", "metrics", "network", "service", "process", "gpio", "i2c", "camera", "logs", "manage", "files", "exec",
+    "fleet",
+];
 
 /// `"a", "b" or "c"`.
 pub fn one_of(words: &[&str]) -> String {

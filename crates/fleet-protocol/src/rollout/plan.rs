@@ -125,7 +125,7 @@ pub(crate) mod tests {
         others[3].target = RolloutTarget::Folder("other".into());
         let mut hashes: Vec<String> = others.iter().map(|plan| plan.hash("aa", "bb")).collect();
         hashes.extend([one.hash("ab", "bb"), one.hash("aa", "bc"), hash]);
-        hashes.sort();
+        base::sort::sort(&mut hashes);
         hashes.dedup();
         assert_eq!(hashes.len(), 7);
     }

@@ -87,18 +87,6 @@ impl Tree {
         Ok(path)
     }
 
-    /// The bytes of the current index of `channel`, with its signatures.
-    ///
-    /// # Errors
-    /// `not_found` without one, `unavailable` when it cannot be read.
-    pub fn bytes(&self, channel: &str) -> Result<Vec<u8>, ToolError> {
-        let path = self.index(channel)?;
-        if_there(read(&path)).map_err(|error| failed(&path, &error))?.ok_or_else(|| {
-            ToolError::not_found(format!("{} is missing: the channel {channel} has no index yet", path.display()))
-                .hint("`raspi-mcp channel publish` begins it")
-        })
-    }
-
     /// Replaces the index of `channel` by the signed index `with`, if it still has the bytes `expected`. Where the folder is shared
     /// between machines, a lock file keeps others out for as long as this takes.
     ///
@@ -116,10 +104,11 @@ impl Tree {
             }
             _ => failed(&lock, &error),
         })?;
-        let swapped = self.bytes(channel).and_then(|present| match present == expected {
-            true => self.put(&path, &mut &*with),
-            false => Err(ToolError::new(ErrorCode::Conflict, format!("{} was changed meanwhile", path.display()))),
-        });
+        let swapped = match read(&path) {
+            Ok(present) if present == expected => self.put(&path, &mut &*with),
+            Ok(_) => Err(ToolError::new(ErrorCode::Conflict, format!("{} was changed meanwhile", path.display()))),
+            Err(error) => Err(failed(&path, &error)),
+        };
         let removed = whole::remove(&lock).map_err(|error| failed(&lock, &error));
         swapped.and(removed)
     }

@@ -1,13 +1,18 @@
 //! The commands of the owner's console: the fleet as its broker shows it.
 
+mod call;
+mod connect;
+mod desk;
+mod doctor;
 mod halt;
 mod ls;
+mod rollout;
 mod selection;
 mod status;
 mod table;
 mod watch;
 
-pub use status::{StatusArgs, status};
+pub use status::{TableArgs, status};
 
 use crate::{
     cli::exit::Failure,
@@ -18,6 +23,16 @@ use std::path::Path;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
+    /// Make the folder of a new fleet: keys, certificates, and the broker's configuration
+    Init(desk::InitArgs),
+    /// Sign the request of a device: it becomes a member
+    Sign(desk::SignArgs),
+    /// Take a device out of the fleet
+    Revoke(desk::RevokeArgs),
+    /// Check the connection to the broker, and make or correct its streams
+    ///
+    /// Exit codes: 1 the broker refuses; 3 the folder is invalid; 4 the broker does not answer.
+    Doctor(doctor::Args),
     /// Follow the fleet: what changes, which devices become silent, what is refused. Until interrupted
     ///
     /// Exit codes: 3 the folder is invalid; 4 the broker does not answer.
@@ -33,13 +48,35 @@ pub enum Command {
     ///
     /// Exit codes: 0 all confirm it; 3 the folder is invalid; 4 the broker does not answer, or a device did not confirm it.
     Halt(halt::Args),
+    /// Call one tool of one device, through the broker
+    ///
+    /// The device's own TLS and token decide. Exit codes: as those of `raspi-mcp call`; 3 the folder is invalid; 4 the broker or the
+    /// device does not answer.
+    Call(call::Args),
+    /// Open a local port that leads to a device's own listener, through the broker
+    ///
+    /// Everything that the device serves with TLS works there, with its own pin and tokens: MCP, the page, approvals. The broker
+    /// sees only ciphertext. Runs until interrupted.
+    ///
+    /// Exit codes: 1 the port cannot be used; 3 the folder is invalid; 4 the broker does not answer.
+    Connect(connect::Args),
+    /// Roll a release out in stages, by a signed plan that stops by itself
+    #[command(subcommand)]
+    Rollout(rollout::Command),
 }
 
 pub fn run(command: &Command) -> Result<(), Failure> {
     match command {
+        Command::Init(args) => desk::init(args),
+        Command::Sign(args) => desk::sign(args),
+        Command::Revoke(args) => desk::revoke(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Watch(args) => watch::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Halt(args) => halt::run(args),
+        Command::Call(args) => call::run(args),
+        Command::Connect(args) => connect::run(args),
+        Command::Rollout(command) => rollout::run(command),
     }
 }
 

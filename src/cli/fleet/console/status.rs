@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
-pub struct StatusArgs {
+pub struct TableArgs {
     /// The folder of a fleet with a broker, as `raspi-mcp fleet init` made it
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -39,7 +39,7 @@ fn grouping(text: &str) -> Result<DeviceGrouping, String> {
     }
 }
 
-pub fn status(args: &StatusArgs, json: bool) -> Result<(), Failure> {
+pub fn status(args: &TableArgs, json: bool) -> Result<(), Failure> {
     let dir = args.dir.as_deref().unwrap_or_else(|| std::path::Path::new("."));
     let asked_at = clock::now();
     let (fleet, book) = runtime()?.block_on(async {
@@ -55,7 +55,8 @@ pub fn status(args: &StatusArgs, json: bool) -> Result<(), Failure> {
         answer.insert("fleet".into(), fleet.into());
         if let Some(by) = args.group_by {
             let groups = groups(rows.iter().copied(), by);
-            answer.insert("groups".into(), groups.iter().map(|(name, counts)| (name.clone(), named(*counts))).collect());
+            answer
+                .insert("groups".into(), groups.iter().map(|(name, counts)| (name.clone(), named(*counts))).collect());
         } else {
             answer.insert("devices".into(), rows.iter().map(DeviceRow::json).collect());
         }
@@ -84,9 +85,7 @@ fn named(counts: Counts) -> Value {
 }
 
 fn refused(book: &StatusBook) -> Value {
-    let one = |(name, refused): (&String, &crate::fleet::console::book::RefusedStatus)| {
-        json!({ "name": name, "signed_by": refused.by, "reason": refused.why, "count": refused.count })
-    };
+    let one = |(name, refused): (&String, &crate::fleet::console::book::RefusedStatus)| json!({ "name": name, "signed_by": refused.by, "reason": refused.why, "count": refused.count });
     book.refused().iter().map(one).collect()
 }
 

@@ -20,9 +20,9 @@ pub fn drawn(rows: &[DeviceRow<'_>]) -> String {
     let mut text = line(&HEADINGS.map(String::from), &widths);
     for (cells, row) in cells.iter().zip(rows) {
         text.push_str(&line(cells, &widths));
-        let went_back = row.attempt().filter(|attempt| {
-            matches!(attempt.phase.as_str(), "rolled_back" | "failed") && !attempt.reason.is_empty()
-        });
+        let went_back = row
+            .attempt()
+            .filter(|attempt| matches!(attempt.phase.as_str(), "rolled_back" | "failed") && !attempt.reason.is_empty());
         if let Some(attempt) = went_back {
             let said = format!("{} {}: {}", attempt.version, attempt.phase.replace('_', " "), attempt.reason);
             let _ = writeln!(text, "  {}", cut(&printable(&said), SENTENCE));

@@ -1,12 +1,14 @@
 //! Rollouts over a simulated fleet, minute by minute: devices that choose by the real index, controllers that are the real ones, a
 //! channel and a store in memory, and a fuse that kills a controller at any change it makes.
 
+mod broker;
 mod fleet;
 mod killed;
 mod places;
 mod plan;
 mod sick;
 mod signed;
+mod start;
 mod two;
 
 use crate::update::{HARDWARE, LAYOUT, NOW, PRODUCT, a_key, roots};
@@ -242,7 +244,7 @@ impl World {
     /// A controller, as a process that begins reads everything from files.
     fn controller(&self, name: &str, log: &str, fuse: Fuse) -> SimulatedController {
         let steps = SignedSteps::read(self.plan.clone(), &self.dir.path().join("signed"), Some(&roots())).unwrap();
-        let log = DecisionLog::open(&self.log(log), &steps.hash).unwrap();
+        let log = DecisionLog::new(self.log(log));
         let mut web = self.web.clone();
         let mut records = self.records.clone();
         (web.fuse, records.fuse) = (fuse.clone(), fuse);

@@ -4,11 +4,12 @@ use super::channel;
 use crate::update::origin::Authority;
 use base::error::ErrorCode;
 use fleet_protocol::rollout::RolloutTarget;
-use raspi_mcp::fleet::rollout::{ChannelPlace, FileStore, IndexPlace, RecordStore};
+use raspi_mcp::fleet::rollout::{ChannelPlace, IndexPlace};
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tempfile::TempDir;
 use tokio::{
@@ -43,21 +44,24 @@ async fn a_folder_is_replaced_only_over_what_was_expected() {
     assert!(!lock.exists());
 }
 
-#[tokio::test]
-async fn a_file_of_records_is_replaced_by_revisions() {
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_was_left_behind_is_removed_after_a_minute_without_a_change() {
     let dir = TempDir::new().unwrap();
-    let world =
-        super::World::new(1, "failed_percent = 5\nfailed_count = 3\nsilent_percent = 20", &super::stages(&[(5, 1, 0)]));
-    let mut controller = world.controller("a", "log", super::Fuse::default());
-    controller.start(world.clock()).await.unwrap();
-    let record = world.record();
-    let store = || FileStore::new(dir.path().join("record.json"));
-    assert_eq!(store().get().await.unwrap(), None);
-    assert!(store().put(1, &record).await.is_err());
-    assert_eq!(store().put(0, &record).await.unwrap(), 1);
-    assert_eq!(store().put(0, &record).await.unwrap_err().code, ErrorCode::Conflict);
-    assert_eq!(store().put(1, &record).await.unwrap(), 2);
-    assert_eq!(store().get().await.unwrap(), Some((2, record)));
+    let index = dir.path().join("www/stable/index.signed");
+    fs::create_dir_all(index.parent().unwrap()).unwrap();
+    fs::write(&index, "one").unwrap();
+    let lock = index.with_extension("lock");
+    fs::write(&lock, "").unwrap();
+    let place = ChannelPlace::open(&RolloutTarget::Folder("www".into()), "stable", dir.path()).unwrap();
+    let mut refused = 0;
+    while lock.exists() {
+        assert_eq!(place.replace(b"one", b"two").await.unwrap_err().code, ErrorCode::Conflict);
+        refused += 1;
+        tokio::time::advance(Duration::from_secs(5)).await;
+    }
+    assert_eq!(refused, 13, "for a minute");
+    place.replace(b"one", b"two").await.unwrap();
+    assert!(fs::read(&index).unwrap() == b"two" && !lock.exists());
 }
 
 /// What the web space does.

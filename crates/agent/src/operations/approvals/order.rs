@@ -7,7 +7,7 @@ use crate::{
     grants_warning,
     halt::HaltActor,
     log::ATTEMPTS,
-    operations::{CARD, Operation, halt::HaltLifted},
+    operations::{CARD, Operation, fleet::member as fleet, halt::HaltLifted},
     peer::Callers,
 };
 use base::{error::ToolError, os::blocking};
@@ -86,6 +86,8 @@ async fn perform(
             let left = cx.approvers.list();
             Ok(json!({ "approver": gone.shown(), "text": gone.revoked(&left) }))
         }
+        "enroll_fleet" => fleet::enroll(cx, read(args)?).await,
+        "join_fleet" => fleet::join(cx, read(args)?).await,
         "list_approvers" => {
             nothing(&args)?;
             Ok(Approver::listed(&cx.approvers.device()?.0.id(), &cx.approvers.list()))

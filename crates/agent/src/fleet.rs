@@ -1,0 +1,158 @@
+//! What the agent keeps of a fleet: the sequence of its signed messages, and which orders it has followed.
+
+use super::files;
+use base::error::ToolError;
+use fleet_protocol::order::{Order, OrderKind};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// The file in the agent's folder.
+const FILE: &str = "fleet.json";
+/// Numbers that are reserved with one write to the card: of one hour of reports, or some days of few.
+const BLOCK: u64 = 4096;
+
+/// Written to the card.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    /// No number above it was given away.
+    reserved: u64,
+    /// The sequence of the last order of each kind that was followed.
+    orders: BTreeMap<OrderKind, u64>,
+    /// What the last order said about reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report_minutes: Option<u32>,
+}
+
+#[derive(Default)]
+struct State {
+    kept: Kept,
+    last: u64,
+}
+
+pub(crate) struct FleetRecord {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+impl FleetRecord {
+    /// Reads the record. An unreadable one is a fault; numbers then go on by the clock, which is above them unless it was
+    /// wrong, and orders may be followed once more.
+    pub(crate) fn load(folder: &Path, faults: &mut Vec<String>) -> Self {
+        let path = folder.join(FILE);
+        let read = files::read(&path).map_err(|error| error.into_message()).and_then(|bytes| match bytes {
+            None => Ok(Kept::default()),
+            Some(bytes) => serde_json::from_slice::<Kept>(&bytes)
+                .map_err(|error| format!("{} is unreadable ({error}); it is written anew", path.display())),
+        });
+        let kept = read.unwrap_or_else(|fault| {
+            faults.push(fault);
+            Kept::default()
+        });
+        let last = kept.reserved;
+        Self { path, state: Mutex::new(State { kept, last }) }
+    }
+
+    /// The number of the next message: above all before it, over restarts and clocks that are set back. `now_ms` is used
+    /// so that it also rises when the record was lost.
+    ///
+    /// # Errors
+    /// `unavailable` when the card does not take the reservation.
+    pub(crate) fn next_sequence(&self, now_ms: i64) -> Result<u64, ToolError> {
+        let mut state = self.lock();
+        let next = (state.last + 1).max(u64::try_from(now_ms / 1000).unwrap_or(0));
+        if next > state.kept.reserved {
+            let kept = Kept { reserved: next + BLOCK, ..state.kept.clone() };
+            self.save(&mut state, kept)?;
+        }
+        state.last = next;
+        Ok(next)
+    }
+
+    /// Whether this order is newer than the last one of its operation.
+    ///
+    /// # Errors
+    /// `failed_precondition`.
+    pub(crate) fn is_new(&self, order: &Order) -> Result<(), ToolError> {
+        match self.lock().kept.orders.get(&order.operation) {
+            Some(last) if order.sequence <= *last => {
+                Err(ToolError::precondition("the order is not newer than the last one that was followed")
+                    .hint("sign it again; the clock of the computer that signs may be behind"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Records an order that was followed.
+    ///
+    /// # Errors
+    /// `unavailable` when the card does not take it.
+    pub(crate) fn followed(&self, order: &Order) -> Result<(), ToolError> {
+        let mut state = self.lock();
+        let mut kept = state.kept.clone();
+        kept.orders.insert(order.operation, order.sequence);
+        kept.report_minutes = order.args.minutes.or(kept.report_minutes);
+        self.save(&mut state, kept)
+    }
+
+    /// How often an order said to report.
+    pub(crate) fn report_minutes(&self) -> Option<u32> {
+        self.lock().kept.report_minutes
+    }
+
+    fn save(&self, state: &mut MutexGuard<'_, State>, kept: Kept) -> Result<(), ToolError> {
+        // Numbers and names: this cannot fail.
+        files::replace(&self.path, &serde_json::to_vec(&kept).unwrap_or_default())?;
+        state.kept = kept;
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet_protocol::order::OrderArgs;
+
+    #[test]
+    fn numbers_rise_over_restarts_and_clocks_that_are_set_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let load = || FleetRecord::load(folder.path(), &mut Vec::new());
+        let first = load();
+        let at = |record: &FleetRecord, now| record.next_sequence(now).expect("a writable folder");
+        assert_eq!((at(&first, 5_000_000), at(&first, 5_000_000)), (5_000, 5_001));
+        assert_eq!(at(&first, 9_000), 5_002);
+        let again = at(&load(), 0);
+        assert!(again > 5_002, "{again}");
+        std::fs::write(folder.path().join(FILE), "{").expect("a writable folder");
+        assert_eq!(at(&load(), 99_000_000), 99_000);
+    }
+
+    #[test]
+    fn an_order_counts_once_and_an_older_one_never() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let order = |sequence| Order {
+            purpose: String::new(),
+            fleet: String::new(),
+            device: String::new(),
+            sequence,
+            time_ms: 0,
+            operation: OrderKind::Interval,
+            args: OrderArgs { minutes: Some(7), reason: None },
+        };
+        let record = FleetRecord::load(folder.path(), &mut Vec::new());
+        record.is_new(&order(5)).expect("the first");
+        record.followed(&order(5)).expect("a writable folder");
+        let record = FleetRecord::load(folder.path(), &mut Vec::new());
+        assert!(record.is_new(&order(5)).is_err() && record.is_new(&order(4)).is_err());
+        assert!(record.is_new(&order(6)).is_ok());
+        assert_eq!(record.report_minutes(), Some(7));
+    }
+}

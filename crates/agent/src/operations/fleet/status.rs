@@ -1,0 +1,110 @@
+//! Signs the device's status for the fleet.
+
+use crate::{
+    context::Context,
+    operations::{CARD, Operation},
+};
+use base::{error::ToolError, os::blocking};
+use fleet_protocol::status::{Status, StatusAttempt};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What the server contributes; the agent knows the rest itself.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatusParts {
+    /// What is wrong with the server, a sentence each. The agent adds its own.
+    #[serde(default)]
+    pub problems: Vec<String>,
+}
+
+/// The signed message, ready to be published.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignedStatus {
+    pub message: String,
+    /// How often the fleet's owner ordered to report; absent without such an order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report_minutes: Option<u32>,
+}
+
+/// Answers `failed_precondition` on a device that belongs to no fleet.
+pub struct SignStatus;
+
+impl Operation for SignStatus {
+    const TAG: &'static str = "sign_status";
+    const ANSWER: &'static str = "signed_status";
+    const WAITS: bool = true;
+    type Request = StatusParts;
+    type Answer = SignedStatus;
+
+    fn patience(_request: &StatusParts) -> Duration {
+        CARD
+    }
+
+    async fn run(cx: &Context<'_>, request: StatusParts) -> Result<SignedStatus, ToolError> {
+        let settings = &cx.settings.fleet;
+        if !settings.is_on() {
+            return Err(ToolError::precondition("this device belongs to no fleet")
+                .hint("`raspi-mcp fleet join` enrols it; then restart agent and server"));
+        }
+        let mut problems = request.problems;
+        problems.extend(cx.faults.iter().cloned().chain(cx.policy.fault()));
+        let mut status = Status {
+            fleet: settings.name.clone(),
+            name: settings.device.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            server: env!("CARGO_PKG_VERSION").into(),
+            halted: cx.halt.halted().is_some(),
+            healthy: Some(problems.is_empty()),
+            problems,
+            asks: cx.asks.pending().len(),
+            ring: Some(cx.settings.update.ring.clone()).filter(|ring| !ring.is_empty()),
+            tags: settings.tags.clone(),
+            simulated: cx.simulated,
+            ..Status::default()
+        };
+        if let Ok(system) = cx.installer.system() {
+            status = blocking::run("status", move |_| {
+                system.describe(&mut status);
+                Ok(status)
+            })
+            .await?;
+        }
+        status.time_ms = (cx.clock)();
+        status.sequence = cx.fleet.next_sequence(status.time_ms)?;
+        let message = cx.approvers.sign_as_device(|device, boot, key| {
+            (status.device, status.boot) = (device, boot);
+            status.sign(key)
+        })?;
+        Ok(SignedStatus { message, report_minutes: cx.fleet.report_minutes() })
+    }
+}
+
+impl crate::installer::System {
+    /// Writes the running release and the last attempt into a status. Reads the card: call it where blocking is allowed.
+    fn describe(&self, status: &mut Status) {
+        let ledger = self.record.ledger();
+        let (state, seen) = (ledger.state(), ledger.evidence());
+        if let Some(slot) = seen.running() {
+            let record = state.slots.of(slot);
+            status.version = record.version.clone().unwrap_or_else(|| status.version.clone());
+            status.manifest = record.manifest.map(|manifest| manifest.to_string());
+            status.counter = record.counter;
+            status.slot = word(slot);
+            status.state = word(record.state);
+        }
+        status.attempt = state.last_attempt.as_ref().map(|attempt| StatusAttempt {
+            version: attempt.version.clone(),
+            manifest: attempt.manifest_sha256.clone(),
+            phase: word(attempt.phase).unwrap_or_default(),
+            reason: attempt.reason.clone(),
+            time_ms: attempt.finished_ms.unwrap_or(attempt.started_ms),
+        });
+    }
+}
+
+/// The word that a value is in JSON.
+fn word(value: impl Serialize) -> Option<String> {
+    serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
+}

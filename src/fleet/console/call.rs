@@ -1,0 +1,52 @@
+//! One call of one tool of a device, over a stream that leads to its listener: TLS and the token are the device's own.
+
+use crate::client::{self, Remote, Trust};
+use appliance::certificate::Fingerprint;
+use base::error::ToolError;
+use reqwest::Url;
+use serde_json::{Value, json};
+use tokio::{
+    io::{DuplexStream, copy_bidirectional},
+    net::TcpListener,
+};
+
+/// Calls `tool` of the device that shows this certificate; returns the whole JSON-RPC answer.
+///
+/// The stream is reached at a port of this machine, which takes one connection. Another program that is faster finds a device
+/// that wants a token, as it does in its own network, and the call fails.
+///
+/// # Errors
+/// `verification_failed` or `unavailable` when another server, or none, is at the other end; `unauthenticated` for a token
+/// that it does not accept.
+pub async fn call_over(
+    mut stream: DuplexStream,
+    pin: Fingerprint,
+    token: Option<String>,
+    tool: &str,
+    arguments: &Value,
+) -> Result<Value, ToolError> {
+    let no_port =
+        |error: std::io::Error| ToolError::unavailable(format!("no port on this machine for the call: {error}"));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(no_port)?;
+    let address = listener.local_addr().map_err(no_port)?;
+    let url: Url = format!("https://{address}/api/mcp").parse().map_err(|_| ToolError::internal("its own address"))?;
+    let remote = Remote::listed(url, &Trust::Pin(pin), token)?;
+    let request = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": { "name": tool, "arguments": arguments },
+    });
+    let through = async {
+        let (mut local, _) = listener.accept().await?;
+        drop(listener);
+        copy_bidirectional(&mut local, &mut stream).await
+    };
+    let answer = client::http(&remote, &request);
+    let mut answer = std::pin::pin!(answer);
+    tokio::select! {
+        answer = &mut answer => answer,
+        // The tunnel ended before the answer was here: the client has the reason, or finds that nothing comes.
+        _ = through => answer.await,
+    }
+}

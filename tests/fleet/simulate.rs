@@ -1,0 +1,83 @@
+//! Many devices in one process against one broker, for ci/bench-fleet: `cargo run --example simulate-fleet -- 1000`.
+//!
+//! Each has its own certificate, key, connection and subscriptions, and sends what a real one sends. Prints a line of JSON
+//! when all are connected and have reported; then follows commands on standard input, one a line:
+//! `change NAME VERSION`, `flap COUNT` (as many devices report at once), `sick COUNT`, `restart` (the broker is killed, and all
+//! devices come back), and ends with its input.
+
+// A program for measuring may fail loudly.
+#![allow(clippy::unwrap_used)]
+// It uses a part.
+#[allow(dead_code, unused_imports)]
+#[path = "../support/fleet/mod.rs"]
+mod fleet;
+
+use fleet::{DeviceClient, FleetDesk, NatsServer};
+use futures::{StreamExt, stream};
+use serde_json::json;
+use std::{collections::HashMap, time::Instant};
+use tokio::io::{AsyncBufReadExt, BufReader, stdin};
+
+/// Connections that are made at the same time.
+const AT_ONCE: usize = 64;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let count: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).expect("how many devices");
+    let desk = FleetDesk::new();
+    let names: Vec<String> = (0..count).map(|number| format!("device-{number}")).collect();
+    let devices: Vec<_> = names.iter().map(|name| desk.enrolls(name, &[])).collect();
+    let mut server = NatsServer::start(&desk, &names).await;
+    let begun = Instant::now();
+    let port = server.port;
+    let connect = devices.into_iter().map(async |device| {
+        let client = device.connects(port, true).await;
+        let mut state = client.broker.state();
+        state.wait_for(|state| state.connected).await.unwrap();
+        client.broker.flush().await.unwrap();
+        client
+    });
+    let mut clients: Vec<DeviceClient> = stream::iter(connect).buffer_unordered(AT_ONCE).collect().await;
+    let connected = begun.elapsed();
+    for client in &mut clients {
+        client.reports().await;
+    }
+    let ready = json!({
+        "dir": desk.path(), "server": server.pid(), "devices": count, "connect_seconds": connected.as_secs_f64(),
+    });
+    println!("{ready}");
+    let places: HashMap<String, usize> =
+        clients.iter().enumerate().map(|(place, client)| (client.device.name.clone(), place)).collect();
+    let mut lines = BufReader::new(stdin()).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |text: &str| text.parse::<usize>().expect("a number").min(count);
+        match words[..] {
+            ["change", name, version] => {
+                let client = &mut clients[places[name]];
+                client.device.differs = json!({ "version": version });
+                client.reports().await;
+            }
+            ["flap", many] => {
+                for client in &mut clients[..number(many)] {
+                    client.reports().await;
+                }
+            }
+            ["sick", many] => {
+                for client in &mut clients[..number(many)] {
+                    client.device.differs = json!({ "healthy": false, "problems": ["the disk is full"] });
+                    client.reports().await;
+                }
+            }
+            ["restart"] => {
+                server.restart(&desk, &names).await;
+                for client in &clients {
+                    let mut state = client.broker.state();
+                    state.wait_for(|state| state.connected && state.connections > 1).await.unwrap();
+                }
+            }
+            _ => panic!("no command: {line}"),
+        }
+        println!("{}", json!({ "done": line, "server": server.pid() }));
+    }
+}

@@ -1,0 +1,96 @@
+//! From nothing to a device in a fleet: the owner's folder, the broker's own configuration, request, answer, status.
+
+use crate::support::{
+    fleet::NatsServer,
+    served::{Pi, soon},
+};
+use agent::{
+    AgentLink, Client,
+    operations::fleet::{MembershipWish, SignEnrolment},
+};
+use base::{base64url, clock::Wall};
+use contract::config;
+use fleet_protocol::enrolment::EnrolmentRequest;
+use raspi_mcp::{
+    fleet::{
+        console::{Console, FleetFolder},
+        desk::{self, NewFleet},
+    },
+    fleet_device::membership::MembershipFiles,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use std::{fs, net::TcpListener, path::Path};
+use tempfile::TempDir;
+
+/// A new fleet in a folder, with its broker running as `fleet init` configured it, on loopback only.
+async fn fleet(folder: &Path) -> NatsServer {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let new = NewFleet { name: "home".into(), servers: vec![format!("tls://127.0.0.1:{port}")], hosts: Vec::new() };
+    desk::init(folder, &new).unwrap();
+    assert!(desk::init(folder, &new).is_err(), "a folder is made once");
+    let file = folder.join("nats-server.conf");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("0.0.0.0", "127.0.0.1")).unwrap();
+    let server = NatsServer::of(folder).await;
+    console(folder).await.ensure_streams().await.unwrap();
+    server
+}
+
+async fn console(folder: &Path) -> Console {
+    Console::connect(FleetFolder::read(folder).unwrap(), Wall::system()).await.unwrap()
+}
+
+/// The agent, as a command at the machine's console reaches it.
+fn console_of(pi: &Pi) -> AgentLink {
+    AgentLink::Socket(Client::new(&pi.server().pipeline.services.settings.places.agent_socket))
+}
+
+#[tokio::test]
+async fn a_device_that_was_signed_and_joined_reports() {
+    let root = TempDir::new().unwrap();
+    let folder = root.path().join("home-fleet");
+    let server = fleet(&folder).await;
+    let (pi, sources) = Pi::of_site(&[]).await;
+    let files = MembershipFiles::of(&sources.places.site_dir);
+    let wish = |key: &[u8]| MembershipWish { name: "kitchen".into(), public_key: base64url::encode(key), pin: None };
+    let agent = console_of(&pi);
+
+    // A request that is replaced by a newer one: its answer goes with no key of this machine.
+    let older = agent.call::<SignEnrolment>(wish(&files.make_key().unwrap())).await.unwrap().request;
+    let request = agent.call::<SignEnrolment>(wish(&files.make_key().unwrap())).await.unwrap().request;
+    let stale = desk::sign(&folder, &EnrolmentRequest::read(&older).unwrap()).unwrap();
+    assert!(files.join(&stale).unwrap_err().message.contains("does not go with its key"));
+    assert!(!sources.places.site_dir.join("60-fleet.toml").exists(), "nothing has changed");
+    let membership = desk::sign(&folder, &EnrolmentRequest::read(&request).unwrap()).unwrap();
+    files.join(&membership).unwrap();
+    let joined = config::load(&sources).unwrap();
+    assert_eq!((joined.fleet.name.as_str(), joined.fleet.device.as_str()), ("home", "kitchen"));
+    kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::HUP).unwrap();
+
+    let _kept = pi.stop_and_keep().await.unwrap();
+    let pi = Pi::of_sources(&sources).await;
+    let console = console(&folder).await;
+    let status = soon(async {
+        let (mut book, mut reader) = console.statuses().await.unwrap();
+        loop {
+            if let Some((_, Some(status))) = book.device("kitchen") {
+                return status.document.clone();
+            }
+            let message = reader.next().await.unwrap();
+            book.take(&message.subject, &message.payload, message.heard_ms);
+        }
+    })
+    .await;
+    assert_eq!(status.device, FleetFolder::read(&folder).unwrap().device("kitchen").unwrap().device);
+    pi.stop().await.unwrap();
+
+    // Another device does not get the name, and who was revoked is in no list.
+    let (other, _) = Pi::of_site(&[]).await;
+    let agent = console_of(&other);
+    let request = agent.call::<SignEnrolment>(wish(&[0; 91])).await.unwrap().request;
+    let error = desk::sign(&folder, &EnrolmentRequest::read(&request).unwrap()).unwrap_err();
+    assert!(error.message.contains("another device is called kitchen"), "{error}");
+    desk::revoke(&folder, "kitchen").unwrap();
+    assert!(!fs::read_to_string(folder.join("users.conf")).unwrap().contains("kitchen"));
+    assert!(desk::revoke(&folder, "kitchen").is_err());
+}

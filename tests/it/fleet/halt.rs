@@ -1,0 +1,46 @@
+//! `fleet halt`: signed by the fleet's key, confirmed by the devices' statuses.
+
+use super::Fleet;
+use base::signing::SigningKey;
+use serde_json::json;
+
+#[tokio::test]
+async fn devices_that_hear_it_confirm_it_and_others_are_named() {
+    let mut fleet = Fleet::of(&["attic", "kitchen", "shed"]).await;
+    fleet.report().await;
+    let away = fleet.clients.pop().unwrap();
+    drop(away);
+    let mut clients: Vec<_> = fleet.clients.drain(..).collect();
+    let following = tokio::spawn(async move {
+        let mut reasons = Vec::new();
+        for client in &mut clients {
+            reasons.push(client.follows().await.unwrap());
+        }
+        (reasons, clients)
+    });
+    let (code, answer) = fleet.json(&["halt", "--all", "--reason", "smoke in the attic", "--wait", "3"]).await;
+    assert_eq!((code, answer), (4, json!({ "confirmed": ["attic", "kitchen"], "open": ["shed"] })));
+    let (reasons, clients) = following.await.unwrap();
+    assert_eq!(reasons, ["smoke in the attic"; 2]);
+    fleet.clients = clients;
+    let (_, text, _) = fleet.runs(&["status"]).await;
+    assert_eq!(text.matches("it is halted").count(), 2, "{text}");
+    let (code, answer) = fleet.json(&["halt", "attic", "--reason", "again"]).await;
+    assert_eq!((code, answer["confirmed"].clone()), (0, json!(["attic"])), "it is halted already");
+}
+
+#[tokio::test]
+async fn another_key_halts_nobody() {
+    let mut fleet = Fleet::of(&["attic"]).await;
+    fleet.report().await;
+    std::fs::write(fleet.desk.file("fleet.key"), SigningKey::generate().unwrap()).unwrap();
+    let mut attic = fleet.clients.pop().unwrap();
+    let (code, answer) = tokio::select! {
+        order = attic.follows() => panic!("{order:?}"),
+        told = fleet.json(&["halt", "attic", "--reason", "a forgery", "--wait", "1"]) => told,
+    };
+    assert_eq!((code, answer["open"].clone()), (4, json!(["attic"])));
+    std::fs::write(fleet.desk.file("fleet.key"), "no key").unwrap();
+    let (code, _, why) = fleet.runs(&["halt", "attic", "--reason", "x"]).await;
+    assert!(code == 2 && why.contains("fleet.key"), "{code} {why}");
+}

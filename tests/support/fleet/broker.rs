@@ -1,0 +1,118 @@
+//! Debian's nats-server, as a fleet's owner would configure it.
+
+use super::{FLEET, FleetDesk};
+use raspi_mcp::{
+    broker::Broker,
+    fleet::console::{FleetFolder, ensure_streams},
+};
+use std::{fmt::Write, fs, path::Path, process::Stdio};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+
+/// Where Debian has it; not in the path of everybody.
+const PROGRAM: &str = "/usr/sbin/nats-server";
+
+/// A running broker. Killed when dropped.
+pub struct NatsServer {
+    child: Child,
+    pub port: u16,
+    log: tokio::task::JoinHandle<()>,
+}
+
+impl NatsServer {
+    /// Starts it for these devices with the streams of the fleet, and writes its address into the folder.
+    pub async fn start(desk: &FleetDesk, devices: &[String]) -> Self {
+        configure(desk, devices, -1);
+        let server = Self::of(desk.path()).await;
+        desk.names_broker(server.port);
+        ensure_streams(&server.console(desk).await, FLEET).await.unwrap();
+        server
+    }
+
+    /// Kills it, and starts it again on the same port.
+    pub async fn restart(&mut self, desk: &FleetDesk, devices: &[String]) {
+        self.child.kill().await.unwrap();
+        configure(desk, devices, self.port.into());
+        *self = Self::of(desk.path()).await;
+    }
+
+    /// Starts it with the configuration in a folder.
+    pub async fn of(folder: &Path) -> Self {
+        let mut child = Command::new(PROGRAM)
+            .arg("-c")
+            .arg(folder.join("nats-server.conf"))
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{PROGRAM}: {error}; apt-get install nats-server"));
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (mut port, mut said) = (None, String::new());
+        while let Some(line) = lines.next_line().await.unwrap() {
+            if let Some((_, found)) = line.split_once("client connections on 127.0.0.1:") {
+                port = found.trim().parse().ok();
+            }
+            said.push_str(&line);
+            said.push('\n');
+            if line.contains("Server is ready") {
+                break;
+            }
+        }
+        let port = port.unwrap_or_else(|| panic!("nats-server does not listen:\n{said}"));
+        // Read to the end, or it would wait for a reader.
+        let log = tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Self { child, port, log }
+    }
+
+    /// The owner's connection.
+    pub async fn console(&self, desk: &FleetDesk) -> Broker {
+        let folder = FleetFolder::read(desk.path()).unwrap();
+        Broker::connect(folder.broker_options().unwrap()).await.unwrap()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+}
+
+impl Drop for NatsServer {
+    fn drop(&mut self) {
+        self.log.abort();
+    }
+}
+
+/// One user for each device, by the name in its certificate, and the console.
+fn configure(desk: &FleetDesk, devices: &[String], port: i32) {
+    let mut users = String::new();
+    for device in devices {
+        // Who may do everything stands for a hostile broker.
+        if device == super::HOSTILE {
+            writeln!(
+                users,
+                "    {{ user: \"{device}.device.{FLEET}\", permissions: {{ publish: \">\", subscribe: \">\" }} }}"
+            )
+            .unwrap();
+            continue;
+        }
+        let own = format!("rmcp.1.{FLEET}");
+        writeln!(
+            users,
+            "    {{ user: \"{device}.device.{FLEET}\", permissions: {{ \
+             publish: [\"{own}.status.{device}\", \"{own}.log.{device}\", \"{own}.s.{device}.*.down\"], \
+             subscribe: [\"{own}.dev.{device}.*\", \"{own}.s.{device}.*.up\", \"_INBOX.{device}.>\"] }} }}"
+        )
+        .unwrap();
+    }
+    let folder = desk.path().display();
+    let text = format!(
+        "listen: \"127.0.0.1:{port}\"\nmax_payload: 1048576\n\
+         tls {{ cert_file: \"{folder}/server.pem\", key_file: \"{folder}/server.key\", ca_file: \"{folder}/ca.pem\", \
+         verify_and_map: true, timeout: 30 }}\n\
+         jetstream {{ store_dir: \"{folder}/jetstream\", max_memory_store: 67108864, max_file_store: 2147483648 }}\n\
+         authorization {{\n  timeout: 30\n  users: [\n    {{ user: \"desk.console.{FLEET}\", permissions: {{ \
+         publish: [\"rmcp.1.{FLEET}.dev.>\", \"rmcp.1.{FLEET}.s.*.*.up\", \"$JS.API.>\", \"$KV.>\"], \
+         subscribe: [\"rmcp.1.{FLEET}.>\", \"_INBOX_console.>\"] }} }}\n{users}  ]\n}}\n"
+    );
+    fs::write(desk.file("nats-server.conf"), text).unwrap();
+}
