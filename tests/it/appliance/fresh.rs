@@ -176,6 +176,10 @@ impl Up {
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
+    pub fn agent(&self) -> &AgentLink {
+        &self.running.server.pipeline.services.agent
+    }
+
     /// Everybody who is enrolled.
     pub async fn approvers(&self) -> Vec<agent::approvers::Approver> {
         self.running.server.pipeline.services.agent.get::<ListApprovers>().await.unwrap()

@@ -7,6 +7,7 @@ mod copies;
 mod cuts;
 mod enroll;
 mod file;
+mod fleet;
 pub mod fresh;
 mod grow;
 mod network;
