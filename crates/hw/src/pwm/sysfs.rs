@@ -193,7 +193,10 @@ mod tests {
                 for (file, value) in
                     [("polarity", "inversed\n"), ("duty_cycle", "0\n"), ("enable", "0\n"), ("period", "0\n")]
                 {
-                    fs::write(channel.join(file), value).unwrap();
+                    // As in the kernel's folder, a file has its content once it is there.
+                    let beside = chip.join("new");
+                    fs::write(&beside, value).unwrap();
+                    fs::rename(&beside, channel.join(file)).unwrap();
                 }
             }
         })
