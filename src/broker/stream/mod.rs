@@ -1,5 +1,5 @@
-//! Streams of the broker (JetStream), by plain requests to `$JS.API`: made and compared ([`shape`]), read by one consumer
-//! ([`reader`]), and a bucket of keys with compare-and-set ([`bucket`]).
+//! Streams of the broker (JetStream), by plain requests to `$JS.API`: made and compared (`shape`), read by one consumer
+//! (`reader`), and a bucket of keys with compare-and-set (`bucket`).
 //!
 //! For the owner's side: a device has no right to `$JS.API`. Answers of the broker are believed for what they are worth:
 //! whether a message counts is decided by its signature.

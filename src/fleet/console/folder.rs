@@ -28,7 +28,7 @@ pub struct FleetFolder {
     pub devices: BTreeMap<String, KnownDevice>,
 }
 
-/// devices/<name>.json.
+/// `devices/<name>.json`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct KnownDevice {
     pub name: String,

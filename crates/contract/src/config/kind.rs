@@ -79,7 +79,7 @@ pub enum SettingKind {
     Brokers,
     /// A label of DNS, or nothing.
     FleetName,
-    /// At most [`TAGS`] labels of DNS, of at most [`TAG_BYTES`] characters each.
+    /// At most 8 labels of DNS, of at most 20 characters each.
     Tags,
 }
 
