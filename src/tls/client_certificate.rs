@@ -38,5 +38,5 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, ToolError> 
 fn wrong(file: &Path, why: &str) -> ToolError {
     ToolError::invalid(format!("{} cannot be used: {why}", file.display()))
         .with("path", file.display().to_string())
-        .hint("`raspi-mcp fleet doctor` looks at all files of a fleet's connection")
+        .hint("`raspi-mcp fleet join` writes the files of a device, `raspi-mcp fleet init` those of a console")
 }

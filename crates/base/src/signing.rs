@@ -65,6 +65,11 @@ impl PublicKey {
     }
 }
 
+/// The uncompressed point in the SubjectPublicKeyInfo of a P-256 key, 65 bytes; `None` for other keys.
+pub fn p256_point(spki: &[u8]) -> Option<&[u8]> {
+    spki.strip_prefix(&P256_SPKI).filter(|point| point.len() == 65 && point[0] == 4)
+}
+
 enum Algorithm<'a> {
     Ed25519(&'a [u8]),
     P256(&'a [u8]),
@@ -77,8 +82,7 @@ impl<'a> Algorithm<'a> {
         {
             return Some(Self::Ed25519(key));
         }
-        let key = spki.strip_prefix(&P256_SPKI)?;
-        (key.len() == 65 && key[0] == 4).then_some(Self::P256(key))
+        p256_point(spki).map(Self::P256)
     }
 }
 

@@ -60,7 +60,7 @@ fn accepted(payload: &[u8], verb: &str) -> Result<Value, Refusal> {
     let why = answer["error"]["description"].as_str().unwrap_or("it does not say why");
     let error = match number {
         NO_STREAM => ToolError::precondition("the broker has no such stream of this fleet")
-            .hint("`raspi-mcp fleet init --streams` makes what is missing"),
+            .hint("`raspi-mcp fleet doctor --dir DIR` makes what is missing"),
         NO_MESSAGE => ToolError::not_found("there is nothing under this key"),
         OTHER_REVISION => ToolError::new(ErrorCode::Conflict, "somebody wrote this key meanwhile"),
         _ => ToolError::new(ErrorCode::FailedPrecondition, format!("the broker refuses {verb}: {why}")),

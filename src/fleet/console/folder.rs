@@ -1,12 +1,9 @@
 //! The folder of a fleet's owner, read: fleet.toml, the certificate of this console, and the registry of devices.
 
-use crate::{broker::BrokerOptions, tls::provider};
+use crate::{broker::BrokerOptions, tls::client_certificate};
 use base::{error::ToolError, signing::PublicKey};
 use fleet_protocol::name;
-use rustls::{
-    ClientConfig, RootCertStore,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-};
+use rustls::ClientConfig;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -112,18 +109,8 @@ impl FleetFolder {
     fn tls(&self) -> Result<ClientConfig, ToolError> {
         let [authority, certificate, secret] =
             ["ca.pem", "console.pem", "console.key"].map(|name| self.path.join(name));
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(&authority)? {
-            roots.add(certificate).map_err(|error| wrong(&authority, &error.to_string()))?;
-        }
-        let key = fs::read(&secret).map_err(|error| wrong(&secret, &error.to_string()))?;
-        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| wrong(&secret, &error.to_string()))?;
-        ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
-            .map_err(|error| ToolError::internal(format!("TLS cannot be set up: {error}")))?
-            .with_root_certificates(roots)
-            .with_client_auth_cert(certificates(&certificate)?, key)
-            .map_err(|error| wrong(&certificate, &format!("it does not go with console.key: {error}")))
+        client_certificate::client_config(&authority, &certificate, &secret)
+            .map_err(|error| error.with("configuration", true))
     }
 }
 
@@ -154,16 +141,6 @@ fn devices(folder: &Path) -> Result<BTreeMap<String, KnownDevice>, ToolError> {
         found.insert(device.name.clone(), device);
     }
     Ok(found)
-}
-
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, ToolError> {
-    let pem = fs::read(file).map_err(|error| wrong(file, &error.to_string()))?;
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    match read {
-        Ok(read) if !read.is_empty() => Ok(read),
-        Ok(_) => Err(wrong(file, "it holds no certificate")),
-        Err(error) => Err(wrong(file, &format!("it is not PEM: {error}"))),
-    }
 }
 
 fn text(file: &Path) -> Result<String, ToolError> {

@@ -1,6 +1,6 @@
 //! The fleet's authority and the certificates that it signs: ECDSA P-256 (RFC 5480), X.509 (RFC 5280).
 
-use base::error::ToolError;
+use base::{error::ToolError, signing::p256_point};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     PKCS_ECDSA_P256_SHA256, PublicKeyData, SignatureAlgorithm,
@@ -38,12 +38,6 @@ pub fn authority(fleet: &str) -> Result<Issued, ToolError> {
     let certificate = params.self_signed(&key).map_err(|error| failed(&error))?;
     Ok(Issued { certificate: certificate.pem(), key: Some(key.serialize_pem()), serial: String::new(), expires })
 }
-
-/// A SubjectPublicKeyInfo of an uncompressed P-256 point before its 65 bytes (RFC 5480, section 2.1.1).
-const P256_SPKI: [u8; 26] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-];
 
 /// A public key of somebody else.
 struct Point<'a>(&'a [u8]);
@@ -90,8 +84,8 @@ impl Authority {
     /// # Errors
     /// `invalid_argument` for something that is no such key.
     pub fn certify(&self, name: String, public_key: &[u8]) -> Result<Issued, ToolError> {
-        let point = public_key.strip_prefix(&P256_SPKI).filter(|point| point.len() == 65 && point[0] == 4);
-        let point = point.ok_or_else(|| ToolError::invalid("the public key in the request is no P-256 key"))?;
+        let point = p256_point(public_key)
+            .ok_or_else(|| ToolError::invalid("the public key in the request is no P-256 key"))?;
         self.sign(vec![name], false, &Point(point))
     }
 
