@@ -193,10 +193,12 @@ mod tests {
                 for (file, value) in
                     [("polarity", "inversed\n"), ("duty_cycle", "0\n"), ("enable", "0\n"), ("period", "0\n")]
                 {
-                    // As in the kernel's folder, a file has its content once it is there.
+                    // As in the kernel's folder, a file has its content once it is there. A link and not a rename:
+                    // what waits for the file listens for its creation.
                     let beside = chip.join("new");
                     fs::write(&beside, value).unwrap();
-                    fs::rename(&beside, channel.join(file)).unwrap();
+                    fs::hard_link(&beside, channel.join(file)).unwrap();
+                    fs::remove_file(&beside).unwrap();
                 }
             }
         })
