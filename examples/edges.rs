@@ -59,6 +59,7 @@ async fn serve(home: &Path, edges: usize) -> Outcome<Value> {
         log,
         reload: Default::default(),
         provider: Arc::new(Appliance::default()),
+        prepare: None,
     };
     let running = daemon::start(serve).await?;
     let board = &running.server.pipeline.services.machine.board;

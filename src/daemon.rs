@@ -32,6 +32,7 @@ use contract::{
     config::{Reload, Settings},
     meta::Role,
 };
+use futures::future::BoxFuture;
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -47,7 +48,12 @@ pub struct Serve {
     pub reload: Reload,
     /// The part of MCP beyond tools.
     pub provider: Arc<dyn Provider>,
+    /// What else its tools need; awaited before anything listens.
+    pub prepare: Option<Prepare>,
 }
+
+/// Prepares a server. A failure is a sentence for the person who started it.
+pub type Prepare = Box<dyn FnOnce(Arc<Server>) -> BoxFuture<'static, Result<(), String>> + Send>;
 
 /// Serves until it is told to stop, or its stdio client disconnects. `manager` is notified of the state, except by a
 /// stdio server, which is no service.
@@ -98,7 +104,7 @@ pub struct RunningServer {
 /// # Errors
 /// A sentence for the person who started it.
 pub async fn start(serve: Serve) -> Result<RunningServer, String> {
-    let Serve { mut settings, registry, stdio, log, reload, provider } = serve;
+    let Serve { mut settings, registry, stdio, log, reload, provider, prepare } = serve;
     let instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
     let stop = CancellationToken::new();
@@ -120,6 +126,9 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     server.pipeline.services.gpio.begin();
     server.pipeline.services.halt.learn().await;
     live::follow(&server);
+    if let Some(prepare) = prepare {
+        prepare(Arc::clone(&server)).await?;
+    }
     let (http, _app) = if stdio { (None, None) } else { open_doors(&server, &settings).await? };
     #[cfg(feature = "fleet")]
     crate::fleet_device::begin(&server, _app);

@@ -202,6 +202,9 @@ _raspi__mcp() {
             raspi__mcp__subcmd__fleet,rollout)
                 cmd="raspi__mcp__subcmd__fleet__subcmd__rollout"
                 ;;
+            raspi__mcp__subcmd__fleet,serve)
+                cmd="raspi__mcp__subcmd__fleet__subcmd__serve"
+                ;;
             raspi__mcp__subcmd__fleet,sign)
                 cmd="raspi__mcp__subcmd__fleet__subcmd__sign"
                 ;;
@@ -1679,7 +1682,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__fleet)
-            opts="-h --config --set --help status enroll join init sign revoke doctor watch ls halt call connect rollout"
+            opts="-h --config --set --help status enroll join init sign revoke doctor watch ls halt call connect serve rollout"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2214,6 +2217,44 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__fleet__subcmd__serve)
+            opts="-h --dir --silent-after --stdio --http --role --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --silent-after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -5,14 +5,14 @@ use super::{
     sources,
 };
 use crate::{
-    daemon::{self, Serve},
+    daemon::{self, Prepare, Serve},
     log,
     registry::Registry,
     rpc::mcp::{appliance::Appliance, provider::Provider},
 };
 use base::os::{ioctl, notify::ServiceManager};
 use contract::{
-    config::{self, CliFlag, Reload, Settings},
+    config::{self, CliFlag, NewsKind, Reload, Settings, Sources, Webhook},
     meta::Role,
 };
 use std::{sync::Arc, time::Duration};
@@ -30,6 +30,15 @@ pub struct Args {
     role: Option<Role>,
 }
 
+impl Args {
+    /// The settings that these options set.
+    pub fn flags(&self) -> Vec<CliFlag> {
+        let listen =
+            |address: &String| CliFlag { key: "http.listen".into(), value: address.clone(), flag: "--http".into() };
+        self.http.iter().map(listen).collect()
+    }
+}
+
 pub fn role(text: &str) -> Result<Role, String> {
     serde_json::from_value(text.into()).map_err(|_| "one of read_only, ops_rw, admin".into())
 }
@@ -42,6 +51,8 @@ pub struct ServerOffer {
     pub provider: Arc<dyn Provider>,
     /// Rejects unsuitable settings before anything listens.
     pub check: fn(&Settings) -> Result<(), Failure>,
+    /// Prepares the server before anything listens.
+    pub prepare: Option<Prepare>,
 }
 
 impl ServerOffer {
@@ -51,6 +62,7 @@ impl ServerOffer {
             registry: Registry::new(crate::tools::NAMESPACES),
             provider: Arc::new(Appliance::default()),
             check: |_| Ok(()),
+            prepare: None,
         }
     }
 }
@@ -59,7 +71,9 @@ impl ServerOffer {
 const STUCK: Duration = Duration::from_secs(2);
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    serve(args, sources, ServerOffer::standard())
+    let offer = ServerOffer::standard();
+    let sources = sources.gather(&offer.registry, args.flags())?;
+    serve(&args, sources, offer)
 }
 
 /// Serves until the process is told to stop.
@@ -67,15 +81,9 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 /// # Errors
 /// [`Exit::Config`] for settings that are wrong or that `check` refuses, [`Exit::Failed`] if the server cannot start or
 /// fails at its end.
-pub fn serve(args: Args, sources: &sources::Args, offer: ServerOffer) -> Result<(), Failure> {
+pub fn serve(args: &Args, sources: Sources, offer: ServerOffer) -> Result<(), Failure> {
     ioctl::give_large_buffers_back();
-    let ServerOffer { registry, provider, check } = offer;
-    let flags = args.http.iter().map(|address| CliFlag {
-        key: "http.listen".into(),
-        value: address.clone(),
-        flag: "--http".into(),
-    });
-    let sources = sources.gather(&registry, flags.collect())?;
+    let ServerOffer { registry, provider, check, prepare } = offer;
     let mut settings = config::load(&sources)?;
     check(&settings)?;
     daemon::grant(&mut settings, args.role);
@@ -84,8 +92,12 @@ pub fn serve(args: Args, sources: &sources::Args, offer: ServerOffer) -> Result<
     for reason in &settings.restricted {
         tracing::error!(reason, "part of the configuration was set aside: only the fundamental tier runs");
     }
-    let serve =
-        Serve { settings, registry, stdio: args.stdio, log: ring, reload: Reload::of(sources, config::load), provider };
+    let wants = |webhook: &Webhook| webhook.events.iter().flatten().any(|kind| *kind == NewsKind::DeviceSilent);
+    if prepare.is_none() && settings.notifications.webhooks.iter().any(wants) {
+        tracing::warn!("device_silent is told by `raspi-mcp fleet serve`, and never by a device's own server");
+    }
+    let reload = Reload::of(sources, config::load);
+    let serve = Serve { settings, registry, stdio: args.stdio, log: ring, reload, provider, prepare };
     let runtime = super::runtime()?;
     let ended = runtime.block_on(daemon::serve(serve, ServiceManager::of_process()));
     // Otherwise a thread that hangs in a driver would keep the process alive.

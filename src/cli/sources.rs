@@ -33,8 +33,13 @@ pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
 impl Args {
     /// All sources, with `flags` taking precedence.
     pub fn gather(&self, registry: &Registry, flags: Vec<CliFlag>) -> Result<Sources, Failure> {
+        Ok(self.gather_at(Places::detect()?, registry, flags))
+    }
+
+    /// The same with other places than those of this user.
+    pub fn gather_at(&self, places: Places, registry: &Registry, flags: Vec<CliFlag>) -> Sources {
         let tools = registry.rows().map(|row| (row.name(), row.meta.mode)).collect();
-        let mut sources = Sources::new(Places::detect()?, tools);
+        let mut sources = Sources::new(places, tools);
         sources.file.clone_from(&self.config);
         sources.env = Sources::process_env();
         sources.flags = self
@@ -43,7 +48,7 @@ impl Args {
             .map(|(key, value)| CliFlag { key: key.clone(), value: value.clone(), flag: format!("--set {key}") })
             .chain(flags)
             .collect();
-        Ok(sources)
+        sources
     }
 
     /// The folder of the site's configuration.

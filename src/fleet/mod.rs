@@ -15,6 +15,8 @@ pub mod report;
 #[cfg(feature = "console")]
 pub mod rollout;
 #[cfg(feature = "console")]
+pub mod serve;
+#[cfg(feature = "console")]
 pub mod tunnel;
 
 pub use inventory::Inventory;

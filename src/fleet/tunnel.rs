@@ -62,7 +62,8 @@ pub async fn open(broker: &Broker, subjects: &Subjects, device: &str) -> Result<
     };
     base::task::spawn(async move {
         if let Err(why) = end.carry(local).await {
-            tracing::warn!(target: "fleet", why, "a tunnel broke");
+            // Also how a call ends whose answer is there.
+            tracing::debug!(target: "fleet", why, "a tunnel broke");
         }
     });
     Ok(ours)

@@ -24,6 +24,9 @@ pub enum Event {
     DiskNearlyFull { mount: String, used_percent: u8 },
     /// Every change is refused. `how`: by what means it was halted, like `button`; `since_ms`: milliseconds since 1970 UTC.
     Halted { how: String, since_ms: i64 },
+    /// Devices of the fleet were not heard for their time. `names`: the first of them; `broker_away`: the broker
+    /// delivers nothing.
+    DevicesSilent { names: Vec<String>, count: usize, broker_away: bool },
     /// Sent by `raspi-mcp notifications test`.
     Test,
 }
@@ -50,6 +53,7 @@ impl Event {
             Self::UnderVoltage { .. } => NewsKind::UnderVoltage,
             Self::DiskNearlyFull { .. } => NewsKind::DiskNearlyFull,
             Self::Halted { .. } => NewsKind::Halted,
+            Self::DevicesSilent { .. } => NewsKind::DeviceSilent,
             Self::Test => return None,
         })
     }
@@ -118,6 +122,16 @@ impl Event {
                     "Every change is refused since {since} (set by: {how}). raspi-mcp halt --status says who halted it and why."
                 );
                 ("halted".into(), text, json!({ "how": how, "since": since }), 5)
+            }
+            Self::DevicesSilent { names, count, broker_away } => {
+                let named: Vec<String> = names.iter().map(|name| clean(name, NAME)).collect();
+                let more = count.saturating_sub(named.len());
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let why = if *broker_away { " The broker delivers nothing now, which may be the reason." } else { "" };
+                let text = format!("Nothing was heard for too long of {}{more}.{why}", named.join(", "));
+                let title =
+                    if *count == 1 { "a device is silent".into() } else { format!("{count} devices are silent") };
+                (title, text, json!({ "devices": named, "count": count, "broker_away": broker_away }), 4)
             }
             Self::Test => ("test".into(), "This is a test of raspi-mcp. News arrives here.".into(), json!({}), 3),
         };

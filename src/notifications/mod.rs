@@ -87,6 +87,14 @@ impl Notifications {
         }
     }
 
+    /// Devices of the fleet that this server serves became silent: the first `names` of `count`. `broker_away`: the
+    /// broker delivers nothing.
+    pub fn devices_silent(&self, names: Vec<String>, count: usize, broker_away: bool) {
+        if let Some(hub) = &self.0 {
+            hub.tell(Event::DevicesSilent { names, count, broker_away }, None);
+        }
+    }
+
     /// What became of the messages to each receiver; empty if there is none.
     pub fn reports(&self) -> Vec<WebhookReport> {
         self.0.as_ref().map(|hub| hub.reports()).unwrap_or_default()

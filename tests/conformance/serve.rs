@@ -30,8 +30,12 @@ enum Command {
 fn main() -> ExitCode {
     let Cli { sources, command: Command::Serve(args) } = Cli::parse();
     let provider = Arc::new(fixtures::Fixtures::default());
-    let offer = ServerOffer { registry: fixtures::registry(), provider, check: fixtures::stay_local };
-    match serve::serve(args, &sources, offer) {
+    let offer = ServerOffer { registry: fixtures::registry(), provider, check: fixtures::stay_local, prepare: None };
+    let served = match sources.gather(&offer.registry, args.flags()) {
+        Ok(sources) => serve::serve(&args, sources, offer),
+        Err(failure) => Err(failure),
+    };
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("conformance: {}", failure.message);

@@ -67,15 +67,15 @@ struct Answer<'a> {
     devices: &'a [DeviceReport],
 }
 
-pub fn run(args: &Args, _sources: &sources::Args) -> Result<(), Failure> {
+pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     match &args.command {
         Command::Status(args) => status(args),
         #[cfg(feature = "fleet")]
-        Command::Enroll(args) => member::enroll(args, _sources),
+        Command::Enroll(args) => member::enroll(args, sources),
         #[cfg(feature = "fleet")]
-        Command::Join(args) => member::join(args, _sources),
+        Command::Join(args) => member::join(args, sources),
         #[cfg(feature = "console")]
-        Command::Console(command) => console::run(command),
+        Command::Console(command) => console::run(command, sources),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::broker::stream::StreamReader;
 use base::error::ToolError;
 use std::{
     collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -22,14 +23,41 @@ pub struct FleetChange {
     /// The device, or what the subject named.
     pub name: String,
     pub what: String,
-    /// Whether it is about a message that was refused.
-    pub refused: bool,
+    pub kind: ChangeKind,
+}
+
+/// What a change is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A new status of the device.
+    Status,
+    /// The device became silent.
+    Silent,
+    /// A message that was refused.
+    Refused,
+    /// The broker does not deliver.
+    Broker,
+}
+
+/// A table of statuses that others read while it is kept up to date.
+#[derive(Clone)]
+pub struct SharedBook(Arc<Mutex<StatusBook>>);
+
+impl SharedBook {
+    pub fn new(book: StatusBook) -> Self {
+        Self(Arc::new(Mutex::new(book)))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, StatusBook> {
+        // A message is taken or not: there is nothing in between.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A fleet that is being watched.
 pub struct FleetWatch {
-    console: Console,
-    pub book: StatusBook,
+    console: Arc<Console>,
+    book: SharedBook,
     reader: StreamReader,
     after_ms: i64,
     healths: HashMap<String, DeviceHealth>,
@@ -42,13 +70,39 @@ pub struct FleetWatch {
 impl FleetWatch {
     /// # Errors
     /// As [`Console::statuses`].
-    pub async fn start(console: Console, after_ms: i64) -> Result<Self, ToolError> {
+    pub async fn start(console: Arc<Console>, after_ms: i64) -> Result<Self, ToolError> {
         let (book, reader) = console.statuses().await?;
         let (healths, due) = (HashMap::new(), Instant::now());
+        let book = SharedBook::new(book);
         let mut watch = Self { console, book, reader, after_ms, healths, due, broken: false };
-        watch.healths = watch.judged().collect();
+        watch.healths = watch.judged();
         watch.due += watch.left();
         Ok(watch)
+    }
+
+    /// Watches on with another console of the same fleet, whose folder was read again.
+    ///
+    /// # Errors
+    /// As [`Console::statuses`].
+    pub async fn again(&self, console: Arc<Console>) -> Result<Self, ToolError> {
+        let mut watch = Self::start(console, self.after_ms).await?;
+        for (name, health) in &mut watch.healths {
+            if let Some(was) = self.healths.get(name) {
+                *health = *was;
+            }
+        }
+        // Who became silent meanwhile is told.
+        watch.due = Instant::now();
+        Ok(watch)
+    }
+
+    /// The devices that were heard once, and are silent.
+    pub fn silent_now(&self) -> Vec<String> {
+        let silence = self.silence();
+        let book = self.book.lock();
+        let rows = book.devices().map(|(device, status)| DeviceRow { device, status, silence });
+        let silent = rows.filter(|row| row.status.is_some() && row.health() == DeviceHealth::Silent);
+        silent.map(|row| row.device.name.clone()).collect()
     }
 
     /// The measure of silence, now.
@@ -56,10 +110,15 @@ impl FleetWatch {
         Silence { now_ms: self.console.wall.now_ms(), after_ms: self.after_ms }
     }
 
-    fn judged(&self) -> impl Iterator<Item = (String, DeviceHealth)> {
+    /// The table.
+    pub fn book(&self) -> &SharedBook {
+        &self.book
+    }
+
+    fn judged<T: FromIterator<(String, DeviceHealth)>>(&self) -> T {
         let silence = self.silence();
         let row = move |(device, status)| DeviceRow { device, status, silence };
-        self.book.devices().map(row).map(|row| (row.device.name.clone(), row.health()))
+        self.book.lock().devices().map(row).map(|row| (row.device.name.clone(), row.health())).collect()
     }
 
     /// Waits until something changed.
@@ -85,7 +144,11 @@ impl FleetWatch {
     /// Says once that the broker does not deliver, and waits before it is asked again.
     async fn outage(&mut self, error: ToolError) -> Vec<FleetChange> {
         if !std::mem::replace(&mut self.broken, true) {
-            return vec![FleetChange { name: "the broker".into(), what: error.into_message(), refused: false }];
+            return vec![FleetChange {
+                name: "the broker".into(),
+                what: error.into_message(),
+                kind: ChangeKind::Broker,
+            }];
         }
         tokio::time::sleep(AGAIN).await;
         Vec::new()
@@ -93,24 +156,29 @@ impl FleetWatch {
 
     fn take(&mut self, subject: &str, payload: &[u8], heard_ms: i64) -> Vec<FleetChange> {
         let name = self.console.subjects.sender(subject).unwrap_or_default();
-        let before = self.book.device(name).and_then(|(_, status)| status).map(Seen::of);
-        match self.book.take(subject, payload, heard_ms) {
+        let mut book = self.book.lock();
+        let before = book.device(name).and_then(|(_, status)| status).map(Seen::of);
+        match book.take(subject, payload, heard_ms) {
             Taken::Ignored => Vec::new(),
             Taken::Refused(name) => {
-                let refused = self.book.refused().get(&name);
+                let refused = book.refused().get(&name);
                 let what = refused.map_or_else(String::new, |refused| match &refused.by {
                     Some(by) => format!("a status was refused, which {by} signed: {}", refused.why),
                     None => format!("a status was refused: {}", refused.why),
                 });
-                vec![FleetChange { name, what, refused: true }]
+                vec![FleetChange { name, what, kind: ChangeKind::Refused }]
             }
-            Taken::Newer(name) => self.changed(name, before),
+            Taken::Newer(name) => {
+                drop(book);
+                self.changed(name, before)
+            }
         }
     }
 
     fn changed(&mut self, name: String, before: Option<Seen>) -> Vec<FleetChange> {
         let silence = self.silence();
-        let Some((device, Some(status))) = self.book.device(&name) else { return Vec::new() };
+        let book = self.book.lock();
+        let Some((device, Some(status))) = book.device(&name) else { return Vec::new() };
         let row = DeviceRow { device, status: Some(status), silence };
         let health = row.health();
         let due = row.left();
@@ -125,13 +193,14 @@ impl FleetWatch {
         if said.is_empty() {
             return Vec::new();
         }
-        vec![FleetChange { name, what: said.join("; "), refused: false }]
+        vec![FleetChange { name, what: said.join("; "), kind: ChangeKind::Status }]
     }
 
     /// Time until the next device may become silent.
     fn left(&self) -> Duration {
         let silence = self.silence();
-        let rows = self.book.devices().map(|(device, status)| DeviceRow { device, status, silence });
+        let book = self.book.lock();
+        let rows = book.devices().map(|(device, status)| DeviceRow { device, status, silence });
         let otherwise = Duration::from_millis(self.after_ms.max(0).unsigned_abs());
         rows.filter_map(|row| row.left()).min().unwrap_or(otherwise)
     }
@@ -139,13 +208,13 @@ impl FleetWatch {
     /// Devices that became silent.
     fn silent(&mut self) -> Vec<FleetChange> {
         self.due = Instant::now() + self.left();
-        let now: BTreeMap<String, DeviceHealth> = self.judged().collect();
+        let now: BTreeMap<String, DeviceHealth> = self.judged();
         let mut changes = Vec::new();
         for (name, health) in now {
             let was = self.healths.insert(name.clone(), health);
             if health == DeviceHealth::Silent && was.is_some_and(|was| was != health) {
                 let minutes = self.after_ms / 60_000;
-                changes.push(FleetChange { name, what: format!("silent for {minutes} min"), refused: false });
+                changes.push(FleetChange { name, what: format!("silent for {minutes} min"), kind: ChangeKind::Silent });
             }
         }
         changes

@@ -1,6 +1,6 @@
 //! A controller of a real fleet: the record in the broker's bucket, the statuses from its stream.
 
-use super::{ChannelPlace, Controller, DeviceStatuses, RecordStore, RolloutClock, SignedSteps, Tick};
+use super::{ChannelPlace, Controller, DecisionLog, DeviceStatuses, RecordStore, RolloutClock, SignedSteps, Tick};
 use crate::{
     broker::{Broker, LinkState, stream::StreamReader},
     fleet::console::{Console, StatusBook, book::AcceptedStatus},
@@ -21,10 +21,14 @@ use ring::{
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
+    path::Path,
     rc::Rc,
     time::{Duration, Instant},
 };
-use tokio::{signal::unix, sync::watch, time::MissedTickBehavior};
+use tokio::{sync::watch, time::MissedTickBehavior};
+
+/// The log of decisions, beside the signed indexes.
+const LOG: &str = "decisions.jsonl";
 
 /// How often a controller looks: statuses may come by the dozen every second, and each look judges all devices.
 const LOOK: Duration = Duration::from_secs(5);
@@ -208,8 +212,25 @@ impl LinkBreaks {
     }
 }
 
+/// A controller of the plan in `plan`, whose signed indexes are in the folder `signed`.
+///
+/// # Errors
+/// `invalid_argument` for a channel that cannot be used.
+pub fn controller(
+    console: &Console,
+    plan: &Path,
+    signed: &Path,
+    steps: SignedSteps,
+    statuses: LiveStatuses,
+) -> Result<Controller<BrokerStore, ChannelPlace, LiveStatuses>, ToolError> {
+    let store = BrokerStore::new(console, &steps);
+    let folder = plan.parent().unwrap_or(Path::new("."));
+    let place = ChannelPlace::open(&steps.plan.target, &steps.plan.channel, folder)?;
+    Ok(Controller::new(name(), steps, store, place, statuses, DecisionLog::new(signed.join(LOG))))
+}
+
 /// A name for a controller that no other one has: this machine's, and a random part.
-pub fn name() -> String {
+fn name() -> String {
     let host = base::os::host_name::kept(&Root::system()).unwrap_or_else(|| "console".into());
     let mut random = [0; 4];
     // Without random bytes the lease still works between machines of different names.
@@ -232,19 +253,20 @@ pub enum RolloutNews<'a> {
     Trouble(&'a ToolError),
 }
 
-/// Runs a controller until the rollout is over, or this process is told to end: then another controller may go on at once.
-/// Returns whether it is over.
+/// Runs a controller until the rollout is over, or until `stop`: then another controller may go on at once. Returns whether it is
+/// over.
 ///
 /// # Errors
 /// What does not become better by waiting.
 pub async fn run(
     controller: &mut Controller<BrokerStore, ChannelPlace, LiveStatuses>,
     feed: &mut StatusFeed,
+    stop: impl Future<Output = ()>,
     said: impl FnMut(RolloutNews<'_>),
 ) -> Result<bool, ToolError> {
     let breaks = feed.breaks();
     tokio::select! {
-        over = looking(controller, breaks, said) => over,
+        over = looking(controller, breaks, stop, said) => over,
         () = feed.feed() => Ok(false),
     }
 }
@@ -252,20 +274,18 @@ pub async fn run(
 async fn looking(
     controller: &mut Controller<BrokerStore, ChannelPlace, LiveStatuses>,
     mut breaks: LinkBreaks,
+    stop: impl Future<Output = ()>,
     mut said: impl FnMut(RolloutNews<'_>),
 ) -> Result<bool, ToolError> {
     let began = Instant::now();
     let mut timer = tokio::time::interval(LOOK);
     timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let signal = |kind| unix::signal(kind).map_err(|error| ToolError::internal(format!("no signals: {error}")));
-    let (mut interrupt, mut terminate) =
-        (signal(unix::SignalKind::interrupt())?, signal(unix::SignalKind::terminate())?);
+    let mut stop = std::pin::pin!(stop);
     let (mut trouble, mut follows) = (String::new(), false);
     loop {
         tokio::select! {
             _ = timer.tick() => {}
-            _ = interrupt.recv() => return controller.release().await.map(|()| false),
-            _ = terminate.recv() => return controller.release().await.map(|()| false),
+            () = &mut stop => return controller.release().await.map(|()| false),
         }
         breaks.look();
         let tick = controller.tick(clock(&breaks.wall, began)).await;

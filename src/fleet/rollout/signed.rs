@@ -26,6 +26,7 @@ use update::{
 const SECRET: &str = "record.key";
 
 /// The plan with its signed indexes.
+#[derive(Clone)]
 pub struct SignedSteps {
     pub plan: RolloutPlan,
     /// What is approved.

@@ -47,12 +47,6 @@ pub struct McpHandler {
     answers_only: bool,
 }
 
-const INSTRUCTIONS: &str = "Operates the machine this server runs on, usually a Raspberry Pi. Start with \
-system.get_basic_info and system.get_health_snapshot. The list has the usual tools; tools.search finds the others, which \
-tools.run_read and tools.run call, and says why one is off. Writes are off \
-until the owner enables them; risky ones wait for a person's approval, which only the owner can give, outside this \
-conversation. Errors carry a hint: follow it.";
-
 impl McpHandler {
     /// For HTTP: each request carries its caller.
     pub fn new(server: Arc<Server>) -> Self {
@@ -137,7 +131,7 @@ impl ServerHandler for McpHandler {
         let mut info = ServerConfig::default();
         info.capabilities = self.server.provider.capabilities();
         info.server_info = Implementation::new("raspi-mcp", env!("CARGO_PKG_VERSION")).with_title("raspi-mcp");
-        info.instructions = Some(INSTRUCTIONS.into());
+        info.instructions = Some(self.server.provider.instructions().into());
         info
     }
 

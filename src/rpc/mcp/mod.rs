@@ -14,3 +14,5 @@ pub mod provider;
 pub mod sessions;
 pub mod tasks;
 pub mod tool_list;
+#[cfg(feature = "console")]
+pub mod tools_only;

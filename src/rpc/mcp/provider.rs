@@ -21,6 +21,12 @@ use rmcp::{
 use std::{any::Any, convert::Infallible, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
+const INSTRUCTIONS: &str = "Operates the machine this server runs on, usually a Raspberry Pi. Start with \
+system.get_basic_info and system.get_health_snapshot. The list has the usual tools; tools.search finds the others, which \
+tools.run_read and tools.run call, and says why one is off. Writes are off \
+until the owner enables them; risky ones wait for a person's approval, which only the owner can give, outside this \
+conversation. Errors carry a hint: follow it.";
+
 /// The answer of a method.
 pub type MethodFuture<'a, T> = BoxFuture<'a, Result<T, ErrorData>>;
 
@@ -64,6 +70,11 @@ pub trait Provider: Send + Sync {
     /// The capabilities announced by `initialize` and `server/discover`. Always has `tools`. `listChanged` and
     /// `resources.subscribe` are what `subscriptions/listen` accepts.
     fn capabilities(&self) -> ServerCapabilities;
+
+    /// What a model is told about this server when it connects.
+    fn instructions(&self) -> &'static str {
+        INSTRUCTIONS
+    }
 
     fn list_resources(
         &self,

@@ -47,6 +47,7 @@ fn target() -> Target {
         log: Ring::new(1),
         reload: Default::default(),
         provider: Arc::new(ToolsOnly),
+        prepare: None,
     };
     let running = runtime.block_on(daemon::start(serve)).expect("it starts");
     Target { runtime, running, _root: root }

@@ -147,6 +147,7 @@ impl Fresh {
             log,
             reload: Default::default(),
             provider: Arc::new(Appliance::default()),
+            prepare: None,
         };
         let running = soon(daemon::start(serve)).await.unwrap();
         let port = running.http.expect("HTTP is on").port();

@@ -24,17 +24,17 @@ use raspi_mcp::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const NAME: &str = "kitchen";
+pub const NAME: &str = "kitchen";
 
 /// The device, its broker, and the desk of its owner.
-struct Joined {
-    desk: FleetDesk,
+pub struct Joined {
+    pub desk: FleetDesk,
     server: NatsServer,
-    device: Secure,
+    pub device: Secure,
 }
 
 impl Joined {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let desk = FleetDesk::new();
         let server = NatsServer::start(&desk, &[NAME.into()]).await;
         let fleet = desk.joins(NAME, server.port);
@@ -49,7 +49,7 @@ impl Joined {
     }
 
     /// Waits until the device has sent a status that `is_it`.
-    async fn status(&self, is_it: impl Fn(&Status) -> bool) -> Status {
+    pub async fn status(&self, is_it: impl Fn(&Status) -> bool) -> Status {
         let console = self.console().await;
         soon(async {
             let (mut book, mut reader) = console.statuses().await.unwrap();

@@ -8,16 +8,19 @@ mod halt;
 mod hostile_broker;
 mod hostile_device;
 mod rollout;
+mod serve;
 mod statuses;
 mod tunnel;
 mod watch;
 
 use crate::support::{
     fleet::{DeviceClient, FleetDesk, NatsServer},
-    served::{process::command, soon},
+    served::{Door, Wire, process::command, soon},
 };
 use serde_json::Value;
+use std::{fs, path::Path};
 use tempfile::TempDir;
+use tokio::process::Child;
 
 /// A broker, and devices that are connected.
 struct Fleet {
@@ -69,4 +72,22 @@ impl Fleet {
 fn device<'a>(answer: &'a Value, name: &str) -> &'a Value {
     let all = answer["devices"].as_array().unwrap();
     all.iter().find(|device| device["name"] == name).unwrap_or_else(|| panic!("no {name}: {answer:#}"))
+}
+
+/// `raspi-mcp fleet serve` over stdio, for an administrator. Killed when dropped.
+struct Served {
+    child: Child,
+    wire: Wire,
+}
+
+impl Served {
+    /// Of the fleet in `dir`, with more settings.
+    fn of(home: &TempDir, dir: &Path, config: &str) -> Self {
+        fs::create_dir_all(dir.join("serve")).unwrap();
+        fs::write(dir.join("serve/config.toml"), format!("[tools]\nenable = [\"fleet\"]\n{config}")).unwrap();
+        let args = ["fleet", "serve", "--stdio", "--role", "admin", "--dir", dir.to_str().unwrap()];
+        let mut child = command(home, &args).stderr(std::process::Stdio::inherit()).spawn().unwrap();
+        let wire = Wire::lines(Door::Stdio, child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        Self { child, wire }
+    }
 }

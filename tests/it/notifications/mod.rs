@@ -5,6 +5,6 @@ mod command;
 mod delivery;
 mod forms;
 mod halted;
-mod receiver;
+pub mod receiver;
 mod samples;
 mod updates;

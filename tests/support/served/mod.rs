@@ -117,7 +117,8 @@ impl Pi {
         change(&mut settings);
         let bench = Bench::of(&settings.places.state_dir);
         let log = Ring::new(settings.log.ring_lines);
-        let serve = Serve { settings, registry, stdio: false, log, reload: Default::default(), provider };
+        let serve =
+            Serve { settings, registry, stdio: false, log, reload: Default::default(), provider, prepare: None };
         let running = daemon::start(serve).await.unwrap();
         Self { running, bench, _root: root }
     }
@@ -147,7 +148,8 @@ impl Pi {
         let log = Ring::new(settings.log.ring_lines);
         let reload = Reload::of(sources.clone(), config::load);
         let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-        let serve = Serve { settings, registry, stdio: false, log, reload, provider: Arc::new(Appliance::default()) };
+        let provider = Arc::new(Appliance::default());
+        let serve = Serve { settings, registry, stdio: false, log, reload, provider, prepare: None };
         let running = daemon::start(serve).await.unwrap();
         Self { running, bench, _root: TempDir::new().unwrap() }
     }

@@ -8,6 +8,7 @@ mod halt;
 mod ls;
 mod rollout;
 mod selection;
+mod serve;
 mod status;
 mod table;
 mod watch;
@@ -15,7 +16,7 @@ mod watch;
 pub use status::{TableArgs, status};
 
 use crate::{
-    cli::exit::Failure,
+    cli::{exit::Failure, sources},
     fleet::console::{Console, FleetFolder},
 };
 use base::clock::Wall;
@@ -60,12 +61,18 @@ pub enum Command {
     ///
     /// Exit codes: 1 the port cannot be used; 3 the folder is invalid; 4 the broker does not answer.
     Connect(connect::Args),
+    /// Serve the whole fleet to an assistant: one MCP endpoint with tools for all devices
+    ///
+    /// Configured by DIR/serve/config.toml, with the keys of a device's server, and by DIR/serve.toml: whose device tokens
+    /// fleet.call uses (docs/fleet.md). Exit codes: 1 it cannot start, or the broker does not answer; 3 the
+    /// configuration or the folder is invalid.
+    Serve(serve::ServeArgs),
     /// Roll a release out in stages, by a signed plan that stops by itself
     #[command(subcommand)]
     Rollout(rollout::Command),
 }
 
-pub fn run(command: &Command) -> Result<(), Failure> {
+pub fn run(command: &Command, sources: &sources::Args) -> Result<(), Failure> {
     match command {
         Command::Init(args) => desk::init(args),
         Command::Sign(args) => desk::sign(args),
@@ -76,6 +83,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Halt(args) => halt::run(args),
         Command::Call(args) => call::run(args),
         Command::Connect(args) => connect::run(args),
+        Command::Serve(args) => serve::run(args, sources),
         Command::Rollout(command) => rollout::run(command),
     }
 }

@@ -8,10 +8,11 @@ use crate::{
         runtime,
         say::outln,
     },
+    daemon::told_to_stop,
     fleet::{
         console::Console,
         rollout::{
-            ChannelPlace, Controller, DecisionLog, IndexPlace, SignedSteps, file,
+            ChannelPlace, Controller, IndexPlace, SignedSteps, file,
             live::{self, BrokerStore, LiveStatuses, RolloutNews, StatusFeed},
         },
     },
@@ -27,9 +28,6 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-
-/// The log of decisions, beside the signed indexes.
-const LOG: &str = "decisions.jsonl";
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -173,10 +171,7 @@ fn controller(
     steps: SignedSteps,
     statuses: LiveStatuses,
 ) -> Result<Controller<BrokerStore, ChannelPlace, LiveStatuses>, Failure> {
-    let store = BrokerStore::new(console, &steps);
-    let place = args.signed.place(&steps.plan)?;
-    let log = DecisionLog::new(args.signed.folder().join(LOG));
-    Ok(Controller::new(live::name(), steps, store, place, statuses, log))
+    Ok(live::controller(console, &args.signed.plan, &args.signed.folder(), steps, statuses)?)
 }
 
 async fn start(args: &StartArgs) -> Result<(), Failure> {
@@ -196,7 +191,7 @@ async fn start(args: &StartArgs) -> Result<(), Failure> {
     let mut feed = StatusFeed::begin(&console).await?;
     let mut controller = controller(&args.plan, &console, steps, feed.statuses())?;
     controller.start(live::clock(&console.wall, Instant::now())).await?;
-    let over = live::run(&mut controller, &mut feed, |news| match news {
+    let over = live::run(&mut controller, &mut feed, told_to_stop(), |news| match news {
         RolloutNews::Decided(decision) => shown(decision),
         RolloutNews::Follows => outln!("{}  another controller acts; this one follows", base::clock::now()),
         RolloutNews::Trouble(error) => eprintln!("{}  {}", base::clock::now(), printable(&error.advice())),

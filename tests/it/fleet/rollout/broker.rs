@@ -22,8 +22,8 @@ use tokio::{
 use update::{bundle::Digest, channel::ChannelIndex};
 
 /// A fleet of four, and the owner's files.
-struct Desk {
-    fleet: Fleet,
+pub(super) struct Desk {
+    pub(super) fleet: Fleet,
 }
 
 /// `fleet rollout start`.
@@ -33,7 +33,7 @@ struct Running {
 }
 
 impl Desk {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let mut fleet = Fleet::of(&["attic", "cellar", "kitchen", "shed"]).await;
         fleet.report().await;
         let desk = Self { fleet };
@@ -50,7 +50,7 @@ impl Desk {
         desk
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.fleet.home.path().join(name)
     }
 
@@ -58,12 +58,12 @@ impl Desk {
         self.path(name).to_str().unwrap().to_owned()
     }
 
-    fn index(&self) -> ChannelIndex {
+    pub(super) fn index(&self) -> ChannelIndex {
         super::index(&fs::read(self.path("www/stable/index.signed")).unwrap())
     }
 
     /// Signs the plan; returns its hash.
-    async fn sign(&self) -> String {
+    pub(super) async fn sign(&self) -> String {
         let (plan, key, root) = (self.text("plan.toml"), self.text("channel.key"), self.text("root.signed"));
         let created = (NOW + 60).to_string();
         let args = ["fleet", "rollout", "sign", &plan, "--key", &key, "--trust", &root, "--created", &created];

@@ -6,6 +6,7 @@ mod fleet;
 mod killed;
 mod places;
 mod plan;
+mod served;
 mod sick;
 mod signed;
 mod start;

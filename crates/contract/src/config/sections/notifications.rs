@@ -46,6 +46,8 @@ choice! {
         UnderVoltage = "under_voltage",
         DiskNearlyFull = "disk_nearly_full",
         Halted = "halted",
+        /// Of `raspi-mcp fleet serve`; a device tells nothing of other devices.
+        DeviceSilent = "device_silent",
     }
 }
 
