@@ -140,6 +140,7 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
         halt: services.halt.changes(),
     };
     services.notifications.begin(sources, &server.stop);
+    services.indexing.begin(&server.stop);
     services.sampling.resume(&services.machine, default_job(services, stdio));
     server.pipeline.services.updates.begin(&server.pipeline.services.machine, server.stop.clone());
     Ok(RunningServer { server, http, _instance: instance })

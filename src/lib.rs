@@ -26,6 +26,7 @@ pub mod fleet_device;
 #[cfg(feature = "console")]
 pub mod fleet_port;
 pub mod halt;
+pub mod indexing;
 pub mod instance;
 pub mod live;
 pub mod log;

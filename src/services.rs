@@ -1,8 +1,8 @@
 //! Everything that a server's tools can use, created once by `daemon.rs`.
 
 use crate::{
-    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt, log::Ring,
-    notifications::Notifications, sampling::Sampling, store::Store,
+    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt, indexing::Indexing,
+    log::Ring, notifications::Notifications, sampling::Sampling, store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
@@ -40,6 +40,8 @@ pub struct Services {
     pub i2c: I2c,
     /// The folders that `files.*` may reach.
     pub files: FolderRoots,
+    /// What `vector.search` searches.
+    pub indexing: Indexing,
     /// The pins of the header, and their leases.
     pub gpio: Arc<GpioLines>,
     /// Cameras and their photos.
@@ -90,6 +92,7 @@ impl Services {
         audit: Audit,
         log: Ring,
     ) -> Self {
+        let files = FolderRoots::of(settings.files.roots.iter().map(FileRoot::folder));
         let gpio = GpioLines::new(
             &settings.gpio,
             settings.approval.pins(),
@@ -115,9 +118,10 @@ impl Services {
             ),
             updates: UpdateClient::of(&settings, &machine, agent.clone(), Wall::system()),
             notifications: Notifications::of(&settings, &machine.root, Wall::system()),
+            indexing: Indexing::of(&files, &settings.places.state_dir, &machine.root),
+            files,
             agent,
             machine,
-            files: FolderRoots::of(settings.files.roots.iter().map(FileRoot::folder)),
             ownership: Ownership::of(&settings),
             site: None,
             tokens: Tokens::of(&settings),

@@ -105,7 +105,7 @@ impl Answerer {
             }
             (_, Ok(output)) => reply::success(&self.id, &*output.json),
             (Dialect::Dotted, Err(error)) => self.failure(error.code.rpc(), error),
-            (Dialect::Slash, Err(error)) => self.failure(error.code.number(), error),
+            (Dialect::Slash, Err(error)) => self.failure(error.slash_number(), error),
         }
     }
 

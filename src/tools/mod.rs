@@ -22,6 +22,7 @@ pub mod system;
 pub mod time;
 #[expect(clippy::module_inception)] // The namespace is called "tools".
 pub mod tools;
+pub mod vector;
 
 use crate::registry::row::ToolRow;
 use serde::{Deserialize, Deserializer, de::Error};
@@ -40,6 +41,7 @@ pub static NAMESPACES: &[&[ToolRow]] = &[
     exec::TOOLS,
     gpio::TOOLS,
     i2c::TOOLS,
+    vector::TOOLS,
     tools::TOOLS,
 ];
 

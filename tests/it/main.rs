@@ -24,6 +24,7 @@ mod grounds;
 mod halt;
 mod hw;
 mod images;
+mod indexing;
 mod layout;
 mod manage;
 mod metrics;

@@ -26,7 +26,7 @@ impl Files {
         let root = |name: &str, writable| {
             let path = home.path().join(name);
             fs::create_dir(&path).unwrap();
-            FileRoot { name: name.into(), path, writable, max_bytes: 1 << 20 }
+            FileRoot { name: name.into(), path, writable, max_bytes: 1 << 20, index: false }
         };
         let roots = vec![root("data", true), root("docs", false)];
         let pi = Pi::standard(|settings| {

@@ -22,7 +22,8 @@ pub fn allow_everything(settings: &mut Settings) {
     let path = settings.places.state_dir.with_file_name("files");
     std::fs::create_dir_all(&path).unwrap();
     std::fs::write(path.join("a"), "").unwrap();
-    settings.files.roots = vec![FileRoot { name: "data".into(), path, writable: true, max_bytes: 1 << 20 }];
+    settings.files.roots =
+        vec![FileRoot { name: "data".into(), path, writable: true, max_bytes: 1 << 20, index: true }];
     let echo = json!({"name": "echo", "program": "/bin/echo"});
     settings.exec.commands.push(serde_json::from_value(echo).unwrap());
 }

@@ -23,3 +23,4 @@ mod service;
 #[path = "../support/mod.rs"]
 mod support;
 mod system;
+mod vector;

@@ -101,6 +101,8 @@ pub struct ErrorFields {
     pub hint: Option<String>,
     /// Only with [`ErrorCode::Timeout`]: the tool's time limit in milliseconds.
     pub timeout_ms: Option<u64>,
+    /// The number of the slash dialect, where it is not that of the code (docs/contract/errors.md).
+    pub number: Option<i32>,
     /// The answer of MCP's `tools/call` in place of a result with `isError`.
     pub instead: Option<Instead>,
 }
@@ -142,6 +144,7 @@ impl ToolError {
             details: Map::new(),
             hint: None,
             timeout_ms: None,
+            number: None,
             instead: None,
         }))
     }
@@ -265,6 +268,16 @@ impl ToolError {
             Instead::Input(result) => Some(result),
             Instead::Protocol(_) => None,
         }
+    }
+    /// Answers the slash dialect with this number in place of the code's.
+    #[must_use]
+    pub fn numbered(mut self, number: i32) -> Self {
+        self.number = Some(number);
+        self
+    }
+    /// The number of the slash dialect.
+    pub fn slash_number(&self) -> i32 {
+        self.number.unwrap_or(self.code.number())
     }
     /// Sets what to do next.
     #[must_use]

@@ -7,7 +7,6 @@ use super::{
     place::{FileAccess, LONGEST_PATH, RootedPath},
     reach::{RootOut, roots},
     size,
-    walk::{WalkStep, walk},
 };
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -22,6 +21,7 @@ use base::{
         beneath::Beneath,
         blocking::{self, StopSignal},
         glob::{self, Glob},
+        walk::{WalkStep, walk},
     },
 };
 use contract::meta::Meta;

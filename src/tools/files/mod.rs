@@ -11,7 +11,6 @@ mod put;
 mod reach;
 mod read;
 mod remove;
-mod walk;
 mod whole;
 mod write;
 

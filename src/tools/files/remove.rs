@@ -1,18 +1,13 @@
 //! Removes files: everything is checked first, then removed name by name, each relative to an open folder.
 
-use super::{
-    place::RootedPath,
-    read::kind_words,
-    size,
-    walk::{DEEPEST, WalkStep, walk},
-    whole,
-};
+use super::{place::RootedPath, read::kind_words, size, whole};
 use base::{
     error::{ErrorCode, ToolError},
     os::{
         beneath::{Beneath, OpenedFile, named},
         blocking::StopSignal,
         replace::{hidden, sync_folder},
+        walk::{DEEPEST, WalkStep, walk},
     },
 };
 use rustix::{

@@ -14,6 +14,8 @@ use crate::registry::row::ToolRow;
 #[cfg(feature = "console")]
 pub(crate) use {arguments::Arguments, run::shown};
 
+pub(crate) use ranking::words_for;
+
 pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<describe::Describe>(),
     ToolRow::of::<run::Run>(),

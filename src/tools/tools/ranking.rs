@@ -106,7 +106,7 @@ fn indexed(tools: &[Arc<Entry>]) -> rusqlite::Result<(Connection, Vocabulary)> {
 }
 
 /// The line of `words.txt` for this tool.
-pub(super) fn words_for(tool: &str) -> Option<&'static str> {
+pub fn words_for(tool: &str) -> Option<&'static str> {
     WORDS.lines().chain(FLEET_WORDS.lines()).find_map(|line| line.strip_prefix(tool)?.strip_prefix(':'))
 }
 

@@ -181,6 +181,7 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "camera.capture" => json!({"width": 320, "height": 180}),
         "camera.take_photo" => json!({"resolution": "640x480"}),
         "files.write" => json!({"path": "a", "content": "", "overwrite": true}),
+        "vector.search" => json!({"query": "pump"}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };

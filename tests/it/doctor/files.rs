@@ -7,7 +7,8 @@ use raspi_mcp::doctor::Severity;
 impl Machine {
     /// A root at /srv/data, as the configuration names it.
     fn with_files(mut self, path: &str, writable: bool) -> Self {
-        let roots = vec![FileRoot { name: "data".into(), path: path.into(), writable, max_bytes: 1 << 20 }];
+        let roots =
+            vec![FileRoot { name: "data".into(), path: path.into(), writable, max_bytes: 1 << 20, index: false }];
         self.subject.settings.as_mut().expect("understood").0.files.roots = roots;
         self
     }

@@ -51,6 +51,7 @@ pub mod roots;
 pub mod systemd;
 pub mod thermal;
 pub mod uptime;
+pub mod walk;
 pub mod whole;
 
 pub use root::{Root, if_there, malformed};

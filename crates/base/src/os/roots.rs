@@ -25,6 +25,8 @@ pub struct FolderRoot {
     pub writable: bool,
     /// The largest file that may be read or written there, in bytes.
     pub max_bytes: u64,
+    /// Whether the search index has its text files.
+    pub indexed: bool,
     /// Its path with links resolved when the server started; a grant's is its path.
     pub resolved: PathBuf,
 }

@@ -42,6 +42,7 @@ pub const ACTIONS: &[(&str, &str)] = &[
     ("system:set_hostname", "set the host name of the device"),
     ("system:shutdown", "shut the device down"),
     ("system:update", "install another version"),
+    ("vector:rebuild", "index files anew"),
 ];
 
 /// The actions of each tool. A tool that is not listed only returns what every caller may know.
@@ -107,6 +108,7 @@ pub const DOES: &[Does] = &[
     does("system.shutdown", &["system:shutdown"]),
     // Does nothing itself: the call that it carries is judged.
     repairs("tools.run", &[]),
+    does("vector.rebuild", &["vector:rebuild"]),
 ];
 
 /// A tool that changes something.

@@ -5,9 +5,9 @@ use super::{
     found::{ConfigEntry, LocatedValue, UncheckedValue, quoted},
     keys::{self, KEYS, SECTIONS, SettingKey, section_of},
     kind::KnownTools,
-    nearest::nearest,
 };
 use crate::actions::ACTIONS;
+use base::nearest::nearest;
 use serde_json::Value;
 
 /// One key, or one tool or action of `policy`, with a checked value.

@@ -4,7 +4,6 @@ use super::{
     approver_kinds::KINDS,
     fault::TextPosition,
     found::{LocatedValue, UncheckedValue},
-    nearest::nearest,
     owners,
     sections::{gpio::PwmPin, update},
     table_setting::TableSetting,
@@ -12,6 +11,7 @@ use super::{
 };
 use crate::{meta::Mode, values::Window};
 use base::dns_label::is_label;
+use base::nearest::nearest;
 use serde_json::Value;
 use std::net::SocketAddr;
 

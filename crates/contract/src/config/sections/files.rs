@@ -37,12 +37,15 @@ pub struct FileRoot {
     /// Maximum bytes of a file that is read or written there.
     #[serde(default = "default_max_bytes")]
     pub max_bytes: u64,
+    /// Whether `vector.search` finds its text files.
+    #[serde(default)]
+    pub index: bool,
 }
 
 impl FileRoot {
     /// A folder of a grant, with its path as its name.
     pub fn granted(path: &str, writable: bool) -> Self {
-        Self { name: path.to_owned(), path: path.into(), writable, max_bytes: DEFAULT_MAX_BYTES }
+        Self { name: path.to_owned(), path: path.into(), writable, max_bytes: DEFAULT_MAX_BYTES, index: false }
     }
 
     /// The root to open. Symbolic links in its path are resolved now and never again.
@@ -52,6 +55,7 @@ impl FileRoot {
             path: self.path.clone(),
             writable: self.writable,
             max_bytes: self.max_bytes,
+            indexed: self.index,
             resolved: resolved(&self.path),
         }
     }
@@ -59,8 +63,8 @@ impl FileRoot {
     /// The root to open for the folder of a grant. Its path is used as written: one with a symbolic link in it cannot
     /// be opened.
     pub fn granted_folder(path: &str, writable: bool) -> FolderRoot {
-        let Self { name, path, writable, max_bytes } = Self::granted(path, writable);
-        FolderRoot { name, resolved: path.clone(), path, writable, max_bytes }
+        let Self { name, path, writable, max_bytes, index } = Self::granted(path, writable);
+        FolderRoot { name, resolved: path.clone(), path, writable, max_bytes, indexed: index }
     }
 }
 
@@ -82,7 +86,7 @@ pub const ROOTS: TableSetting = TableSetting {
     named: true,
     secret: false,
     required: &["name", "path"],
-    optional: &["writable (false)", "max_bytes (16 MiB)"],
+    optional: &["writable (false)", "max_bytes (16 MiB)", "index (false)"],
     check_field,
     example: "\
 #[[files.roots]]
@@ -90,6 +94,7 @@ pub const ROOTS: TableSetting = TableSetting {
 #path = \"/srv/raspi-mcp\"
 #writable = true
 #max_bytes = 16777216
+#index = true
 ",
 };
 
@@ -103,6 +108,7 @@ fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<
             refuse(format!("files.roots.path must be {}, not {}", SettingKind::Folder.expected(), found.shown()))
         }
         ("writable", _) => SettingKind::Bool.check_field("files.roots.writable", found, tools),
+        ("index", _) => SettingKind::Bool.check_field("files.roots.index", found, tools),
         ("max_bytes", _) => MAX_BYTES.check_field("files.roots.max_bytes", found, tools),
         _ => return None,
     })

@@ -1,12 +1,10 @@
 //! Walks a folder tree, with one open folder per level and without collecting names.
 
-use base::{
-    error::ToolError,
-    os::{
-        beneath::{Beneath, named},
-        blocking::StopSignal,
-    },
+use super::{
+    beneath::{Beneath, named},
+    blocking::StopSignal,
 };
+use crate::error::ToolError;
 use rustix::{
     fs::{Dir, FileType},
     io::Errno,

@@ -25,8 +25,9 @@ pub fn nearest_within<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours each cost one.
-fn distance(left: &str, right: &str) -> usize {
+/// How many edits lead from one word to the other. Optimal string alignment: insertions, deletions, replacements and swaps of
+/// neighbours each cost one.
+pub fn distance(left: &str, right: &str) -> usize {
     let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
     let mut older = vec![0; right.len() + 1];
     let mut previous: Vec<usize> = (0..=right.len()).collect();

@@ -1,0 +1,103 @@
+//! The manual: the documentation that is installed with the program, and the descriptions of the tools.
+
+use super::failed;
+use base::{
+    canonical,
+    error::ToolError,
+    os::{Root, blocking::StopSignal},
+};
+use search::{Corpus, Document, SearchIndex, Stamp, chunks, language, text_of};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+/// The namespace of the documentation.
+pub const MANUAL: &str = "manual";
+/// The namespace of the tools' descriptions.
+pub const TOOLS: &str = "tools";
+/// Where packages and images install docs/.
+const FOLDER: &str = "usr/share/raspi-mcp/manual";
+/// Bytes of one document, at most.
+const LONGEST: u64 = 1 << 20;
+
+/// A text of the program itself.
+#[derive(Clone, Debug)]
+pub struct ManualText {
+    pub name: String,
+    pub text: String,
+}
+
+/// Brings the manual up to date. Almost nothing to do, but for the first time and after an update of the program.
+pub fn refresh(index: &mut SearchIndex, root: &Root, tools: &[ManualText], stop: &StopSignal) -> Result<(), ToolError> {
+    let mut files = Vec::new();
+    gather(&root.path(FOLDER), &mut files);
+    let known = index.known(Corpus::Manual, MANUAL, "").map_err(failed)?;
+    let mut there = BTreeSet::new();
+    for (path, file) in files {
+        let Ok(about) = fs::metadata(&file) else { continue };
+        let stamp = Stamp {
+            size: about.size().try_into().unwrap_or(i64::MAX),
+            mtime_ns: about.mtime().saturating_mul(1_000_000_000).saturating_add(about.mtime_nsec()),
+            inode: about.ino().cast_signed(),
+        };
+        if known.get(&path) != Some(&stamp) {
+            stop.check()?;
+            let Some(bytes) = fs::read(&file).ok().filter(|bytes| bytes.len() as u64 <= LONGEST) else { continue };
+            put(index, MANUAL, &path, stamp, &bytes)?;
+        }
+        there.insert(path);
+    }
+    for tool in tools {
+        // The text has no file: a digest of it takes the place of a time.
+        let etag = canonical::hex(ring::digest::digest(&ring::digest::SHA256, tool.text.as_bytes()).as_ref());
+        let stamp = Stamp { size: tool.text.len().try_into().unwrap_or(i64::MAX), mtime_ns: digits(&etag), inode: 0 };
+        if index.known(Corpus::Manual, TOOLS, &tool.name).map_err(failed)?.get(&tool.name) != Some(&stamp) {
+            put(index, TOOLS, &tool.name, stamp, tool.text.as_bytes())?;
+        }
+    }
+    let is_there = |path: &String| there.contains(path);
+    for path in known.keys().filter(|path| !is_there(path)) {
+        index.remove(Corpus::Manual, MANUAL, path).map_err(failed)?;
+    }
+    let names: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    for path in index.known(Corpus::Manual, TOOLS, "").map_err(failed)?.keys() {
+        if !names.contains(path.as_str()) {
+            index.remove(Corpus::Manual, TOOLS, path).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// A number made of the first digits.
+fn digits(etag: &str) -> i64 {
+    i64::from_str_radix(&etag[..15], 16).unwrap_or_default()
+}
+
+fn put(index: &mut SearchIndex, namespace: &str, path: &str, stamp: Stamp, bytes: &[u8]) -> Result<(), ToolError> {
+    let Some(text) = text_of(bytes) else { return Ok(()) };
+    let etag = canonical::hex(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref());
+    let chunks = chunks(text, true);
+    let document = Document { namespace, path, stamp, etag: &etag, lang: language(path), chunks: &chunks };
+    index.put(Corpus::Manual, &document).map(drop).map_err(failed)
+}
+
+/// The Markdown files below `folder`, by their relative paths. The folder belongs to the program; without it there is no manual.
+fn gather(folder: &Path, files: &mut Vec<(String, PathBuf)>) {
+    let mut open = vec![(String::new(), folder.to_owned())];
+    while let Some((prefix, folder)) = open.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push((format!("{prefix}{name}/"), entry.path())),
+                Ok(kind) if kind.is_file() && name.ends_with(".md") => {
+                    files.push((format!("{prefix}{name}"), entry.path()));
+                }
+                _ => {}
+            }
+        }
+    }
+}

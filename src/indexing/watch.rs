@@ -1,0 +1,147 @@
+//! Watches folders of several roots (inotify(7)): which of them changed. One watch for each folder.
+
+use base::os::{
+    beneath::{Beneath, descriptor},
+    readable,
+};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    mem::MaybeUninit,
+    os::fd::{AsFd, OwnedFd},
+};
+use tokio::io::unix::AsyncFd;
+
+/// Folders that are watched, at most; the kernel's own limit for a user is 8192 or more.
+const MOST: usize = 4096;
+
+/// Files written, created, removed or moved, and folders.
+const CHANGES: WatchFlags = WatchFlags::CLOSE_WRITE
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::CREATE)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::ONLYDIR);
+
+/// A folder of a root: the root's name, and the path relative to it.
+pub type Place = (String, String);
+
+/// What changed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct TreeChanges {
+    pub folders: BTreeSet<Place>,
+    /// Events were lost: everything may have changed.
+    pub lost: bool,
+}
+
+/// The watched folders.
+pub struct TreeWatch {
+    events: AsyncFd<OwnedFd>,
+    places: BTreeMap<i32, Place>,
+    numbers: BTreeMap<Place, i32>,
+    /// Whether a folder is not watched, for want of room.
+    incomplete: bool,
+}
+
+impl TreeWatch {
+    /// Watches nothing yet. Needs the runtime.
+    ///
+    /// # Errors
+    /// The kernel's, such as the limit of instances per user.
+    pub fn new() -> io::Result<Self> {
+        let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        let events = readable::listen(events)?;
+        Ok(Self { events, places: BTreeMap::new(), numbers: BTreeMap::new(), incomplete: false })
+    }
+
+    /// Watches a folder that is open.
+    pub fn add(&mut self, root: &str, path: &str, folder: &Beneath) {
+        let place = (root.to_owned(), path.to_owned());
+        if self.numbers.contains_key(&place) {
+            return;
+        }
+        let added = (self.numbers.len() < MOST)
+            .then(|| inotify::add_watch(self.events.get_ref(), descriptor(&folder.as_fd()), CHANGES).ok())
+            .flatten();
+        let Some(number) = added else {
+            if !std::mem::replace(&mut self.incomplete, true) {
+                tracing::warn!(
+                    root,
+                    folder = path,
+                    "too many folders to watch: changes in some are found at the next start"
+                );
+            }
+            return;
+        };
+        // The same folder under another name: it was moved.
+        if let Some(before) = self.places.insert(number, place.clone()) {
+            self.numbers.remove(&before);
+        }
+        self.numbers.insert(place, number);
+    }
+
+    /// Whether a folder is watched.
+    pub fn has(&self, root: &str, path: &str) -> bool {
+        self.numbers.contains_key(&(root.to_owned(), path.to_owned()))
+    }
+
+    /// Stops to watch a folder and those in it.
+    pub fn forget(&mut self, root: &str, path: &str) {
+        let below = |place: &Place| {
+            let rest = place.1.strip_prefix(path);
+            place.0 == root && rest.is_some_and(|rest| path.is_empty() || rest.is_empty() || rest.starts_with('/'))
+        };
+        let gone: Vec<Place> = self.numbers.keys().filter(|place| below(place)).cloned().collect();
+        for place in gone {
+            if let Some(number) = self.numbers.remove(&place) {
+                self.places.remove(&number);
+                // The kernel has removed that of a folder which is gone.
+                let _ = inotify::remove_watch(self.events.get_ref(), number);
+            }
+        }
+    }
+
+    /// Waits for a change.
+    ///
+    /// # Errors
+    /// When the kernel's events cannot be read any more.
+    pub async fn ready(&self) -> io::Result<()> {
+        self.events.readable().await?.clear_ready();
+        Ok(())
+    }
+
+    /// What changed since the last call. A folder that was moved away or removed is not watched any more: its parent has changed.
+    pub fn changes(&mut self) -> TreeChanges {
+        let mut changes = TreeChanges::default();
+        let mut gone = Vec::new();
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = Reader::new(self.events.get_ref(), &mut buffer);
+        while let Ok(event) = reader.next() {
+            let flags = event.events();
+            if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+                changes.lost = true;
+                continue;
+            }
+            let Some(place) = self.places.get(&event.wd()) else { continue };
+            if flags.contains(ReadFlags::IGNORED) {
+                gone.push(place.clone());
+                continue;
+            }
+            // A folder that leaves this one may come back as another.
+            if flags.contains(ReadFlags::ISDIR)
+                && flags.intersects(ReadFlags::MOVED_FROM | ReadFlags::DELETE | ReadFlags::MOVED_TO | ReadFlags::CREATE)
+                && let Some(name) = event.file_name().and_then(|name| name.to_str().ok())
+            {
+                let (root, path) = place;
+                gone.push((root.clone(), if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }));
+            }
+            changes.folders.insert(place.clone());
+        }
+        for (root, path) in gone {
+            self.forget(&root, &path);
+        }
+        changes
+    }
+}

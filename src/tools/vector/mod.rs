@@ -1,0 +1,37 @@
+//! `vector.*`: search in the manual and in indexed files (docs/contract/vector.md). The index is lexical, whatever the
+//! name says.
+
+mod get_status;
+mod rebuild;
+mod search;
+
+use crate::{
+    indexing::ManualText,
+    registry::{context::Context, row::ToolRow},
+    tools::{files, tools::words_for},
+};
+use contract::meta::Mode;
+use serde_json::Value;
+
+pub static TOOLS: &[ToolRow] =
+    &[ToolRow::of::<search::Search>(), ToolRow::of::<get_status::GetStatus>(), ToolRow::of::<rebuild::Rebuild>()];
+
+/// Whether `files.read` would show the caller the files of a configured root: a search shows no more than that.
+fn may_read_files(cx: &Context) -> bool {
+    let Some(read) = files::TOOLS.iter().find(|row| row.name() == "files.read") else { return false };
+    let policy = cx.services.policy.held();
+    let meta = read.meta;
+    // A file that a person has to be asked about is not shown without asking.
+    policy.admit(meta, &cx.caller).is_ok() && matches!(policy.judge(meta, &Value::Null), Ok(Mode::Allow))
+}
+
+/// The descriptions of the tools that this server has.
+fn descriptions(cx: &Context) -> Vec<ManualText> {
+    let text = |entry: std::sync::Arc<crate::registry::entry::Entry>| {
+        let meta = entry.meta();
+        let (name, title, description) = (meta.name, meta.title, meta.description);
+        let words = words_for(name).unwrap_or_default().trim();
+        ManualText { name: name.to_owned(), text: format!("# {title}: {name}\n\n{description}\n\n{words}\n") }
+    };
+    cx.registry.entries().map(text).collect()
+}
