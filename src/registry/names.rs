@@ -1,4 +1,4 @@
-//! One tool, several spellings: `gpio.write_pin`, `gpio_write_pin`, `gpio/write_pin`, each with or without `@1`.
+//! One tool, several spellings: `gpio.write_pin`, `gpio_write_pin`, `gpio/write_pin`, each with or without `@1` or `.v1`.
 
 use super::entry::Entry;
 use serde::{Deserialize, Serialize};
@@ -109,6 +109,13 @@ impl ToolNameError {
     }
 }
 
+/// `files/read.v2` in its parts: another form of `files/read@2`.
+fn dotted_version(written: &str) -> Option<(&str, &str)> {
+    let (base, version) = written.rsplit_once(".v")?;
+    let is_number = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && base.contains(['.', '/', '_'])).then_some((base, version))
+}
+
 /// `gpio.write_pin@1 and gpio.write_pin@2`
 pub fn versions(tool: &str, numbers: &[u32]) -> String {
     numbers.iter().map(|number| format!("{tool}@{number}")).collect::<Vec<_>>().join(" and ")
@@ -186,7 +193,7 @@ impl Names {
     /// # Errors
     /// [`ToolNameError`], with the nearest name when there is a likely one.
     pub fn resolve(&self, written: &str) -> Result<(Arc<Entry>, Dialect), ToolNameError> {
-        let (base, version) = match written.split_once('@') {
+        let (base, version) = match written.split_once('@').or_else(|| dotted_version(written)) {
             Some((base, version)) => (base, Some(version)),
             None => (written, None),
         };

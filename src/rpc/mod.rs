@@ -1,5 +1,6 @@
 //! The protocol: bytes to frames, frames to messages, messages to calls. The only folder that names rmcp types.
 
+mod bare_list;
 pub mod batch;
 pub mod connection;
 pub mod envelope;

@@ -1,6 +1,7 @@
 //! Decides for each message: answer it, run a tool, or pass it to rmcp.
 
 use super::{
+    bare_list,
     envelope::{INVALID_PARAMS, Id, METHOD_NOT_FOUND, RpcError},
     listing,
     mcp::{
@@ -122,6 +123,8 @@ impl Server {
         let routed = match method {
             "tools/call" => self.tools_call(context, id, params),
             "tools/list" => self.tools_list(context, id, params),
+            "tools.list" => bare_list::page(id, &self.pipeline, context.caller, params)
+                .map(|page| RequestRoute::Answer(reply::success(id, &page))),
             _ if LEGACY_METHODS.contains(&method) && Self::is_modern(params) => {
                 Ok(RequestRoute::Answer(removed(id, method)))
             }

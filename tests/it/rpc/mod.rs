@@ -2,6 +2,7 @@
 
 mod added;
 mod any;
+mod bare_list;
 mod batch;
 mod cancel;
 mod http;

@@ -7,7 +7,16 @@ use serde_json::{Value, json};
 async fn every_spelling_reaches_the_same_tool() {
     let pi = Pi::start().await;
     for mut wire in pi.every_door().await {
-        for name in ["test.echo", "test_echo", "test/echo", "test.echo@1", "test_echo@1", "test/echo@1"] {
+        for name in [
+            "test.echo",
+            "test_echo",
+            "test/echo",
+            "test.echo@1",
+            "test_echo@1",
+            "test/echo@1",
+            "test.echo.v1",
+            "test/echo.v1",
+        ] {
             let said = wire.call(name, json!({"text": name})).await;
             assert_eq!(said.ok()["text"], name);
             // The bare form answers with the object itself.
@@ -31,6 +40,8 @@ async fn a_version_that_is_not_there_says_which_is() {
             let fault = wire.request(&name, json!({})).await;
             assert!(told(fault.fault(-32601)), "{fault:#?}");
         }
+        let fault = wire.request("test/echo.v2", json!({})).await;
+        assert!(fault.fault(-32601)["message"].as_str().unwrap().contains("this server has test.echo@1"), "{fault:#?}");
     }
 }
 

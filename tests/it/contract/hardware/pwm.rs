@@ -28,7 +28,6 @@ async fn set(bench: &Bench, pin: u8, frequency: f64, duty: f64) -> Value {
 }
 
 /// What comes out is that wave, as closely as an emulated processor lets edges be seen.
-#[track_caller]
 async fn shows(bench: &Bench, pin: u8, frequency: f64, duty: f64) {
     let mut seen = Vec::new();
     // A busy machine disturbs one wave or another, and not ten looks at it.

@@ -1,0 +1,99 @@
+//! The bare method `tools.list`: every tool, also those that MCP's `tools/list` leaves out, in a form of its own
+//! (docs/contract/tools.md).
+
+use super::{
+    envelope::{INVALID_PARAMS, Id, RpcError},
+    listing::cut,
+};
+use crate::{
+    registry::{listing::ListingFilter, pipeline::Pipeline},
+    services::Services,
+};
+use contract::{
+    access::caller::{Caller, Transport},
+    meta::{Declaration, Role},
+};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+/// Tools of a page without a limit.
+const PAGE: usize = 50;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    #[serde(default)]
+    filter: ListingFilter,
+    #[serde(default)]
+    cursor: Option<String>,
+    #[serde(default)]
+    limit: Option<usize>,
+    #[serde(default, rename = "_meta")]
+    _meta: Option<Value>,
+}
+
+/// A page of tools, by name.
+///
+/// # Errors
+/// -32602 for a wrong type, an unknown field, a limit outside 1-200, or a cursor that is none.
+pub fn page(id: &Id, pipeline: &Pipeline, caller: &Caller, params: Option<&RawValue>) -> Result<Value, RpcError> {
+    let bad = |why: String| RpcError::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+    let params = params.map_or(Ok(Params::default()), |raw| {
+        serde_json::from_str::<Params>(raw.get()).map_err(|error| bad(error.to_string()))
+    })?;
+    let limit = params.limit.unwrap_or(PAGE);
+    if !(1..=200).contains(&limit) {
+        return Err(bad(format!("limit {limit} is outside 1..=200")));
+    }
+    let wanted = wanted(pipeline, &params.filter);
+    let policy = pipeline.services.policy.held();
+    let mut tools = Vec::new();
+    for entry in pipeline.registry.entries() {
+        let meta = entry.meta();
+        let enabled = policy.admit(&meta, caller).is_ok();
+        let fits = wanted.as_ref().is_none_or(|names| names.iter().any(|name| name == meta.name))
+            && params.filter.tags.as_ref().is_none_or(|tags| tags.iter().any(|tag| meta.tags.contains(&tag.as_str())))
+            && params.filter.enabled.is_none_or(|only| only == enabled);
+        if fits {
+            let schemas = (entry.advertised().0, entry.output_schema());
+            tools.push((meta.name.to_owned(), shown(&meta, schemas, enabled, caller, &pipeline.services)));
+        }
+    }
+    base::sort::sort_by(&mut tools, |(one, _), (other, _)| one.cmp(other));
+    let (range, next_cursor) = cut(tools.len(), params.cursor.as_deref(), limit)
+        .ok_or_else(|| bad("unknown cursor; start again without one".into()))?;
+    let tools: Vec<Value> = tools.drain(range).map(|(_, tool)| tool).collect();
+    Ok(json!({ "tools": tools, "next_cursor": next_cursor }))
+}
+
+/// The names that the filter means; `None` for all. An unknown one is of no tool.
+fn wanted(pipeline: &Pipeline, filter: &ListingFilter) -> Option<Vec<String>> {
+    let names = filter.names.as_ref()?;
+    let known = |name: &String| pipeline.registry.resolve(name).ok().map(|(entry, _)| entry.name().to_owned());
+    Some(names.iter().filter_map(known).collect())
+}
+
+fn shown(
+    meta: &Declaration<'_>,
+    (input, output): (Value, Value),
+    enabled: bool,
+    caller: &Caller,
+    services: &Services,
+) -> Value {
+    let limits = &services.settings.limits;
+    let per_minute = if meta.effect.is_write() { limits.writes_per_minute } else { limits.reads_per_minute };
+    let transport = if matches!(caller.transport, Transport::Http | Transport::Ws) { "http" } else { "stdio" };
+    json!({
+        "name": meta.name.replacen('.', "/", 1),
+        "title": meta.title,
+        "description": meta.description,
+        "version": format!("{}.0.0", meta.schema_version),
+        "input_schema": input,
+        "output_schema": output,
+        "tags": meta.tags,
+        "auth_required": meta.role > Role::ReadOnly,
+        "rate_limit": { "per_minute": per_minute },
+        "server": { "id": "raspi-mcp", "transport": transport, "endpoint": null },
+        "enabled": enabled,
+    })
+}
