@@ -193,6 +193,9 @@ _raspi__mcp() {
             raspi__mcp__subcmd__fleet,join)
                 cmd="raspi__mcp__subcmd__fleet__subcmd__join"
                 ;;
+            raspi__mcp__subcmd__fleet,log)
+                cmd="raspi__mcp__subcmd__fleet__subcmd__log"
+                ;;
             raspi__mcp__subcmd__fleet,ls)
                 cmd="raspi__mcp__subcmd__fleet__subcmd__ls"
                 ;;
@@ -1679,7 +1682,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__fleet)
-            opts="-h --config --set --help status enroll join init sign revoke doctor watch ls halt call connect rollout"
+            opts="-h --config --set --help status enroll join init sign revoke doctor watch ls log halt call connect rollout"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1932,6 +1935,36 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__fleet__subcmd__log)
+            opts="-h --dir --kind --json --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kind)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,4 +1,5 @@
-//! This device's part of a fleet: it connects to the broker, reports, keeps its log there, hears its owner, and can be reached (docs/fleet.md).
+//! This device's part of a fleet: it connects to the broker, reports, tells results and asks, hears its owner, and can be
+//! reached (docs/fleet.md).
 //!
 //! Nothing of it exists while no fleet is configured. Knows broker, services and the HTTP listener; nothing knows it but
 //! daemon.rs. The broker is no authority: statuses are signed by the agent, orders are checked by it, and what comes out of a

@@ -20,7 +20,19 @@ use crate::broker::{
     stream::{StreamReader, bucket_shape, log_shape, status_shape},
 };
 use base::{clock::Wall, error::ToolError};
-use fleet_protocol::subject::{Subjects, status_stream};
+use fleet_protocol::{
+    log::LogMessage,
+    subject::{Subjects, log_stream, status_stream},
+};
+use std::collections::BTreeMap;
+
+/// A message of a device's log that counts.
+#[derive(Debug)]
+pub struct HeardMessage {
+    pub document: LogMessage,
+    /// When the broker received it, in ms by its clock.
+    pub heard_ms: i64,
+}
 
 /// A console that is connected.
 pub struct Console {
@@ -52,6 +64,25 @@ impl Console {
         }
         seen::write(&self.folder.path, &book.sequences())?;
         Ok((book, reader))
+    }
+
+    /// All log messages that the broker has, in the order in which it received them, of those devices that `is_meant`, each
+    /// once; and the book with what was refused.
+    ///
+    /// # Errors
+    /// As [`Console::statuses`].
+    pub async fn log(
+        &self,
+        is_meant: impl Fn(&LogMessage) -> bool,
+    ) -> Result<(StatusBook, Vec<HeardMessage>), ToolError> {
+        let mut book = StatusBook::new(&self.folder, BTreeMap::new());
+        let mut reader = self.broker.read_stream(log_stream(&self.folder.name)).await?;
+        let mut heard = Vec::new();
+        while let Some(message) = reader.next_kept().await? {
+            let document = book.take_log(&message.subject, &message.payload).filter(&is_meant);
+            heard.extend(document.map(|document| HeardMessage { document, heard_ms: message.heard_ms }));
+        }
+        Ok((book, heard))
     }
 
     /// Makes the streams of the fleet, or corrects them.

@@ -32,7 +32,7 @@ async fn watch(args: &Args) -> Result<(), Failure> {
     if !args.json {
         outln!("{}", table::drawn(&args.selection.rows(&watch.book)));
         for (name, refused) in watch.book.refused() {
-            outln!("{}", table::refusal(name, refused));
+            outln!("{}", table::refusal(name, refused, table::STATUS));
         }
     }
     loop {
