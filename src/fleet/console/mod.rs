@@ -26,14 +26,6 @@ use fleet_protocol::{
 };
 use std::collections::BTreeMap;
 
-/// A message of a device's log that counts.
-#[derive(Debug)]
-pub struct HeardMessage {
-    pub document: LogMessage,
-    /// When the broker received it, in ms by its clock.
-    pub heard_ms: i64,
-}
-
 /// A console that is connected.
 pub struct Console {
     pub folder: FleetFolder,
@@ -66,23 +58,20 @@ impl Console {
         Ok((book, reader))
     }
 
-    /// All log messages that the broker has, in the order in which it received them, of those devices that `is_meant`, each
-    /// once; and the book with what was refused.
+    /// Passes on all log messages that the broker has and that count, each once, in the order in which it received them, with
+    /// when that was, in ms by its clock. Returns the book with what was refused.
     ///
     /// # Errors
     /// As [`Console::statuses`].
-    pub async fn log(
-        &self,
-        is_meant: impl Fn(&LogMessage) -> bool,
-    ) -> Result<(StatusBook, Vec<HeardMessage>), ToolError> {
+    pub async fn log(&self, mut hear: impl FnMut(&LogMessage, i64)) -> Result<StatusBook, ToolError> {
         let mut book = StatusBook::new(&self.folder, BTreeMap::new());
         let mut reader = self.broker.read_stream(log_stream(&self.folder.name)).await?;
-        let mut heard = Vec::new();
         while let Some(message) = reader.next_kept().await? {
-            let document = book.take_log(&message.subject, &message.payload).filter(&is_meant);
-            heard.extend(document.map(|document| HeardMessage { document, heard_ms: message.heard_ms }));
+            if let Some(document) = book.take_log(&message.subject, &message.payload) {
+                hear(&document, message.heard_ms);
+            }
         }
-        Ok((book, heard))
+        Ok(book)
     }
 
     /// Makes the streams of the fleet, or corrects them.

@@ -7,11 +7,10 @@ use crate::{
         runtime,
         say::outln,
     },
-    fleet::console::HeardMessage,
     terminal::printable,
 };
 use base::clock::Stamp;
-use fleet_protocol::log::LogKind;
+use fleet_protocol::log::{LogKind, LogMessage};
 use serde_json::{Value, json};
 use std::{collections::HashMap, path::PathBuf};
 
@@ -40,29 +39,32 @@ fn kind(text: &str) -> Result<LogKind, String> {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let (fleet, book, heard) = runtime()?.block_on(async {
+    let mut messages = Vec::new();
+    let mut dropped = HashMap::new();
+    let hear = |message: &LogMessage, heard_ms| {
+        let is_meant = (args.names.is_empty() || args.names.contains(&message.name))
+            && (args.kind.is_empty() || args.kind.contains(&message.kind));
+        if !is_meant {
+            return;
+        }
+        if args.json {
+            messages.push(as_json(message, heard_ms));
+            return;
+        }
+        let before = dropped.insert(message.name.clone(), message.dropped).unwrap_or_default();
+        outln!("{}{}", printable(&line(message, heard_ms)), lost(message.dropped.saturating_sub(before)));
+    };
+    let (fleet, book) = runtime()?.block_on(async {
         let console = connected(&args.dir).await?;
         for name in &args.names {
             console.folder.device(name)?;
         }
-        let (book, heard) = console
-            .log(|message| {
-                (args.names.is_empty() || args.names.contains(&message.name))
-                    && (args.kind.is_empty() || args.kind.contains(&message.kind))
-            })
-            .await?;
-        Ok::<_, Failure>((console.folder.name, book, heard))
+        let book = console.log(hear).await?;
+        Ok::<_, Failure>((console.folder.name, book))
     })?;
     if args.json {
-        let messages: Vec<Value> = heard.iter().map(as_json).collect();
         outln!("{}", json!({ "fleet": fleet, "messages": messages, "refused": status::refused(&book) }));
     } else {
-        let mut dropped = HashMap::new();
-        for message in &heard {
-            let count = message.document.dropped;
-            let before = dropped.insert(&message.document.name, count).unwrap_or_default();
-            outln!("{}{}", printable(&line(message)), lost(count.saturating_sub(before)));
-        }
         for (name, refused) in book.refused() {
             outln!("{}", table::refusal(name, refused, ("log message", "log messages")));
         }
@@ -74,7 +76,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Err(Failure::new(Exit::Refused, ""))
 }
 
-fn as_json(HeardMessage { document, heard_ms }: &HeardMessage) -> Value {
+fn as_json(document: &LogMessage, heard_ms: i64) -> Value {
     json!({
         "name": document.name,
         "device": document.device,
@@ -83,11 +85,11 @@ fn as_json(HeardMessage { document, heard_ms }: &HeardMessage) -> Value {
         "dropped": document.dropped,
         "sequence": document.sequence,
         "made_at": Stamp(document.time_ms).to_string(),
-        "heard_at": Stamp(*heard_ms).to_string(),
+        "heard_at": Stamp(heard_ms).to_string(),
     })
 }
 
-fn line(HeardMessage { document, heard_ms }: &HeardMessage) -> String {
+fn line(document: &LogMessage, heard_ms: i64) -> String {
     let body = &document.body;
     let text = |field: &str| body[field].as_str().unwrap_or("?");
     let at = |field: &str| Stamp(body[field].as_i64().unwrap_or_default());
@@ -101,7 +103,7 @@ fn line(HeardMessage { document, heard_ms }: &HeardMessage) -> String {
         LogKind::Ask => format!("ask {} for {}, until {}", text("id"), text("tool"), at("expires_ms")),
     };
     let late = heard_ms.abs_diff(document.time_ms) > WAITED_MS;
-    let waited = if late { format!("; heard {}", Stamp(*heard_ms)) } else { String::new() };
+    let waited = if late { format!("; heard {}", Stamp(heard_ms)) } else { String::new() };
     format!("{}  {}  {told}{waited}", Stamp(document.time_ms), document.name)
 }
 
