@@ -69,6 +69,9 @@ def measure(simulator, program, count, foreign=None):
         if names != {device["name"] for device in answer["devices"]}:
             sys.exit(f"{foreign} read {len(names)} of {count} statuses")
         told["foreign"] = len(names)
+        log = subprocess.run([sys.executable, foreign, ready["dir"], "log"], stdout=subprocess.PIPE, check=True).stdout
+        if [json.loads(line)["kind"] for line in log.splitlines()] != ["update"]:
+            sys.exit(f"{foreign} read in the log: {log}")
 
     watch = subprocess.Popen(
         [program, "fleet", "watch", "--dir", ready["dir"], "--json"], stdout=subprocess.PIPE, text=True

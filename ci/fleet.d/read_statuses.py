@@ -1,9 +1,9 @@
-"""Reads the statuses of a fleet as docs/fleet.md describes them, with nats-py and nothing of raspi-mcp.
+"""Reads the statuses of a fleet, or its log, as docs/fleet.md describes them, with nats-py and nothing of raspi-mcp.
 
-    python3 read_statuses.py DIR
+    python3 read_statuses.py DIR [log]
 
-DIR is the folder of the fleet's owner. Prints one line of JSON for each device: name, version, sequence. Exits with 1 if a message
-is not signed by the device that its subject names."""
+DIR is the folder of the fleet's owner. Prints one line of JSON for each message: name, sequence, and version or kind. Exits with 1
+if a message is not signed by the device that its subject names."""
 
 import asyncio
 import base64
@@ -18,37 +18,40 @@ import nats
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-PURPOSE = "raspi-mcp status 1"
+# Of each kind: its longest message, and what of it is printed.
+KINDS = {"status": (1024, ("name", "version", "sequence")), "log": (2048, ("name", "kind", "sequence"))}
 
 
 def unpadded(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def checked(message, name, fleet, entry):
-    """The document of a status, if the device signed it."""
-    if len(message) > 1024:
-        raise ValueError("more than 1,024 bytes")
+def checked(kind, message, name, fleet, entry):
+    """The document of a message, if the device signed it."""
+    purpose = f"raspi-mcp {kind} 1"
+    if len(message) > KINDS[kind][0]:
+        raise ValueError(f"{len(message)} bytes")
     document, signature = message.split(b"\n")
-    challenge = hashlib.sha256(PURPOSE.encode() + b"\0" + hashlib.sha256(document).digest()).digest()
+    challenge = hashlib.sha256(purpose.encode() + b"\0" + hashlib.sha256(document).digest()).digest()
     load_der_public_key(unpadded(entry["key"])).verify(unpadded(signature.decode()), challenge)
-    status = json.loads(document)
-    if (status["purpose"], status["fleet"], status["name"], status["device"]) != (PURPOSE, fleet, name, entry["device"]):
+    told = json.loads(document)
+    if (told["purpose"], told["fleet"], told["name"], told["device"]) != (purpose, fleet, name, entry["device"]):
         raise ValueError("it is about another device")
-    return status
+    return told
 
 
-async def main(folder):
+async def main(folder, kind):
     fleet = tomllib.loads((folder / "fleet.toml").read_text())
     context = ssl.create_default_context(cafile=folder / "ca.pem")
     context.load_cert_chain(folder / "console.pem", folder / "console.key")
     client = await nats.connect(fleet["servers"], tls=context, inbox_prefix=b"_INBOX_console")
-    stream = fleet["name"].replace("-", "_") + "_status"
+    stream = fleet["name"].replace("-", "_") + f"_{kind}"
     jetstream = client.jetstream()
     wrong = 0
-    # Of each device the stream keeps one message: all of them are the newest ones.
+    # Of each device the stream of statuses keeps one message: all of them are the newest ones.
+    known = set()
     consumer = await jetstream.pull_subscribe(
-        f"rmcp.1.{fleet['name']}.status.*",
+        f"rmcp.1.{fleet['name']}.{kind}.*",
         stream=stream,
         config=nats.js.api.ConsumerConfig(ack_policy=nats.js.api.AckPolicy.NONE, inactive_threshold=30),
     )
@@ -59,15 +62,18 @@ async def main(folder):
             name = message.subject.rsplit(".", 1)[1]
             try:
                 entry = json.loads((folder / "devices" / f"{name}.json").read_text())
-                status = checked(message.data, name, fleet["name"], entry)
+                told = checked(kind, message.data, name, fleet["name"], entry)
             except (ValueError, KeyError, OSError, InvalidSignature) as error:
                 print(f"{message.subject}: {error!r}", file=sys.stderr)
                 wrong += 1
                 continue
-            print(json.dumps({key: status[key] for key in ("name", "version", "sequence")}))
+            # A message may come twice: its number tells.
+            if (name, told["sequence"]) not in known:
+                known.add((name, told["sequence"]))
+                print(json.dumps({key: told[key] for key in KINDS[kind][1]}))
     await client.close()
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(pathlib.Path(sys.argv[1]))))
+    sys.exit(asyncio.run(main(pathlib.Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "status")))

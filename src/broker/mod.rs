@@ -47,7 +47,7 @@ impl Broker {
         self.client.publish(subject, payload).await.map_err(|error| failed(&error))
     }
 
-    /// Waits until the broker has received all that was published before.
+    /// Waits until all that was published before is with the network. A link that is cut, and not noticed yet, takes it too.
     ///
     /// # Errors
     /// `unavailable` when the connection was lost meanwhile: what was published may be lost.

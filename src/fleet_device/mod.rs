@@ -1,11 +1,14 @@
-//! This device's part of a fleet: it connects to the broker, reports, hears its owner, and can be reached (docs/fleet.md).
+//! This device's part of a fleet: it connects to the broker, reports, tells results and asks, hears its owner, and can be
+//! reached (docs/fleet.md).
 //!
 //! Nothing of it exists while no fleet is configured. Knows broker, services and the HTTP listener; nothing knows it but
 //! daemon.rs. The broker is no authority: statuses are signed by the agent, orders are checked by it, and what comes out of a
 //! tunnel is a network caller like any other.
 
 mod hear;
+mod log;
 pub mod membership;
+mod queue;
 mod report;
 mod tunnels;
 
@@ -66,6 +69,6 @@ async fn run(services: Arc<Services>, app: Option<Arc<App>>) -> Result<(), ToolE
     let heard = broker.subscribe(subjects.device(&settings.device)).await?;
     let device = Arc::new(FleetDevice { services, broker, subjects, report: Notify::new() });
     let tunnels = tunnels::Tunnels::new(app.as_ref());
-    futures::join!(report::run(&device), hear::run(&device, heard, tunnels));
+    futures::join!(report::run(&device), log::run(&device), hear::run(&device, heard, tunnels));
     Ok(())
 }

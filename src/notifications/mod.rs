@@ -31,13 +31,16 @@ use contract::{
 };
 use hub::Hub;
 use std::sync::Arc;
-use tokio::sync::watch::Receiver;
+use tokio::sync::{Notify, watch::Receiver};
 use tokio_util::sync::CancellationToken;
 use update_client::UpdateClient;
 
-/// What sends the news. Cheap to clone; nothing at all without a receiver.
+/// What sends the news. Cheap to clone; next to nothing without a receiver.
 #[derive(Clone, Default)]
-pub struct Notifications(Option<Arc<Hub>>);
+pub struct Notifications {
+    hub: Option<Arc<Hub>>,
+    opened: Arc<Notify>,
+}
 
 /// Where news comes from.
 pub struct NewsSources {
@@ -51,13 +54,14 @@ impl Notifications {
     /// For the receivers of the settings. `root`: the root of the machine's files.
     pub fn of(settings: &Settings, root: &Root, wall: Wall) -> Self {
         let receivers = !settings.notifications.webhooks.is_empty();
-        Self(receivers.then(|| Arc::new(Hub::new(settings, root, wall))))
+        let hub = receivers.then(|| Arc::new(Hub::new(settings, root, wall)));
+        Self { hub, opened: Arc::default() }
     }
 
     /// Starts what sends and what listens, until `stop`. What still waits then is lost, but for what the next server
     /// finds again: an update that ended badly, a worn card.
     pub fn begin(&self, sources: NewsSources, stop: &CancellationToken) {
-        let Some(hub) = &self.0 else { return };
+        let Some(hub) = &self.hub else { return };
         let go = |work: futures::future::BoxFuture<'static, ()>| {
             base::task::spawn(stop.clone().run_until_cancelled_owned(work));
         };
@@ -82,7 +86,8 @@ impl Notifications {
 
     /// A call waits for a person. Told once for each ask, and [`MOST_AN_HOUR`] times an hour.
     pub fn ask_opened(&self, tool: &str, ask_id: &str, expires_ms: i64) {
-        if let Some(hub) = &self.0 {
+        self.opened.notify_one();
+        if let Some(hub) = &self.hub {
             hub.ask_opened(tool, ask_id, expires_ms);
         }
     }
@@ -90,13 +95,19 @@ impl Notifications {
     /// Devices of the fleet that this server serves became silent: the first `names` of `count`. `broker_away`: the
     /// broker delivers nothing.
     pub fn devices_silent(&self, names: Vec<String>, count: usize, broker_away: bool) {
-        if let Some(hub) = &self.0 {
+        if let Some(hub) = &self.hub {
             hub.tell(Event::DevicesSilent { names, count, broker_away }, None);
         }
     }
 
+    /// Notified of each call that waits for a person, for one listener: the fleet's log.
+    #[cfg(feature = "fleet")]
+    pub fn opened(&self) -> &Notify {
+        &self.opened
+    }
+
     /// What became of the messages to each receiver; empty if there is none.
     pub fn reports(&self) -> Vec<WebhookReport> {
-        self.0.as_ref().map(|hub| hub.reports()).unwrap_or_default()
+        self.hub.as_ref().map(|hub| hub.reports()).unwrap_or_default()
     }
 }

@@ -13,6 +13,7 @@
 mod fleet;
 
 use fleet::{DeviceClient, FleetDesk, NatsServer};
+use fleet_protocol::log::LogKind;
 use futures::{StreamExt, stream};
 use serde_json::json;
 use std::{collections::HashMap, time::Instant};
@@ -42,12 +43,18 @@ async fn main() {
     for client in &mut clients {
         client.reports().await;
     }
+    let places: HashMap<String, usize> =
+        clients.iter().enumerate().map(|(place, client)| (client.device.name.clone(), place)).collect();
+    // One message of the log, twice, as after a lost connection.
+    let first = &clients[places["device-0"]];
+    let told = first.device.log(LogKind::Update, 1, json!({ "version": "2.1.0", "phase": "committed" }));
+    for _ in 0..2 {
+        first.logs(&told).await;
+    }
     let ready = json!({
         "dir": desk.path(), "server": server.pid(), "devices": count, "connect_seconds": connected.as_secs_f64(),
     });
     println!("{ready}");
-    let places: HashMap<String, usize> =
-        clients.iter().enumerate().map(|(place, client)| (client.device.name.clone(), place)).collect();
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await.unwrap() {
         let words: Vec<&str> = line.split(' ').collect();

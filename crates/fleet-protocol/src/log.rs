@@ -22,6 +22,11 @@ pub enum LogKind {
     Ask,
 }
 
+impl LogKind {
+    /// All, with their words.
+    pub const ALL: [(&'static str, Self); 3] = [("update", Self::Update), ("audit", Self::Audit), ("ask", Self::Ask)];
+}
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogMessage {
@@ -35,7 +40,16 @@ pub struct LogMessage {
     /// The device's clock, in milliseconds since 1970 UTC.
     pub time_ms: i64,
     pub kind: LogKind,
+    /// How many messages the device ever had to drop, because too many waited for the broker.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
     pub body: Value,
+}
+
+// The form that serde asks for.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl FromDevice for LogMessage {

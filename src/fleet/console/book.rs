@@ -1,16 +1,18 @@
-//! What is known of each device: the newest status that its agent signed, and what was refused.
+//! What is known of each device: the newest status that its agent signed, and what was refused; and whether a message of its
+//! log counts.
 //!
-//! A status counts only if its subject, its name, the registry's key and id, and the fleet fit, and its sequence rises. Who
-//! delivered it does not matter.
+//! A message counts only if its subject, its name, the registry's key and id, and the fleet fit; a status only if its sequence
+//! rises. Who delivered it does not matter.
 
 use super::folder::{FleetFolder, KnownDevice};
 use fleet_protocol::{
-    expected::Expected,
+    expected::{Expected, FromDevice},
+    log::LogMessage,
     signed,
-    status::{MAX_MESSAGE, PURPOSE, Status},
+    status::Status,
     subject::Subjects,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Subjects about which refusals are kept, at most; the number of all is kept beyond it.
 const REFUSALS: usize = 1_000;
@@ -23,15 +25,18 @@ pub struct AcceptedStatus {
     pub heard_ms: i64,
 }
 
-/// Statuses that were refused under one subject.
+/// Messages that were refused under one subject.
 #[derive(Debug, PartialEq, Eq)]
-pub struct RefusedStatus {
+pub struct RefusedMessage {
     /// Why the last one was.
     pub why: String,
     /// The device of this fleet that signed it, if it is another than the subject names.
     pub by: Option<String>,
     pub count: u64,
 }
+
+/// Why a message is refused, and which other device signed it.
+type Lie = (String, Option<String>);
 
 /// What became of a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,7 +58,9 @@ pub struct StatusBook {
     ids: HashMap<String, String>,
     /// The newest sequence of an earlier console, by the device's id.
     seen: BTreeMap<String, u64>,
-    refused: BTreeMap<String, RefusedStatus>,
+    /// Sequences of log messages that were read, with the device's name.
+    logged: HashSet<(String, u64)>,
+    refused: BTreeMap<String, RefusedMessage>,
 }
 
 impl StatusBook {
@@ -64,6 +71,7 @@ impl StatusBook {
             devices: folder.devices.iter().map(|(name, device)| (name.clone(), (device.clone(), None))).collect(),
             ids: folder.devices.values().map(|device| (device.device.clone(), device.name.clone())).collect(),
             seen,
+            logged: HashSet::new(),
             refused: BTreeMap::new(),
         }
     }
@@ -79,48 +87,75 @@ impl StatusBook {
                 }
                 Taken::Newer(name)
             }
-            Err((why, by)) => {
-                let key = self.subjects.sender(subject).unwrap_or(subject).to_owned();
-                if self.refused.len() < REFUSALS || self.refused.contains_key(&key) {
-                    let count = self.refused.get(&key).map_or(1, |refused| refused.count + 1);
-                    self.refused.insert(key.clone(), RefusedStatus { why, by, count });
-                }
-                Taken::Refused(key)
+            Err(lie) => Taken::Refused(self.refuse(subject, lie)),
+        }
+    }
+
+    /// Takes a message of the stream of logs: `None` for one that was read, that is about a revoked device, or that was
+    /// refused. A device sends a message again when it does not know whether the broker has it.
+    pub fn take_log(&mut self, subject: &str, payload: &[u8]) -> Option<LogMessage> {
+        match self.read::<LogMessage>(subject, payload, |_| 0) {
+            Ok(message) => message.filter(|it| self.logged.insert((it.name.clone(), it.sequence))),
+            Err(lie) => {
+                self.refuse(subject, lie);
+                None
             }
         }
     }
 
-    /// The document if it is newer; `None` if it is known. Otherwise why it is refused, and who signed it.
-    fn judge(&self, subject: &str, payload: &[u8]) -> Result<Option<Status>, (String, Option<String>)> {
+    /// Keeps a refusal, by the name in the subject.
+    fn refuse(&mut self, subject: &str, (why, by): Lie) -> String {
+        let key = self.subjects.sender(subject).unwrap_or(subject).to_owned();
+        if self.refused.len() < REFUSALS || self.refused.contains_key(&key) {
+            let count = self.refused.get(&key).map_or(1, |refused| refused.count + 1);
+            self.refused.insert(key.clone(), RefusedMessage { why, by, count });
+        }
+        key
+    }
+
+    /// The status if it is newer; `None` if it is known, or about a revoked device.
+    fn judge(&self, subject: &str, payload: &[u8]) -> Result<Option<Status>, Lie> {
+        let last = self.subjects.sender(subject).and_then(|name| self.devices.get(name)?.1.as_ref());
+        let last = last.map(|last| last.document.sequence);
+        // The last one may come again: the stream is read from its beginning after every loss of the connection.
+        let after = |seen: Option<u64>| last.max(seen).unwrap_or_default().saturating_sub(1);
+        let document = self.read::<Status>(subject, payload, after)?;
+        Ok(document.filter(|document| Some(document.sequence) != last))
+    }
+
+    /// A message that its device signed; `None` if that is revoked. `after`: which sequence it has to be above, by the
+    /// newest one that an earlier console has seen.
+    fn read<T: FromDevice>(
+        &self,
+        subject: &str,
+        payload: &[u8],
+        after: impl Fn(Option<u64>) -> u64,
+    ) -> Result<Option<T>, Lie> {
         let no = |why: String| (why, None);
         let name = self.subjects.sender(subject).ok_or_else(|| no("the subject names no device".into()))?;
-        let (device, last) =
+        let (device, _) =
             self.devices.get(name).ok_or_else(|| no("no device of this name is in the registry".into()))?;
         if device.revoked {
             return Ok(None);
         }
-        let last = last.as_ref().map(|last| last.document.sequence);
-        let newest = last.max(self.seen.get(&device.device).copied());
         let expected = Expected {
             fleet: &self.fleet,
             name,
             key: &device.key,
             device: &device.device,
-            // The last one may come again: the stream is read from its beginning after every loss of the connection.
-            after: newest.unwrap_or_default().saturating_sub(1),
+            after: after(self.seen.get(&device.device).copied()),
         };
-        let document: Status =
-            expected.read(payload).map_err(|error| (error.message.clone(), self.signer(payload, name)))?;
-        Ok((Some(document.sequence) != last).then_some(document))
+        let document = expected.read(payload).map_err(|error| (error.message.clone(), self.signer::<T>(payload, name)));
+        document.map(Some)
     }
 
     /// Which other device of the fleet signed this.
-    fn signer(&self, payload: &[u8], except: &str) -> Option<String> {
+    fn signer<T: FromDevice>(&self, payload: &[u8], except: &str) -> Option<String> {
         let text = signed::unverified(payload)?;
         let id = serde_json::from_str::<serde_json::Value>(text).ok()?["device"].as_str()?.to_owned();
         let name = self.ids.get(&id).filter(|name| *name != except)?;
         let (device, _) = self.devices.get(name)?;
-        signed::verified(PURPOSE, payload, MAX_MESSAGE, &device.key).ok().map(|_| name.clone())
+        signed::verified(T::PURPOSE, payload, T::LIMIT, &device.key).ok().map(|_| name.clone())
     }
 
     /// The devices that are not revoked, with their newest status, by name.
@@ -135,7 +170,7 @@ impl StatusBook {
     }
 
     /// What was refused, by the name in the subject.
-    pub fn refused(&self) -> &BTreeMap<String, RefusedStatus> {
+    pub fn refused(&self) -> &BTreeMap<String, RefusedMessage> {
         &self.refused
     }
 

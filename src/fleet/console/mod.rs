@@ -20,7 +20,11 @@ use crate::broker::{
     stream::{StreamReader, bucket_shape, log_shape, status_shape},
 };
 use base::{clock::Wall, error::ToolError};
-use fleet_protocol::subject::{Subjects, status_stream};
+use fleet_protocol::{
+    log::LogMessage,
+    subject::{Subjects, log_stream, status_stream},
+};
+use std::collections::BTreeMap;
 
 /// A console that is connected.
 pub struct Console {
@@ -52,6 +56,22 @@ impl Console {
         }
         seen::write(&self.folder.path, &book.sequences())?;
         Ok((book, reader))
+    }
+
+    /// Passes on all log messages that the broker has and that count, each once, in the order in which it received them, with
+    /// when that was, in ms by its clock. Returns the book with what was refused.
+    ///
+    /// # Errors
+    /// As [`Console::statuses`].
+    pub async fn log(&self, mut hear: impl FnMut(&LogMessage, i64)) -> Result<StatusBook, ToolError> {
+        let mut book = StatusBook::new(&self.folder, BTreeMap::new());
+        let mut reader = self.broker.read_stream(log_stream(&self.folder.name)).await?;
+        while let Some(message) = reader.next_kept().await? {
+            if let Some(document) = book.take_log(&message.subject, &message.payload) {
+                hear(&document, message.heard_ms);
+            }
+        }
+        Ok(book)
     }
 
     /// Makes the streams of the fleet, or corrects them.

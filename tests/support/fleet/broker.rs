@@ -31,9 +31,15 @@ impl NatsServer {
         server
     }
 
+    /// Kills it.
+    pub async fn stop(&mut self) {
+        let _ = self.child.start_kill();
+        self.child.wait().await.unwrap();
+    }
+
     /// Kills it, and starts it again on the same port.
     pub async fn restart(&mut self, desk: &FleetDesk, devices: &[String]) {
-        self.child.kill().await.unwrap();
+        self.stop().await;
         configure(desk, devices, self.port.into());
         *self = Self::of(desk.path()).await;
     }

@@ -6,6 +6,7 @@ use base::{
     signing::{PublicKey, SigningKey},
 };
 use fleet_protocol::{
+    log::{self, LogKind, LogMessage},
     order::{Order, OrderKind},
     signed,
     status::{PURPOSE, Status},
@@ -69,6 +70,21 @@ impl SimulatedDevice {
         signed::sign(PURPOSE, &serde_json::to_string(&document).unwrap(), &self.key)
     }
 
+    /// A message of its log.
+    pub fn log(&self, kind: LogKind, sequence: u64, body: Value) -> LogMessage {
+        LogMessage {
+            purpose: log::PURPOSE.into(),
+            fleet: FLEET.into(),
+            name: self.name.clone(),
+            device: self.id.clone(),
+            sequence,
+            time_ms: Wall::system().now_ms(),
+            kind,
+            dropped: 0,
+            body,
+        }
+    }
+
     /// Connects and hears its orders. `persistent`: goes on trying, as the real one does.
     pub async fn connects(self, port: u16, persistent: bool) -> DeviceClient {
         let broker = Broker::connect(BrokerOptions {
@@ -93,7 +109,14 @@ impl DeviceClient {
         self.sends(message).await;
     }
 
-    /// Sends a message under its own subject.
+    /// Signs a message of the log and sends it, and waits until the network has it.
+    pub async fn logs(&self, message: &LogMessage) {
+        let message = message.sign(&self.device.key).unwrap();
+        self.broker.publish(Subjects::of(FLEET).log(&self.device.name), message.into()).await.unwrap();
+        self.broker.flush().await.unwrap();
+    }
+
+    /// Sends a status under its own subject.
     pub async fn sends(&self, message: String) {
         self.broker.publish(Subjects::of(FLEET).status(&self.device.name), message.into()).await.unwrap();
         self.broker.flush().await.unwrap();

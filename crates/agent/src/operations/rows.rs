@@ -62,4 +62,5 @@ operations! {
     fleet::SignStatus,
     fleet::FollowOrder,
     fleet::SignEnrolment,
+    fleet::SignLog,
 }

@@ -5,6 +5,7 @@ mod connect;
 mod desk;
 mod doctor;
 mod halt;
+mod log;
 mod ls;
 mod rollout;
 mod selection;
@@ -43,6 +44,12 @@ pub enum Command {
     /// Without a filter only the folder is read; with one, the broker is asked. Exit codes: 0; 3 the folder is invalid; 4 the
     /// broker does not answer.
     Ls(ls::Args),
+    /// Show what devices told once: results of updates, asks that waited for a person, heads of the audit
+    ///
+    /// In the order in which the broker received it. It keeps the last 64 messages of each device for 180 days.
+    ///
+    /// Exit codes: 0; 3 the folder is invalid; 4 the broker does not answer; 5 a message was refused.
+    Log(log::Args),
     /// Halt devices: they refuse every change until it is lifted at each of them
     ///
     /// The order is signed with the fleet's key. A device that is not connected does not hear it.
@@ -80,6 +87,7 @@ pub fn run(command: &Command, sources: &sources::Args) -> Result<(), Failure> {
         Command::Doctor(args) => doctor::run(args),
         Command::Watch(args) => watch::run(args),
         Command::Ls(args) => ls::run(args),
+        Command::Log(args) => log::run(args),
         Command::Halt(args) => halt::run(args),
         Command::Call(args) => call::run(args),
         Command::Connect(args) => connect::run(args),

@@ -69,7 +69,7 @@ pub fn status(args: &TableArgs, json: bool) -> Result<(), Failure> {
             None => outln!("{}", table::drawn(&rows)),
         }
         for (name, refused) in book.refused() {
-            outln!("{}", table::refusal(name, refused));
+            outln!("{}", table::refusal(name, refused, table::STATUS));
         }
     }
     match exit(&book, summary) {
@@ -84,8 +84,8 @@ fn named(counts: Counts) -> Value {
     DeviceHealth::ALL.iter().map(|health| (health.word().to_owned(), json!(counts[*health as usize]))).collect()
 }
 
-fn refused(book: &StatusBook) -> Value {
-    let one = |(name, refused): (&String, &crate::fleet::console::book::RefusedStatus)| json!({ "name": name, "signed_by": refused.by, "reason": refused.why, "count": refused.count });
+pub(super) fn refused(book: &StatusBook) -> Value {
+    let one = |(name, refused): (&String, &crate::fleet::console::book::RefusedMessage)| json!({ "name": name, "signed_by": refused.by, "reason": refused.why, "count": refused.count });
     book.refused().iter().map(one).collect()
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     cli::fleet::table::{SENTENCE, WIDEST, cut, line, widths},
     fleet::console::{
-        book::RefusedStatus,
+        book::RefusedMessage,
         filter::{Counts, DeviceGrouping},
         report::DeviceRow,
     },
@@ -101,10 +101,14 @@ pub fn grouped(groups: &BTreeMap<String, Counts>, by: DeviceGrouping) -> String 
     text
 }
 
-/// A sentence about statuses that were refused.
-pub fn refusal(name: &str, refused: &RefusedStatus) -> String {
+/// What is refused among statuses.
+pub const STATUS: (&str, &str) = ("status", "statuses");
+
+/// A sentence about messages that were refused. `what`: one of them, and several.
+pub fn refusal(name: &str, refused: &RefusedMessage, what: (&str, &str)) -> String {
     let by = refused.by.as_ref().map(|by| format!(" {by} signed it.")).unwrap_or_default();
-    let count = if refused.count == 1 { "a status".to_owned() } else { format!("{} statuses", refused.count) };
+    let (one, several) = what;
+    let count = if refused.count == 1 { format!("a {one}") } else { format!("{} {several}", refused.count) };
     let said = format!("refused: {count} under the name {name}: {}.{by}", refused.why);
     cut(&printable(&said), SENTENCE)
 }

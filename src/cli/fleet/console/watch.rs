@@ -35,7 +35,7 @@ async fn watch(args: &Args) -> Result<(), Failure> {
     if !args.json {
         outln!("{}", table::drawn(&args.selection.rows(&watch.book().lock())));
         for (name, refused) in watch.book().lock().refused() {
-            outln!("{}", table::refusal(name, refused));
+            outln!("{}", table::refusal(name, refused, table::STATUS));
         }
     }
     loop {

@@ -5,9 +5,11 @@ use crate::{
     operations::{CARD, Operation},
 };
 use base::{error::ToolError, os::blocking};
+use contract::config::sections::FleetSettings;
 use fleet_protocol::status::{Status, StatusAttempt};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use update::status::{Attempt, Phase};
 
 /// What the server contributes; the agent knows the rest itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -21,9 +23,9 @@ pub struct StatusParts {
 /// The signed message, ready to be published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SignedStatus {
+pub struct SignedMessage {
     pub message: String,
-    /// How often the fleet's owner ordered to report; absent without such an order.
+    /// With a status: how often the fleet's owner ordered to report; absent without such an order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report_minutes: Option<u32>,
 }
@@ -36,18 +38,14 @@ impl Operation for SignStatus {
     const ANSWER: &'static str = "signed_status";
     const WAITS: bool = true;
     type Request = StatusParts;
-    type Answer = SignedStatus;
+    type Answer = SignedMessage;
 
     fn patience(_request: &StatusParts) -> Duration {
         CARD
     }
 
-    async fn run(cx: &Context<'_>, request: StatusParts) -> Result<SignedStatus, ToolError> {
-        let settings = &cx.settings.fleet;
-        if !settings.is_on() {
-            return Err(ToolError::precondition("this device belongs to no fleet")
-                .hint("`raspi-mcp fleet join` enrols it; then restart agent and server"));
-        }
+    async fn run(cx: &Context<'_>, request: StatusParts) -> Result<SignedMessage, ToolError> {
+        let settings = member(cx)?;
         let mut problems = request.problems;
         problems.extend(cx.faults.iter().cloned().chain(cx.policy.fault()));
         let mut status = Status {
@@ -77,7 +75,7 @@ impl Operation for SignStatus {
             (status.device, status.boot) = (device, boot);
             status.sign(key)
         })?;
-        Ok(SignedStatus { message, report_minutes: cx.fleet.report_minutes() })
+        Ok(SignedMessage { message, report_minutes: cx.fleet.report_minutes() })
     }
 }
 
@@ -94,14 +92,39 @@ impl crate::installer::System {
             status.slot = word(slot);
             status.state = word(record.state);
         }
-        status.attempt = state.last_attempt.as_ref().map(|attempt| StatusAttempt {
-            version: attempt.version.clone(),
-            manifest: attempt.manifest_sha256.clone(),
-            phase: word(attempt.phase).unwrap_or_default(),
-            reason: attempt.reason.clone(),
-            time_ms: attempt.finished_ms.unwrap_or(attempt.started_ms),
-        });
+        status.attempt = state.last_attempt.as_ref().map(told);
     }
+
+    /// The last attempt, if it has ended. Reads the card: call it where blocking is allowed.
+    pub(super) fn ended(&self) -> Option<StatusAttempt> {
+        let ledger = self.record.ledger();
+        let attempt = ledger.state().last_attempt.as_ref()?;
+        let ended = matches!(attempt.phase, Phase::Committed | Phase::RolledBack | Phase::Failed);
+        ended.then(|| told(attempt))
+    }
+}
+
+fn told(attempt: &Attempt) -> StatusAttempt {
+    StatusAttempt {
+        version: attempt.version.clone(),
+        manifest: attempt.manifest_sha256.clone(),
+        phase: word(attempt.phase).unwrap_or_default(),
+        reason: attempt.reason.clone(),
+        time_ms: attempt.finished_ms.unwrap_or(attempt.started_ms),
+    }
+}
+
+/// The settings of a device that belongs to a fleet.
+///
+/// # Errors
+/// `failed_precondition` on any other.
+pub(super) fn member<'a>(cx: &Context<'a>) -> Result<&'a FleetSettings, ToolError> {
+    let settings = &cx.agent.settings.fleet;
+    if settings.is_on() {
+        return Ok(settings);
+    }
+    Err(ToolError::precondition("this device belongs to no fleet")
+        .hint("`raspi-mcp fleet join` enrols it; then restart agent and server"))
 }
 
 /// The word that a value is in JSON.
