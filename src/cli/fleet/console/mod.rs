@@ -28,6 +28,10 @@ pub enum Command {
     Init(desk::InitArgs),
     /// Sign the request of a device: it becomes a member
     Sign(desk::SignArgs),
+    /// Sign a new certificate for a device, for the key that it has
+    ///
+    /// `raspi-mcp fleet join` takes it at the device. `raspi-mcp fleet doctor` names the devices whose certificate ends soon.
+    Renew(desk::RenewArgs),
     /// Take a device out of the fleet
     Revoke(desk::RevokeArgs),
     /// Check the connection to the broker, and make or correct its streams
@@ -76,6 +80,7 @@ pub fn run(command: &Command, sources: &sources::Args) -> Result<(), Failure> {
     match command {
         Command::Init(args) => desk::init(args),
         Command::Sign(args) => desk::sign(args),
+        Command::Renew(args) => desk::renew(args),
         Command::Revoke(args) => desk::revoke(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Watch(args) => watch::run(args),
