@@ -83,6 +83,27 @@ pub fn init(folder: &Path, new: &NewFleet) -> Result<(), ToolError> {
     write_users(&folder)
 }
 
+/// Whether a folder can sign the request of a new device of this name.
+///
+/// # Errors
+/// `invalid_argument` for a folder that is none or has no key of the authority, or for the name; `conflict` for one that
+/// another device has.
+pub fn check(folder: &Path, name: Option<&str>) -> Result<(), ToolError> {
+    let fleet = FleetFolder::read(folder)?;
+    Authority::read(&fleet.name, &text(&folder.join("ca.key"))?)?;
+    let Some(name) = name else { return Ok(()) };
+    name::check("device", name)?;
+    match fleet.devices.get(name).filter(|known| !known.revoked) {
+        Some(known) => Err(taken(name, &known.device)),
+        None => Ok(()),
+    }
+}
+
+fn taken(name: &str, id: &str) -> ToolError {
+    ToolError::new(ErrorCode::Conflict, format!("another device is called {name}; its ID is {id}"))
+        .hint("enrol this one under another name, or revoke that one first: raspi-mcp fleet revoke")
+}
+
 /// Signs a device's request: writes its entry and the broker's users. Returns what the device has to be told.
 ///
 /// # Errors
@@ -94,11 +115,7 @@ pub fn sign(folder: &Path, request: &EnrolmentRequest) -> Result<Membership, Too
         && known.key != request.key
         && !known.revoked
     {
-        return Err(ToolError::new(
-            ErrorCode::Conflict,
-            format!("another device is called {name}; its ID is {}", known.device),
-        )
-        .hint("enrol this one under another name, or revoke that one first: raspi-mcp fleet revoke"));
+        return Err(taken(name, &known.device));
     }
     let entry = json!({
         "name": name, "key": request.key, "device": request.key.id(), "pin": request.pin,

@@ -1,6 +1,7 @@
 //! The commands of the owner's console: the fleet as its broker shows it.
 
 mod call;
+mod claimed;
 mod connect;
 mod desk;
 mod doctor;
@@ -13,6 +14,7 @@ mod status;
 mod table;
 mod watch;
 
+pub use claimed::NewMember;
 pub use status::{TableArgs, status};
 
 use crate::{
