@@ -9,7 +9,6 @@ mod kept;
 mod usable;
 mod write;
 
-pub use agent::grants_warning as warning;
 pub use change::GrantChange;
 pub use kept::{GrantFragment, all};
 pub use write::{AppliedGrant, GrantAction, perform};

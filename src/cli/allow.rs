@@ -7,12 +7,11 @@ use super::{
     sources, target,
 };
 use crate::{
-    allow::warning,
     claim::uri::device_id,
     owner::grants::{self, meta},
     registry::Registry,
 };
-use agent::{AgentLink, Client, operations::update::GetUpdateStatus};
+use agent::{AgentLink, Client, GRANTS, NewSetting, operations::update::GetUpdateStatus, other_release_warning};
 use base::os::{Root, groups};
 use contract::{
     config::{Grant, Places, Settings, Sources, load},
@@ -152,7 +151,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let sources = gathered(sources)?;
     owns(&sources)?;
     said(&grants::open(grant, args.ask, whoever(), &sources)?)?;
-    other_release(&load(&sources)?)
+    other_release(&load(&sources)?, &GRANTS)
 }
 
 pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure> {
@@ -203,13 +202,15 @@ fn whoever() -> String {
     who.map_or(name, |who| format!("{who} (sudo)"))
 }
 
-/// Warns if the release in the other slot reads the same files and does not support grants.
-fn other_release(settings: &Settings) -> Result<(), Failure> {
+/// Warns if the release in the other slot reads the same files and does not support this setting.
+pub(super) fn other_release(settings: &Settings, setting: &NewSetting) -> Result<(), Failure> {
     let link = AgentLink::Socket(Client::new(&settings.places.agent_socket));
     let status = super::runtime()?.block_on(link.get::<GetUpdateStatus>());
-    // Without slots there is no other release, and without an agent the grant has no effect yet.
+    // Without slots there is no other release, and without an agent the setting has no effect yet.
     let warned = status.ok().filter(|status| !status.simulated);
-    if let Some(warning) = warned.and_then(|status| warning(&status, &settings.places.agent_state_dir)) {
+    if let Some(warning) =
+        warned.and_then(|status| other_release_warning(&status, &settings.places.agent_state_dir, setting))
+    {
         outln!("{warning}");
     }
     Ok(())

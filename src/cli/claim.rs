@@ -47,6 +47,14 @@ pub struct Args {
     /// The approver's name, as the audit log will show it
     #[arg(long, value_name = "NAME", default_value = "owner", requires = "approver")]
     approver_name: String,
+    /// The folder of a fleet: the machine becomes its member. The orders are signed with the key of --approver, which has to be its file
+    #[cfg(feature = "console")]
+    #[arg(long, value_name = "DIR", requires = "approver")]
+    fleet: Option<PathBuf>,
+    /// The name that the machine shall have in the fleet; default: its host name
+    #[cfg(feature = "console")]
+    #[arg(long, value_name = "NAME", requires = "fleet")]
+    name: Option<String>,
     /// Write the token to this new file, which only you can read, instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -55,6 +63,7 @@ pub struct Args {
     json: bool,
     /// Show code, fingerprint, addresses and QR code until the machine has an owner. Runs on the machine itself, as root
     #[arg(long, conflicts_with_all = ["address", "fingerprint", "code", "device", "approver", "out", "json"])]
+    #[cfg_attr(feature = "console", arg(conflicts_with = "fleet"))]
     show: bool,
 }
 
@@ -64,6 +73,14 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     }
     let claim = wanted(&args)?;
     let approver = args.approver.as_deref().map(|key| first_approver(key, &args.approver_name)).transpose()?;
+    #[cfg(feature = "console")]
+    let member = match &args.fleet {
+        Some(folder) => {
+            let key = args.approver.as_deref().unwrap_or_default();
+            Some(super::fleet::NewMember::checked(folder, args.name.clone(), Path::new(key))?)
+        }
+        None => None,
+    };
     // Before anything is sent: a token that cannot be stored must not be created.
     let mut kept = args.out.as_deref().map(create).transpose()?;
     let keep = |token: &str| match &mut kept {
@@ -93,7 +110,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         );
     }
     if !args.json {
-        let name = claimed.name.unwrap_or_else(|| "The machine".into());
+        let name = claimed.name.clone().unwrap_or_else(|| "The machine".into());
         let file = kept.as_ref().map(|(path, _)| path.display().to_string());
         let token =
             file.as_ref().map_or("The token is shown only now".into(), |file| format!("The token is in {file}"));
@@ -108,6 +125,13 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         if let Some(device) = &claimed.device {
             let url = claim.url.as_str().trim_end_matches('/');
             errln!("{}", approver::how_to_approve(url, Some(claim.pin), args.approver.as_deref(), device));
+        }
+    }
+    #[cfg(feature = "console")]
+    if let Some(member) = member {
+        let text = member.join(&claim, claimed.name, claimed.device)?;
+        if !args.json {
+            errln!("{text}");
         }
     }
     Ok(())

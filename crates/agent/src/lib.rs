@@ -67,8 +67,8 @@ pub use client::Client;
 pub use clock::{BootClock, Clock, boot_clock, system_clock};
 pub use context::Agent;
 pub use installer::{
-    BootableCard, CardPort, DEAD_MAN, HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS, UpdateTool, knows,
-    warning as grants_warning,
+    BootableCard, CardPort, DEAD_MAN, FLEET, GRANTS, HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS, NewSetting,
+    UpdateTool, knows, warning as other_release_warning,
 };
 pub use link::AgentLink;
 pub use machine::PowerAction;

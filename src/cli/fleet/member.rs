@@ -2,6 +2,7 @@
 
 use crate::{
     cli::{
+        allow,
         exit::{Exit, Failure},
         order::{self, Device},
         runtime,
@@ -94,5 +95,5 @@ pub fn join(args: &JoinArgs, sources: &sources::Args) -> Result<(), Failure> {
     MembershipFiles::of(&sources.site()?).join(&membership)?;
     outln!("{} belongs to the fleet {} from the next start on:", membership.device, membership.fleet);
     outln!("systemctl restart raspi-mcp-agent raspi-mcp");
-    Ok(())
+    allow::other_release(&sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?, &agent::FLEET)
 }

@@ -6,6 +6,9 @@ mod console;
 mod member;
 mod table;
 
+#[cfg(feature = "console")]
+pub use console::NewMember;
+
 use super::{
     exit::{Exit, Failure},
     say::outln,

@@ -1,7 +1,7 @@
 //! The folder of a fleet's owner, read: fleet.toml, the certificate of this console, and the registry of devices.
 
 use crate::{broker::BrokerOptions, tls::client_certificate};
-use base::{error::ToolError, signing::PublicKey};
+use base::{clock, error::ToolError, signing::PublicKey};
 use fleet_protocol::name;
 use rustls::ClientConfig;
 use serde::Deserialize;
@@ -9,12 +9,17 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
+use time::OffsetDateTime;
 
 /// Bytes of fleet.toml or of one device's entry, at most.
 const LONGEST: u64 = 64 * 1024;
 /// Devices of one folder, at most: the broker's limits, and the console's memory of about 2 kB for each.
 pub const MOST: usize = 100_000;
+
+/// How long before its end a device's certificate has to be renewed.
+pub const ENDING: Duration = Duration::from_secs(60 * 86_400);
 
 /// A fleet as its owner has written it down.
 pub struct FleetFolder {
@@ -37,6 +42,9 @@ pub struct KnownDevice {
     /// The fingerprint of its TLS certificate; a device without TLS has none and cannot be called.
     #[serde(default)]
     pub pin: Option<String>,
+    /// When its certificate for the broker ends, RFC 3339.
+    #[serde(default)]
+    pub expires: Option<String>,
     #[serde(default)]
     pub tags: Vec<String>,
     #[serde(default)]
@@ -89,6 +97,14 @@ impl FleetFolder {
     /// Those that are not revoked, by name.
     pub fn active(&self) -> impl Iterator<Item = &KnownDevice> {
         self.devices.values().filter(|device| !device.revoked)
+    }
+
+    /// Those whose certificate has ended at `now`, or ends within [`ENDING`].
+    pub fn ending(&self, now: OffsetDateTime) -> impl Iterator<Item = &KnownDevice> {
+        self.active().filter(move |device| {
+            let end = device.expires.as_deref().and_then(|text| clock::parse(text).ok());
+            end.is_some_and(|end| end < now + ENDING)
+        })
     }
 
     /// How this console connects to the broker.

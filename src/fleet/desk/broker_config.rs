@@ -8,17 +8,18 @@ use super::super::console::FleetFolder;
 use fleet_protocol::{name, subject};
 use std::{fmt::Write, path::Path};
 
-/// The main file. Users are in a file of their own, which changes with every device.
-pub fn server(folder: &Path, port: u16) -> String {
-    let at = folder.display();
+/// The main file. Users are in a file of their own, which changes with every device. All paths are relative, so that the
+/// folder can be on another computer; nats-server resolves them against the folder it is started in (only `include` against
+/// the file's own).
+pub fn server(port: u16) -> String {
     format!(
-        "# Written by `raspi-mcp fleet init`. Yours from now on.\n\
+        "# Written by `raspi-mcp fleet init`. Yours from now on. Start nats-server in this folder: paths are relative.\n\
          listen: \"0.0.0.0:{port}\"\n\
          max_payload: 65536\n\
          max_connections: 65536\n\
-         tls {{\n  cert_file: \"{at}/server.pem\"\n  key_file: \"{at}/server.key\"\n  ca_file: \"{at}/ca.pem\"\n  \
+         tls {{\n  cert_file: \"./server.pem\"\n  key_file: \"./server.key\"\n  ca_file: \"./ca.pem\"\n  \
          verify_and_map: true\n  timeout: 30\n}}\n\
-         jetstream {{\n  store_dir: \"{at}/jetstream\"\n  max_memory_store: 67108864\n  max_file_store: 2147483648\n}}\n\
+         jetstream {{\n  store_dir: \"./jetstream\"\n  max_memory_store: 67108864\n  max_file_store: 2147483648\n}}\n\
          include ./users.conf\n"
     )
 }
@@ -54,7 +55,7 @@ pub fn users(folder: &FleetFolder) -> String {
 pub fn unit(folder: &Path) -> String {
     format!(
         "[Unit]\nDescription=NATS, the broker of a fleet of raspi-mcp\nAfter=network-online.target\nWants=network-online.target\n\n\
-         [Service]\nExecStart=/usr/sbin/nats-server -c {at}/nats-server.conf\nExecReload=/bin/kill -HUP $MAINPID\n\
+         [Service]\nWorkingDirectory={at}\nExecStart=/usr/sbin/nats-server -c nats-server.conf\nExecReload=/bin/kill -HUP $MAINPID\n\
          Restart=always\nRestartSec=2\nLimitNOFILE=131072\nNoNewPrivileges=yes\nProtectSystem=strict\n\
          ReadWritePaths={at}/jetstream\nProtectHome=read-only\nPrivateTmp=yes\n\n[Install]\nWantedBy=multi-user.target\n",
         at = folder.display()

@@ -75,12 +75,33 @@ pub fn init(folder: &Path, new: &NewFleet) -> Result<(), ToolError> {
         put(&format!("{file}.key"), issued.key.unwrap_or_default().as_bytes())?;
         put(&format!("{file}.pem"), issued.certificate.as_bytes())?;
     }
-    put("nats-server.conf", broker_config::server(&folder, port).as_bytes())?;
+    put("nats-server.conf", broker_config::server(port).as_bytes())?;
     put("raspi-mcp-nats.service", broker_config::unit(&folder).as_bytes())?;
     // Last: the folder is one of a fleet once it is there.
     let text = format!("name = {}\nservers = {}\n", Value::from(new.name.as_str()), Value::from(new.servers.clone()));
     put("fleet.toml", text.as_bytes())?;
     write_users(&folder)
+}
+
+/// Whether a folder can sign the request of a new device of this name.
+///
+/// # Errors
+/// `invalid_argument` for a folder that is none or has no key of the authority, or for the name; `conflict` for one that
+/// another device has.
+pub fn check(folder: &Path, name: Option<&str>) -> Result<(), ToolError> {
+    let fleet = FleetFolder::read(folder)?;
+    Authority::read(&fleet.name, &text(&folder.join("ca.key"))?)?;
+    let Some(name) = name else { return Ok(()) };
+    name::check("device", name)?;
+    match fleet.devices.get(name).filter(|known| !known.revoked) {
+        Some(known) => Err(taken(name, &known.device)),
+        None => Ok(()),
+    }
+}
+
+fn taken(name: &str, id: &str) -> ToolError {
+    ToolError::new(ErrorCode::Conflict, format!("another device is called {name}; its ID is {id}"))
+        .hint("enrol this one under another name, or revoke that one first: raspi-mcp fleet revoke")
 }
 
 /// Signs a device's request: writes its entry and the broker's users. Returns what the device has to be told.
@@ -94,28 +115,50 @@ pub fn sign(folder: &Path, request: &EnrolmentRequest) -> Result<Membership, Too
         && known.key != request.key
         && !known.revoked
     {
-        return Err(ToolError::new(
-            ErrorCode::Conflict,
-            format!("another device is called {name}; its ID is {}", known.device),
-        )
-        .hint("enrol this one under another name, or revoke that one first: raspi-mcp fleet revoke"));
+        return Err(taken(name, &known.device));
     }
-    let public_key = base64url::decode(&request.public_key)
-        .ok_or_else(|| ToolError::invalid("the public key in the request is not base64url"))?;
-    let secret = text(&folder.join("ca.key"))?;
-    let issued = Authority::read(&fleet.name, &secret)?.certify(name::device_user(&fleet.name, name), &public_key)?;
     let entry = json!({
-        "name": name, "key": request.key, "device": request.key.id(), "pin": request.pin, "serial": issued.serial,
-        "expires": clock::stamp(issued.expires), "tags": fleet.devices.get(name).map_or(&[][..], |known| &known.tags),
+        "name": name, "key": request.key, "device": request.key.id(), "pin": request.pin,
+        "public_key": request.public_key, "tags": fleet.devices.get(name).map_or(&[][..], |known| &known.tags),
         "revoked": false,
     });
-    put(&folder.join(format!("devices/{name}.json")), format!("{entry:#}\n").as_bytes())?;
+    certify(folder, fleet, name, entry)
+}
+
+/// Signs a new certificate for the key that a device has. The one before stays valid until it ends. Returns what the
+/// device has to be told.
+///
+/// # Errors
+/// `not_found`; `permission_denied` for a device that was revoked; `failed_precondition` for an entry of an older version,
+/// without the device's public key.
+pub fn renew(folder: &Path, name: &str) -> Result<Membership, ToolError> {
+    let fleet = FleetFolder::read(folder)?;
+    fleet.device(name)?;
+    let entry = entry(folder, name)?;
+    if entry["public_key"].is_null() {
+        return Err(ToolError::precondition(format!(
+            "devices/{name}.json was written by an older version and has no public_key: its certificate cannot be renewed here"
+        ))
+        .hint("let the device make a new request, and sign that: raspi-mcp fleet enroll, sign and join; from then on renew works"));
+    }
+    certify(folder, fleet, name, entry)
+}
+
+/// Signs a certificate for the `public_key` of an entry, and writes the entry and the broker's users.
+fn certify(folder: &Path, fleet: FleetFolder, name: &str, mut entry: Value) -> Result<Membership, ToolError> {
+    let public_key = entry["public_key"].as_str().and_then(base64url::decode);
+    let public_key = public_key.ok_or_else(|| ToolError::invalid("the device's public key is not base64url"))?;
+    let secret = text(&folder.join("ca.key"))?;
+    let issued = Authority::read(&fleet.name, &secret)?.certify(name::device_user(&fleet.name, name), &public_key)?;
+    entry["serial"] = issued.serial.into();
+    entry["expires"] = clock::stamp(issued.expires).into();
+    put_entry(folder, name, &entry)?;
     write_users(folder)?;
     let owner_key = text(&folder.join("fleet.pub"))?.trim().to_owned();
     PublicKey::parse(&owner_key).ok_or_else(|| ToolError::invalid("fleet.pub is no key"))?;
     Ok(Membership {
         fleet: fleet.name,
-        device: name.clone(),
+        device: name.to_owned(),
         servers: fleet.servers,
         ca: text(&folder.join("ca.pem"))?,
         certificate: issued.certificate,
@@ -130,12 +173,20 @@ pub fn sign(folder: &Path, request: &EnrolmentRequest) -> Result<Membership, Too
 /// `not_found`; `unavailable` when the folder cannot be written.
 pub fn revoke(folder: &Path, name: &str) -> Result<(), ToolError> {
     FleetFolder::read(folder)?.device(name)?;
-    let file = folder.join(format!("devices/{name}.json"));
-    let mut entry: Value = serde_json::from_str(&text(&file)?)
-        .map_err(|error| ToolError::invalid(format!("{}: {error}", file.display())))?;
+    let mut entry = entry(folder, name)?;
     entry["revoked"] = true.into();
-    put(&file, format!("{entry:#}\n").as_bytes())?;
+    put_entry(folder, name, &entry)?;
     write_users(folder)
+}
+
+/// An entry of the registry, with all its fields.
+fn entry(folder: &Path, name: &str) -> Result<Value, ToolError> {
+    let file = folder.join(format!("devices/{name}.json"));
+    serde_json::from_str(&text(&file)?).map_err(|error| ToolError::invalid(format!("{}: {error}", file.display())))
+}
+
+fn put_entry(folder: &Path, name: &str, entry: &Value) -> Result<(), ToolError> {
+    put(&folder.join(format!("devices/{name}.json")), format!("{entry:#}\n").as_bytes())
 }
 
 /// Writes the broker's users as the registry has them.
@@ -151,15 +202,13 @@ fn host(address: &str) -> &str {
     }
 }
 
-/// The broker reads its files from anywhere, so its configuration names them in full.
+/// The unit names the folder in full; the broker's configuration names its files within it.
 fn whole_path(folder: &Path) -> Result<PathBuf, ToolError> {
     let path =
         std::path::absolute(folder).map_err(|error| ToolError::invalid(format!("{}: {error}", folder.display())))?;
     match path.to_str().is_some_and(|text| !text.contains(['"', '\n', '\\'])) {
         true => Ok(path),
-        false => {
-            Err(ToolError::invalid("the folder's path has a character that the broker's configuration cannot name"))
-        }
+        false => Err(ToolError::invalid("the folder's path has a character that the broker's unit cannot name")),
     }
 }
 

@@ -195,16 +195,22 @@ async fn a_person_is_warned_of_a_release_in_the_other_slot_that_would_not_unders
     soon(kept).await;
     assert_eq!(agent::knows(folder, &status.slots[ours], "tools.allow"), Some(true));
     status.slots[other].version = None;
-    assert_eq!(allow::warning(&status, folder), None, "there is no other release");
+    assert_eq!(agent::other_release_warning(&status, folder, &agent::GRANTS), None, "there is no other release");
     status.slots[other].version = Some("1.0.0".into());
-    assert!(allow::warning(&status, folder).unwrap().contains("1.0.0, has not said"));
+    assert!(agent::other_release_warning(&status, folder, &agent::GRANTS).unwrap().contains("1.0.0, has not said"));
     let says = |version: &str, keys: &[&str]| {
         std::fs::write(&theirs, json!({ "version": version, "keys": keys }).to_string()).unwrap();
-        allow::warning(&status, folder)
+        agent::other_release_warning(&status, folder, &agent::GRANTS)
     };
     assert!(says("1.0.0", &["tools.enable"]).unwrap().contains("does not know"));
     assert!(says("0.9.0", &["tools.allow"]).unwrap().contains("has not said"), "that one was there before");
     assert_eq!(says("1.0.0", &["tools.allow"]), None);
+    // Of a section that it does not know as well.
+    let fleet = agent::other_release_warning(&status, folder, &agent::FLEET).unwrap();
+    assert!(fleet.contains("1.0.0, does not know fleet.name"), "{fleet}");
+    says("1.0.0", &["fleet.name"]);
+    assert_eq!(agent::other_release_warning(&status, folder, &agent::FLEET), None);
+    assert_eq!(agent::knows(folder, &status.slots[ours], "fleet.name"), Some(true));
     pi.stop().await.unwrap();
 }
 

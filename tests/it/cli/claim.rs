@@ -4,9 +4,16 @@ use crate::{
     appliance::fresh::{Fresh, Up},
     support::served::{process::command, soon},
 };
+use agent::approvers::ApproverSecret;
 use appliance::Code;
 use contract::access::token;
-use raspi_mcp::claim::uri::ClaimUri;
+use raspi_mcp::{
+    claim::uri::ClaimUri,
+    fleet::{
+        console::FleetFolder,
+        desk::{self, NewFleet},
+    },
+};
 use std::{fs, os::unix::fs::PermissionsExt};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
@@ -102,6 +109,54 @@ async fn an_approver_comes_with_the_claim_and_can_approve_at_once() {
     let listed = soon(command(&home, &args).output()).await.unwrap();
     assert!(listed.status.success(), "{listed:?}");
     assert!(String::from_utf8_lossy(&listed.stdout).contains("nothing waits"), "{listed:?}");
+}
+
+#[tokio::test]
+async fn a_claimed_machine_is_in_the_fleet_in_the_same_step() {
+    let (fresh, up, home, _) = begin().await;
+    let (key, device) = (a_key(&home).await, fresh.folder().device().unwrap());
+    let folder = home.path().join("home-fleet");
+    let new = NewFleet { name: "home".into(), servers: vec!["tls://broker.test:4222".into()], hosts: Vec::new() };
+    desk::init(&folder, &new).unwrap();
+    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code(), Some(&device));
+    let claim = [&line, "--fleet", folder.to_str().unwrap(), "--approver"];
+    // What cannot work is refused before the claim.
+    let public = ApproverSecret::from_pkcs8(&ApproverSecret::generate().unwrap()).unwrap().public().text().to_owned();
+    let (exit, _, why) = run(&home, &[&claim[..], &[&public, "--name", "kitchen"]].concat(), "").await;
+    assert!(exit == Some(2) && why.contains("file of your secret key"), "{exit:?} {why}");
+    let (exit, _, why) = run(&home, &[&claim[..], &[&key, "--name", "Kitchen"]].concat(), "").await;
+    assert!(exit == Some(2) && !fresh.folder().standing().unwrap().unwrap().claimed, "{exit:?} {why}");
+    let (exit, token, why) = run(&home, &[&claim[..], &[&key, "--name", "kitchen"]].concat(), "").await;
+    assert!(exit == Some(0) && why.contains("kitchen belongs to the fleet home"), "{exit:?} {why}");
+    assert_eq!(up.calls(Some(token.trim())).await.0, 200, "only the token is on standard output");
+    let member = fresh.identity().fleet.member.clone().unwrap();
+    assert!(member.settings.contains("kitchen"), "{}", member.settings);
+    assert_eq!(FleetFolder::read(&folder).unwrap().device("kitchen").unwrap().device, device);
+}
+
+#[tokio::test]
+async fn a_machine_that_was_claimed_and_not_enrolled_goes_on_by_the_commands_that_are_told() {
+    let (fresh, up, home, _) = begin().await;
+    let (key, device) = (a_key(&home).await, fresh.folder().device().unwrap());
+    let folder = home.path().join("home-fleet");
+    let new = NewFleet { name: "home".into(), servers: vec!["tls://broker.test:4222".into()], hosts: Vec::new() };
+    desk::init(&folder, &new).unwrap();
+    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code(), Some(&device));
+    // The registry cannot be written: known only after the claim.
+    fs::remove_dir(folder.join("devices")).unwrap();
+    let args = [&line, "--fleet", folder.to_str().unwrap(), "--approver", &key, "--name", "kitchen"];
+    let (exit, token, why) = run(&home, &args, "").await;
+    assert!(exit != Some(0) && why.contains("claimed and yours, but not in the fleet"), "{exit:?} {why}");
+    assert_eq!(up.calls(Some(token.trim())).await.0, 200);
+    fs::create_dir(folder.join("devices")).unwrap();
+    let commands: Vec<&str> = why.lines().filter_map(|line| line.strip_prefix("raspi-mcp fleet ")).collect();
+    assert_eq!(commands.len(), 3, "{why}");
+    for line in commands {
+        let args: Vec<&str> = ["fleet"].into_iter().chain(line.split(' ')).collect();
+        let done = soon(command(&home, &args).current_dir(home.path()).output()).await.unwrap();
+        assert!(done.status.success(), "{done:?}");
+    }
+    assert!(fresh.identity().fleet.member.is_some());
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use agent::{
 };
 use base::{base64url, clock::Wall};
 use contract::config;
-use fleet_protocol::enrolment::EnrolmentRequest;
+use fleet_protocol::enrolment::{EnrolmentRequest, Membership};
 use raspi_mcp::{
     fleet::{
         console::{Console, FleetFolder},
@@ -19,15 +19,22 @@ use raspi_mcp::{
     fleet_device::membership::MembershipFiles,
 };
 use rustix::process::{Pid, Signal, kill_process};
-use std::{fs, net::TcpListener, path::Path};
+use serde_json::Value;
+use std::{fs, net::TcpListener, path::Path, time::Duration};
 use tempfile::TempDir;
+use time::OffsetDateTime;
 
 /// A new fleet in a folder, with its broker running as `fleet init` configured it, on loopback only.
 async fn fleet(folder: &Path) -> NatsServer {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let new = NewFleet { name: "home".into(), servers: vec![format!("tls://127.0.0.1:{port}")], hosts: Vec::new() };
-    desk::init(folder, &new).unwrap();
-    assert!(desk::init(folder, &new).is_err(), "a folder is made once");
+    // It is used in another place than it was made in.
+    let made = folder.with_extension("made");
+    desk::init(&made, &new).unwrap();
+    assert!(desk::init(&made, &new).is_err(), "a folder is made once");
+    let unit = fs::read_to_string(made.join("raspi-mcp-nats.service")).unwrap();
+    assert!(unit.contains(&format!("WorkingDirectory={}\n", made.display())), "{unit}");
+    fs::rename(made, folder).unwrap();
     let file = folder.join("nats-server.conf");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("0.0.0.0", "127.0.0.1")).unwrap();
@@ -63,7 +70,13 @@ async fn a_device_that_was_signed_and_joined_reports() {
     assert!(!sources.places.site_dir.join("60-fleet.toml").exists(), "nothing has changed");
     let membership = desk::sign(&folder, &EnrolmentRequest::read(&request).unwrap()).unwrap();
     files.join(&membership).unwrap();
+    // A renewed certificate, for the key that it has.
+    let renewed = desk::renew(&folder, "kitchen").unwrap();
+    assert_eq!(Membership { certificate: membership.certificate.clone(), ..renewed.clone() }, membership);
+    assert_ne!(renewed.certificate, membership.certificate);
+    files.join(&renewed).unwrap();
     let joined = config::load(&sources).unwrap();
+    assert_eq!(fs::read_to_string(&joined.fleet.certificate).unwrap(), renewed.certificate);
     assert_eq!((joined.fleet.name.as_str(), joined.fleet.device.as_str()), ("home", "kitchen"));
     kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::HUP).unwrap();
 
@@ -90,7 +103,18 @@ async fn a_device_that_was_signed_and_joined_reports() {
     let request = agent.call::<SignEnrolment>(wish(&[0; 91])).await.unwrap().request;
     let error = desk::sign(&folder, &EnrolmentRequest::read(&request).unwrap()).unwrap_err();
     assert!(error.message.contains("another device is called kitchen"), "{error}");
+    let known = FleetFolder::read(&folder).unwrap();
+    let ending = |days: u64| known.ending(OffsetDateTime::now_utc() + Duration::from_secs(days * 86_400)).count();
+    assert_eq!((ending(0), ending(2 * 365 - 61), ending(2 * 365 - 59), ending(3 * 365)), (0, 0, 1, 1));
+    // An entry that an older version wrote.
+    let file = folder.join("devices/kitchen.json");
+    let mut entry: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    entry.as_object_mut().unwrap().remove("public_key").unwrap();
+    fs::write(&file, entry.to_string()).unwrap();
+    let error = desk::renew(&folder, "kitchen").unwrap_err();
+    assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("fleet enroll")), "{error}");
     desk::revoke(&folder, "kitchen").unwrap();
+    assert!(desk::renew(&folder, "kitchen").unwrap_err().message.contains("was revoked"));
     assert!(!fs::read_to_string(folder.join("users.conf")).unwrap().contains("kitchen"));
     assert!(desk::revoke(&folder, "kitchen").is_err());
 }

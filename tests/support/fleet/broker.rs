@@ -44,11 +44,11 @@ impl NatsServer {
         *self = Self::of(desk.path()).await;
     }
 
-    /// Starts it with the configuration in a folder.
+    /// Starts it in a folder, with the configuration there.
     pub async fn of(folder: &Path) -> Self {
         let mut child = Command::new(PROGRAM)
-            .arg("-c")
-            .arg(folder.join("nats-server.conf"))
+            .args(["-c", "nats-server.conf"])
+            .current_dir(folder)
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()

@@ -1,5 +1,5 @@
-//! The settings that each slot's release knows. `raspi-mcp allow` uses it to warn a person before it writes something
-//! that the other slot's release would not understand.
+//! The settings that each slot's release knows. `raspi-mcp allow` and `raspi-mcp fleet join` use it to warn a person who
+//! writes something that the other slot's release would not understand.
 
 use super::{Installer, System};
 use crate::files;
@@ -31,19 +31,34 @@ pub fn knows(folder: &Path, slot: &SlotStatus, key: &str) -> Option<bool> {
     (known.version == slot.version).then(|| known.keys.iter().any(|one| one == key))
 }
 
-/// A warning if the release that does not run would not support grants; `folder` is the agent's. `None`: it supports
-/// them, or there is no other release.
-pub fn warning(status: &UpdateStatus, folder: &Path) -> Option<String> {
+/// What a setting is called, and what happens when a release starts that does not know it.
+pub struct NewSetting {
+    key: &'static str,
+    then: &'static str,
+}
+
+/// Grants of `raspi-mcp allow`.
+pub const GRANTS: NewSetting =
+    NewSetting { key: "tools.allow", then: "`raspi-mcp revoke` takes the grant out before you go back to it" };
+/// The section of a fleet's member.
+pub const FLEET: NewSetting = NewSetting {
+    key: "fleet.name",
+    then: "it is then not seen in the fleet, until a release that knows the section runs again",
+};
+
+/// A warning if the release that does not run would not support a setting; `folder` is the agent's. `None`: it supports
+/// it, or there is no other release.
+pub fn warning(status: &UpdateStatus, folder: &Path, NewSetting { key, then }: &NewSetting) -> Option<String> {
     let other = status.slots.iter().find(|slot| !slot.running)?;
     let version = other.version.as_ref()?;
-    let says = match knows(folder, other, "tools.allow") {
+    let says = match knows(folder, other, key) {
         Some(true) => return None,
-        Some(false) => "does not know tools.allow",
-        None => "has not said that it knows tools.allow",
+        Some(false) => "does not know",
+        None => "has not said that it knows",
     };
     Some(format!(
-        "warning: the release in slot {}, {version}, {says}: if it starts, it may set this whole file aside and then only reads. \
-         `raspi-mcp revoke` takes the grant out before you go back to it",
+        "warning: the release in slot {}, {version}, {says} {key}: if it starts, it may set this whole file aside and then only reads. \
+         {then}",
         other.slot
     ))
 }

@@ -27,7 +27,7 @@ pub use card_port::CardPort;
 pub use dead_man::DEAD_MAN;
 pub use health::{HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS};
 pub(super) use install_lock::InstallGuard;
-pub use known_settings::{knows, warning};
+pub use known_settings::{FLEET, GRANTS, NewSetting, knows, warning};
 pub(super) use planned_restart::into;
 pub(super) use system::System;
 pub use update_tool::UpdateTool;

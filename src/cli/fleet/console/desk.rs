@@ -1,4 +1,4 @@
-//! `raspi-mcp fleet init`, `sign` and `revoke`: the owner's folder.
+//! `raspi-mcp fleet init`, `sign`, `renew` and `revoke`: the owner's folder.
 
 use crate::{
     cli::{
@@ -7,9 +7,12 @@ use crate::{
     },
     fleet::desk::{self, NewFleet},
 };
-use fleet_protocol::enrolment::EnrolmentRequest;
+use fleet_protocol::enrolment::{EnrolmentRequest, Membership};
 use serde_json::json;
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 #[derive(clap::Args)]
 pub struct InitArgs {
@@ -41,6 +44,18 @@ pub struct SignArgs {
 }
 
 #[derive(clap::Args)]
+pub struct RenewArgs {
+    /// The folder of the fleet, with ca.key
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// The device
+    name: String,
+    /// Where to write the answer, for `raspi-mcp fleet join`; default: standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
 pub struct RevokeArgs {
     /// The folder of the fleet
     folder: PathBuf,
@@ -53,7 +68,7 @@ pub fn init(args: &InitArgs) -> Result<(), Failure> {
     desk::init(&args.folder, &new)?;
     let folder = args.folder.display();
     outln!("fleet    {} in {folder}. Its keys are secret: ca.key, fleet.key, console.key", args.name);
-    outln!("broker   nats-server -c {folder}/nats-server.conf, or with systemd: {folder}/raspi-mcp-nats.service");
+    outln!("broker   cd {folder} && nats-server -c nats-server.conf, or with systemd: {folder}/raspi-mcp-nats.service");
     outln!("streams  raspi-mcp fleet doctor --dir {folder}    # makes them, once the broker runs");
     outln!("devices  raspi-mcp fleet enroll --name NAME --out request    # at each device");
     Ok(())
@@ -70,8 +85,7 @@ pub fn sign(args: &SignArgs) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Failed, why));
     }
     let membership = desk::sign(&args.folder, &request)?;
-    fs::write(&args.out, format!("{:#}\n", json!(membership)))
-        .map_err(|error| Failure::new(Exit::Failed, format!("{} cannot be written: {error}", args.out.display())))?;
+    write(&args.out, &membership)?;
     outln!("signed   {}, device ID {id}", request.name);
     if args.device.is_none() {
         outln!("compare  it with the ID at the device's console (raspi-mcp approver list); is it another, revoke it");
@@ -79,6 +93,23 @@ pub fn sign(args: &SignArgs) -> Result<(), Failure> {
     outln!("answer   {}, for: raspi-mcp fleet join {}", args.out.display(), args.out.display());
     outln!("broker   has to load its users again: systemctl reload raspi-mcp-nats, or nats-server --signal reload");
     Ok(())
+}
+
+pub fn renew(args: &RenewArgs) -> Result<(), Failure> {
+    let membership = desk::renew(&args.dir, &args.name)?;
+    let Some(out) = &args.out else {
+        outln!("{:#}", json!(membership));
+        return Ok(());
+    };
+    write(out, &membership)?;
+    outln!("renewed  {}: the certificate before is valid until it ends", args.name);
+    outln!("answer   {}, for: raspi-mcp fleet join {}", out.display(), out.display());
+    Ok(())
+}
+
+fn write(out: &Path, membership: &Membership) -> Result<(), Failure> {
+    fs::write(out, format!("{:#}\n", json!(membership)))
+        .map_err(|error| Failure::new(Exit::Failed, format!("{} cannot be written: {error}", out.display())))
 }
 
 pub fn revoke(args: &RevokeArgs) -> Result<(), Failure> {

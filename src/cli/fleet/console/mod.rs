@@ -1,6 +1,7 @@
 //! The commands of the owner's console: the fleet as its broker shows it.
 
 mod call;
+mod claimed;
 mod connect;
 mod desk;
 mod doctor;
@@ -14,6 +15,7 @@ mod status;
 mod table;
 mod watch;
 
+pub use claimed::NewMember;
 pub use status::{TableArgs, status};
 
 use crate::{
@@ -29,6 +31,10 @@ pub enum Command {
     Init(desk::InitArgs),
     /// Sign the request of a device: it becomes a member
     Sign(desk::SignArgs),
+    /// Sign a new certificate for a device, for the key that it has
+    ///
+    /// `raspi-mcp fleet join` takes it at the device. `raspi-mcp fleet doctor` names the devices whose certificate ends soon.
+    Renew(desk::RenewArgs),
     /// Take a device out of the fleet
     Revoke(desk::RevokeArgs),
     /// Check the connection to the broker, and make or correct its streams
@@ -83,6 +89,7 @@ pub fn run(command: &Command, sources: &sources::Args) -> Result<(), Failure> {
     match command {
         Command::Init(args) => desk::init(args),
         Command::Sign(args) => desk::sign(args),
+        Command::Renew(args) => desk::renew(args),
         Command::Revoke(args) => desk::revoke(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Watch(args) => watch::run(args),

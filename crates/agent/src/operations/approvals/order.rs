@@ -2,12 +2,13 @@
 
 use super::RevokeRequest;
 use crate::{
+    FLEET, GRANTS, NewSetting,
     approvers::{Approver, NewApprover, SignedOrder},
     context::Context,
-    grants_warning,
     halt::HaltActor,
     log::ATTEMPTS,
     operations::{CARD, Operation, fleet::member as fleet, halt::HaltLifted},
+    other_release_warning,
     peer::Callers,
 };
 use base::{error::ToolError, os::blocking};
@@ -87,19 +88,17 @@ async fn perform(
             Ok(json!({ "approver": gone.shown(), "text": gone.revoked(&left) }))
         }
         "enroll_fleet" => fleet::enroll(cx, read(args)?).await,
-        "join_fleet" => fleet::join(cx, read(args)?).await,
+        "join_fleet" => Ok(warned(cx, fleet::join(cx, read(args)?).await?, &FLEET).await),
         "list_approvers" => {
             nothing(&args)?;
             Ok(Approver::listed(&cx.approvers.device()?.0.id(), &cx.approvers.list()))
         }
         _ => {
-            let mut done = on_site(cx, by, operation, args).await?;
-            if operation == "allow"
-                && let Some(warning) = warning(cx).await
-            {
-                done["text"] = json!(format!("{}\n{warning}", done["text"].as_str().unwrap_or_default()));
+            let done = on_site(cx, by, operation, args).await?;
+            match operation {
+                "allow" => Ok(warned(cx, done, &GRANTS).await),
+                _ => Ok(done),
             }
-            Ok(done)
         }
     }
 }
@@ -125,11 +124,14 @@ async fn on_site(
     .await
 }
 
-/// What the release in the other slot makes of a grant.
-async fn warning(cx: &Context<'_>) -> Option<String> {
+/// Adds what the release in the other slot makes of a setting.
+async fn warned(cx: &Context<'_>, mut done: Value, setting: &NewSetting) -> Value {
     // Without slots there is no other release.
-    let status = cx.installer.status().await.ok().filter(|status| !status.simulated)?;
-    grants_warning(&status, &cx.settings.state_dir)
+    let status = cx.installer.status().await.ok().filter(|status| !status.simulated);
+    if let Some(warning) = status.and_then(|status| other_release_warning(&status, &cx.settings.state_dir, setting)) {
+        done["text"] = json!(format!("{}\n{warning}", done["text"].as_str().unwrap_or_default()));
+    }
+    done
 }
 
 fn read<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, ToolError> {
