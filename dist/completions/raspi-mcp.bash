@@ -193,8 +193,14 @@ _raspi__mcp() {
             raspi__mcp__subcmd__fleet,join)
                 cmd="raspi__mcp__subcmd__fleet__subcmd__join"
                 ;;
+            raspi__mcp__subcmd__fleet,log)
+                cmd="raspi__mcp__subcmd__fleet__subcmd__log"
+                ;;
             raspi__mcp__subcmd__fleet,ls)
                 cmd="raspi__mcp__subcmd__fleet__subcmd__ls"
+                ;;
+            raspi__mcp__subcmd__fleet,renew)
+                cmd="raspi__mcp__subcmd__fleet__subcmd__renew"
                 ;;
             raspi__mcp__subcmd__fleet,revoke)
                 cmd="raspi__mcp__subcmd__fleet__subcmd__revoke"
@@ -1610,7 +1616,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__claim)
-            opts="-h --fingerprint --code --device --approver --approver-name --out --json --show --config --set --help"
+            opts="-h --fingerprint --code --device --approver --approver-name --fleet --name --out --json --show --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1633,6 +1639,14 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --approver-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fleet)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1682,7 +1696,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__fleet)
-            opts="-h --config --set --help status enroll join init sign revoke doctor watch ls halt call connect serve rollout"
+            opts="-h --config --set --help status enroll join init sign renew revoke doctor watch ls log halt call connect serve rollout"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1953,6 +1967,36 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        raspi__subcmd__mcp__subcmd__fleet__subcmd__log)
+            opts="-h --dir --kind --json --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kind)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         raspi__subcmd__mcp__subcmd__fleet__subcmd__ls)
             opts="-h --dir --version --health --tag --silent --silent-after --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1977,6 +2021,36 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --silent-after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__fleet__subcmd__renew)
+            opts="-h --dir --out --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
