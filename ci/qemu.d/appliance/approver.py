@@ -8,7 +8,7 @@ import re
 import threading
 
 from image import PAGE, SERVER
-from owner import Owner, ours, shown
+from owner import Owner, shown
 from wires import Missed, SecureMcp
 
 SHORT = True
@@ -24,7 +24,7 @@ def story(bench):
     with bench.power_on(card) as pi:
         code, fingerprint, anna.device = shown(pi.console)
         server = pi.qmp.forwarded_port(SERVER), fingerprint
-        token = bench.awaits(lambda: claim(server, code, anna), 200, "a claim", every=5)
+        token = bench.awaits(lambda: anna.claims(server, code), 200, "a claim", every=5)
         bench.says("claimed, with an approver")
         client = SecureMcp(server[0], token, fingerprint)
         bench.check("the page before the first visit", state(client), "inactive")
@@ -43,14 +43,6 @@ def story(bench):
         answered(bench, client, server, anna, "after-the-cut")
         next_one(bench, pi, client, server, token, anna)
         pi.cut_power()
-
-
-def claim(server, code, owner):
-    port, fingerprint = server
-    return ours(
-        "claim", f"https://127.0.0.1:{port}", "--fingerprint", fingerprint, "--code", code, "--device", owner.device,
-        "--approver", owner.file, "--approver-name", owner.name,
-    ).strip()
 
 
 def state(client):
