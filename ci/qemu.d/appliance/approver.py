@@ -3,7 +3,6 @@
 The first visit starts the page. All of it survives a power cut. The approver is revoked, and the next one enrolled by a code on the console.
 The units' exposure is under its bounds."""
 
-import os
 import re
 import threading
 
