@@ -33,7 +33,8 @@ need_debian() {
   command -v "$command" >/dev/null 2>&1 || die "$command is still missing after apt-get install $*"
 }
 
-# need_nats: installs the broker of a fleet, which the conversations of tests/it/fleet start. Its service is not needed.
+# need_nats: installs the broker of a fleet, which the conversations of tests/it/fleet and stories of ci/qemu start. Its service is not
+# needed.
 need_nats() {
   if [ -x /usr/sbin/nats-server ]; then return; fi
   say "installing from Debian: nats-server"

@@ -51,11 +51,16 @@ class Appliance(Bench):
         workshop.certificate = certificate
         return workshop
 
-    def card(self):
+    def card(self, name="card"):
         """A card in factory state."""
-        path = os.path.join(self.folder, "card.img")
+        path = os.path.join(self.folder, f"{name}.img")
         run("cp", "--reflink=auto", "--sparse=always", self.image, path)
         return Disk(path, self.images)
+
+    def source(self):
+        """Of updates: the lines of a raspi-mcp.toml."""
+        with open(self.workshop.trust) as trust:
+            return f"\n[update]\nurl = \"https://{NAME}\"\nchannel = \"{CHANNEL}\"\ntrust = '''\n{trust.read()}'''\n"
 
     def owned(self, updates=False):
         """A card with a provisioning file raspi-mcp.toml: a name, a token, the source of updates."""
@@ -64,8 +69,7 @@ class Appliance(Bench):
         self.token = re.search(r"rmcp_\S+", made).group()
         text = 'name = "bench"\n' + made[made.index("[[access.tokens]]"):]
         if updates:
-            with open(self.workshop.trust) as trust:
-                text += f"\n[update]\nurl = \"https://{NAME}\"\nchannel = \"{CHANNEL}\"\ntrust = '''\n{trust.read()}'''\n"
+            text += self.source()
         shutil.rmtree(folder, ignore_errors=True)
         card.config.put_bytes("raspi-mcp.toml", text.encode())
         return card
@@ -92,17 +96,18 @@ class Appliance(Bench):
         self.images = self.build("tryboot")
         self.image = os.path.join(self.images, "card.img")
 
-    def offer(self, version, counter, space, *more):
-        """Builds that release of the image, with these folders copied over its root, and publishes it in `space`. Returns its bundle's size."""
+    def offer(self, version, counter, space, *more, percent=100):
+        """Builds that release of the image, with these folders copied over its root, and publishes it in `space`, for this share of all
+        devices. Returns its bundle's size."""
         built = [word for name in more for word in ("--with", name)]
         folder = self.build(version, *built, RASPI_MCP_RELEASE=version, RASPI_MCP_COUNTER=str(counter))
         # Only the bundle of a release is needed, and a card is large.
         os.remove(os.path.join(folder, "card.img"))
-        self.workshop.publish(Release(version, counter, "", "", os.path.join(folder, "update.bundle")), space)
+        self.workshop.publish(Release(version, counter, "", "", os.path.join(folder, "update.bundle")), space, percent)
         return os.path.getsize(os.path.join(folder, "update.bundle"))
 
-    def power_on(self, card, web=None, arguments="", counted=COUNTED, more=()):
-        """`arguments` are added to the kernel's command line of both slots, `more` to QEMU's."""
+    def power_on(self, card, web=None, arguments="", counted=COUNTED, more=(), broker=None):
+        """`arguments` are added to the kernel's command line of both slots, `more` to QEMU's. `web`, `broker`: as of machine.board."""
         if arguments:
             for slot in card.slots.values():
                 lines = slot.boot.get("slot.env").decode().splitlines()
@@ -113,7 +118,7 @@ class Appliance(Bench):
         if self.flow == "tryboot":
             self.machine = Pi(card, log, self.folder, more=(*counted, *more), web=web, ports=PORTS)
         else:
-            self.machine = Machine([*board(card, web, ports=PORTS), "-bios", os.path.join(self.images, "u-boot.bin"), *counted, *more], log)
+            self.machine = Machine([*board(card, web, ports=PORTS, broker=broker), "-bios", os.path.join(self.images, "u-boot.bin"), *counted, *more], log)
         return self.machine
 
     def answers(self, within=BOOT_SECONDS):

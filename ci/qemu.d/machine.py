@@ -14,6 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BOOT_SECONDS = 80
 # The address of the bench's web space in the guest; rootfs/etc/hosts names it.
 WEB_ADDRESS = "10.0.2.100"
+# Where the guest finds the broker of its fleet.
+BROKER_ADDRESS, BROKER_PORT = "10.0.2.101", 4222
 BOARD = ("qemu-system-aarch64", "-M", "virt,acpi=off", "-cpu", "cortex-a72", "-smp", "1", "-m", "512")
 
 # The guest's end of the control channel, on boards with PCI.
@@ -102,9 +104,9 @@ def appliance(disk, log, extra=(), web=None, writes=None):
     return Machine([*board(disk, web, writes), "-bios", os.path.join(disk.pieces, "u-boot.bin"), *extra], log)
 
 
-def board(disk, web=None, writes=None, goes_on=False, ports=(9000,)):
-    """That board without software. `web`: a port of this computer that the guest sees as HTTPS (WEB_ADDRESS),
-    all of the network that it can reach. `writes`: a file for every write and flush of the disk (blklogwrites, the format of
+def board(disk, web=None, writes=None, goes_on=False, ports=(9000,), broker=None):
+    """That board without software. `web` and `broker`: ports of this computer that the guest sees as HTTPS (WEB_ADDRESS) and as the
+    broker of a fleet (BROKER_ADDRESS), all of the network that it can reach. `writes`: a file for every write and flush of the disk (blklogwrites, the format of
     dm-log-writes); `goes_on`: it has those of an earlier start. `ports`: those of the guest that are forwarded."""
     drive = ["-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}"]
     if writes:
@@ -114,9 +116,10 @@ def board(disk, web=None, writes=None, goes_on=False, ports=(9000,)):
             "-blockdev", "driver=blklogwrites,node-name=disk,file=plain,log=log," + ("log-append=on" if goes_on else "log-sector-size=512"),
         ]
     network = "user,id=net,restrict=on" + "".join(f",hostfwd=tcp:127.0.0.1:0-10.0.2.15:{port}" for port in ports)
-    if web:
-        relay = shlex.join([sys.executable, "-S", os.path.join(HERE, "relay.py"), str(web)]).replace(",", ",,")
-        network += f",guestfwd=tcp:{WEB_ADDRESS}:443-cmd:{relay}"
+    for port, seen_at in ((web, f"{WEB_ADDRESS}:443"), (broker, f"{BROKER_ADDRESS}:{BROKER_PORT}")):
+        if port:
+            relay = shlex.join([sys.executable, "-S", os.path.join(HERE, "relay.py"), str(port)]).replace(",", ",,")
+            network += f",guestfwd=tcp:{seen_at}-cmd:{relay}"
     return [
         *BOARD, "-accel", "tcg", *drive, "-device", "virtio-blk-pci,drive=disk", "-device", "i6300esb", "-action", "watchdog=reset",
         "-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile=",

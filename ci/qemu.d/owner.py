@@ -30,6 +30,14 @@ class Owner:
         """An order: what the device says."""
         return ours(*words, *self.options(door))
 
+    def claims(self, door, code):
+        """Claims the device with the code that it shows, and is its approver from then on: the owner's token."""
+        port, fingerprint = door
+        return ours(
+            "claim", f"https://127.0.0.1:{port}", "--fingerprint", fingerprint, "--code", code, "--device", self.device,
+            "--approver", self.file, "--approver-name", self.name,
+        ).strip()
+
     def waiting(self, door):
         """The IDs of the asks that wait, and the text that shows them."""
         said = ours("approve", "--list", *self.options(door))

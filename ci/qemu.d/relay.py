@@ -1,4 +1,4 @@
-"""One connection of the guest to the bench's web space: relays data between QEMU and a port of this computer.
+"""One connection of the guest to the bench's web space or broker: relays data between QEMU and a port of this computer.
 QEMU starts it, with the guest's end as standard input and output."""
 
 import os

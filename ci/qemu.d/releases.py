@@ -106,11 +106,11 @@ class Workshop:
             self.ours("bundle", "sign", release.bundle, "--key", f"{self.keys['release']}.key")
         return release.bundle
 
-    def publish(self, release, space):
-        """Publishes it in the channel in that folder, as the newest release for all devices."""
+    def publish(self, release, space, percent=100):
+        """Publishes it in the channel in that folder, as the newest release for this share of all devices."""
         os.makedirs(space, exist_ok=True)
         self.ours("channel", "publish", space, "--channel", CHANNEL, "--key", f"{self.keys['channel']}.key",
-                  "--trust", self.trust, "--bundle", self.bundled(release))
+                  "--trust", self.trust, "--bundle", self.bundled(release), "--percent", str(percent))
         return f"bundles/{os.path.basename(release.bundle)}"
 
     def install(self, release, slot):

@@ -3,12 +3,11 @@
 The first visit starts the page. All of it survives a power cut. The approver is revoked, and the next one enrolled by a code on the console.
 The units' exposure is under its bounds."""
 
-import os
 import re
 import threading
 
 from image import PAGE, SERVER
-from owner import Owner, ours, shown
+from owner import Owner, shown
 from wires import Missed, SecureMcp
 
 SHORT = True
@@ -24,7 +23,7 @@ def story(bench):
     with bench.power_on(card) as pi:
         code, fingerprint, anna.device = shown(pi.console)
         server = pi.qmp.forwarded_port(SERVER), fingerprint
-        token = bench.awaits(lambda: claim(server, code, anna), 200, "a claim", every=5)
+        token = bench.awaits(lambda: anna.claims(server, code), 200, "a claim", every=5)
         bench.says("claimed, with an approver")
         client = SecureMcp(server[0], token, fingerprint)
         bench.check("the page before the first visit", state(client), "inactive")
@@ -43,14 +42,6 @@ def story(bench):
         answered(bench, client, server, anna, "after-the-cut")
         next_one(bench, pi, client, server, token, anna)
         pi.cut_power()
-
-
-def claim(server, code, owner):
-    port, fingerprint = server
-    return ours(
-        "claim", f"https://127.0.0.1:{port}", "--fingerprint", fingerprint, "--code", code, "--device", owner.device,
-        "--approver", owner.file, "--approver-name", owner.name,
-    ).strip()
 
 
 def state(client):
