@@ -7,6 +7,7 @@ mod enrolment;
 mod halt;
 mod hostile_broker;
 mod hostile_device;
+mod lost;
 mod rollout;
 mod statuses;
 mod tunnel;
