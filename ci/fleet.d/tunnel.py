@@ -230,7 +230,16 @@ def measure(network, fleet, device, round_trip_ms):
     while sequence(fleet) == before:
         time.sleep(0.2)
     child, port = connected(network, fleet, device)
-    ways = {"direct": (DEVICE, device.port), "tunnel": port}
+    try:
+        return compared(network, fleet, device, {"direct": (DEVICE, device.port), "tunnel": port}, round_trip_ms)
+    finally:
+        child.kill()
+        child.wait()
+        device.stop()
+        fleet.stop()
+
+
+def compared(network, fleet, device, ways, round_trip_ms):
     open_ones = {way: Reader(network, address) for way, address in ways.items()}
     times = {way: [] for way in ways}
     fresh = {way: [] for way in ways}
@@ -254,10 +263,6 @@ def measure(network, fleet, device, round_trip_ms):
         told[f"{way}_mbit"] = round(statistics.median(second for _, second in rates[way]), 1)
     told["call"] = round((told["tunnel_ms"] - told["broker_ms"]) / told["direct_ms"], 2)
     told["link"] = round(told["tunnel_mbit"] * 1e6 / RATE, 3)
-    child.kill()
-    child.wait()
-    device.stop()
-    fleet.stop()
     return told
 
 
