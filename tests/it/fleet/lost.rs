@@ -49,7 +49,7 @@ impl Served {
     async fn start(fleet: &FleetSettings) -> Self {
         let owner = Owner::new();
         let (root, tls, setting) = (TempDir::new().unwrap(), owner.folder().join("tls"), owner.setting());
-        let Value::String(hex) = serde_json::to_value(&setting.sha256).unwrap() else { panic!("no text") };
+        let Value::String(hex) = serde_json::to_value(setting.sha256).unwrap() else { panic!("no text") };
         let at = |path: &std::path::Path| path.display().to_string();
         let text = format!(
             "[tls]\nenabled = true\ncertificate = \"{tls}/certificate.pem\"\nkey = \"{tls}/key.pem\"\n\
