@@ -1,7 +1,7 @@
-"""Measures a simulated fleet: python3 bench.py [--limits] [--foreign PROGRAM] SIMULATOR RASPI_MCP COUNT...
+"""Measures a simulated fleet: python3 bench.py [--limits] [--rollout] [--foreign PROGRAM] SIMULATOR RASPI_MCP COUNT...
 
 --limits fails if the console is slower or larger than it may be. --foreign runs a Python program with the fleet's folder, which has to
-read the status of every device.
+read the status of every device. --rollout adds a rollout of three stages that sick devices stop (at least 500 devices).
 
 One line of JSON for each COUNT. The broker's processor time and memory are those of its process (/proc), the console's those of
 `raspi-mcp fleet status` (wait4)."""
@@ -9,6 +9,7 @@ One line of JSON for each COUNT. The broker's processor time and memory are thos
 import argparse
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -40,7 +41,45 @@ def run(command):
     return child.returncode, text, time.monotonic() - begun, usage.ru_maxrss / 1024
 
 
-def measure(simulator, program, count, foreign=None):
+def rollout(program, count, folder, order, child):
+    """A release in three stages, which one device in a hundred does not survive: `fleet rollout` stops in the second one. Takes 21
+    minutes: nothing goes on before the controller has listened for `silent_minutes`, and 20 is the least."""
+    order("channel")
+    child.stdout.readline()
+    limit = max(2, count // 500)
+    stages = [(10, count * 8 // 100), (40, count * 36 // 100), (100, count * 9 // 10)]
+    plan = folder / "plan.toml"
+    plan.write_text(
+        f'version = "1.2.0"\nfolder = "www"\nsilent_minutes = 20\n[stop]\nfailed_count = {limit}\nfailed_percent = 50\nsilent_percent = 50\n'
+        + "".join(f"[[stages]]\npercent = {percent}\nmin_committed = {least}\nsoak_minutes = 0\n" for percent, least in stages)
+    )
+    command = [program, "fleet", "rollout"]
+    # After the index that the simulated channel has: 2026-11-22.
+    key, root = folder / "channel.key", folder / "root.signed"
+    sign = ["sign", plan, "--key", key, "--trust", root, "--created", "1795305660", "--days", "3650"]
+    said = subprocess.run([*command, *sign], stdout=subprocess.PIPE, check=True, text=True).stdout
+    plan_hash = next(line.split()[1] for line in said.splitlines() if line.startswith("hash"))
+    order("follow 100")
+    code, text, seconds, memory = run([*command, "start", plan, "--dir", folder, "--hash", plan_hash])
+    came = json.loads(child.stdout.readline())["came"]
+    last = json.loads((folder / "plan.signed/decisions.jsonl").read_text().splitlines()[-1])
+    if code != 1 or last["kind"] != "stop" or last["stage"] != 2:
+        sys.exit(f"the rollout ended with {code}, and not by its condition: {text.decode()}{last}")
+    # One device in 10,000 places for each: none of the third stage.
+    if came["highest_place"] >= 4000 or came["failed"] > limit + came["in_flight"]:
+        sys.exit(f"failed_count was {limit}, and {came}")
+    return {
+        "rollout_s": round(seconds, 1),
+        "rollout_mib": round(memory, 1),
+        "rollout_limit": limit,
+        "rollout_known": len(last["devices"]),
+        "rollout_failed": came["failed"],
+        "rollout_in_flight": came["in_flight"],
+        "rollout_touched": came["touched"],
+    }
+
+
+def measure(simulator, program, count, foreign, with_rollout):
     child = subprocess.Popen([simulator, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     ready = json.loads(child.stdout.readline())
 
@@ -51,6 +90,7 @@ def measure(simulator, program, count, foreign=None):
     server = ready["server"]
     told = {
         "devices": count,
+        "enrol_s": round(ready["enrol_seconds"], 2),
         "connect_s": round(ready["connect_seconds"], 2),
         "broker_cpu_s": round(processor_seconds(server), 2),
         "broker_mib": round(memory_mib(server), 1),
@@ -99,6 +139,8 @@ def measure(simulator, program, count, foreign=None):
     child.stdout.readline()
     told["all_report_s"] = round(time.monotonic() - begun, 2)
     told["all_report_broker_cpu_s"] = round(processor_seconds(server) - before, 2)
+    if with_rollout:
+        told |= rollout(program, count, pathlib.Path(ready["dir"]), order, child)
     begun = time.monotonic()
     order("restart")
     server = json.loads(child.stdout.readline())["server"]
@@ -113,12 +155,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--limits", action="store_true")
     parser.add_argument("--foreign")
+    parser.add_argument("--rollout", action="store_true")
     parser.add_argument("simulator")
     parser.add_argument("program")
     parser.add_argument("counts", type=int, nargs="+")
     args = parser.parse_args()
     for count in args.counts:
-        told = measure(args.simulator, args.program, count, args.foreign)
+        told = measure(args.simulator, args.program, count, args.foreign, args.rollout)
         print(json.dumps(told), flush=True)
         over = {name: told[name] for name, most in LIMITS.items() if told[name] > most}
         if args.limits and over:

@@ -3,7 +3,7 @@
 use super::{Broker, failed};
 use async_nats::{ConnectOptions, Event, ServerAddr};
 use base::error::ToolError;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 use tokio::sync::watch;
 
 /// Time for one attempt, with TLS: a Pi Zero takes a second.
@@ -27,8 +27,10 @@ const SPREAD_MS: u64 = 8_000;
 pub struct BrokerOptions {
     /// Addresses such as `tls://broker.example.org:4222`; one after the other is tried.
     pub servers: Vec<String>,
-    /// With the client's certificate.
-    pub tls: rustls::ClientConfig,
+    /// Files in PEM, read at every connection: the one authority that is trusted, and the client's certificate with its key.
+    pub authority: PathBuf,
+    pub certificate: PathBuf,
+    pub key: PathBuf,
     /// Shown in the broker's list of connections.
     pub name: String,
     /// The prefix of inboxes: answers to requests arrive below it.
@@ -63,7 +65,10 @@ impl Broker {
             .name(options.name)
             .custom_inbox_prefix(options.inbox)
             .require_tls(true)
-            .tls_client_config(options.tls)
+            // By their names: with a configuration that is ready, the crate reads and parses all authorities of the system at
+            // every connection and drops them again (`tls::config_tls` of async-nats 0.51).
+            .add_root_certificates(options.authority)
+            .add_client_certificate(options.certificate, options.key)
             .connection_timeout(ATTEMPT)
             .ping_interval(PING)
             .subscription_capacity(WAITING)

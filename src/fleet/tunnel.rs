@@ -15,10 +15,12 @@ use fleet_protocol::{
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 use std::time::Duration;
-use tokio::io::DuplexStream;
+use tokio::{io::DuplexStream, time::sleep};
 
 /// How long a device may take to answer.
 const ANSWER: Duration = Duration::from_secs(15);
+/// How often the broker is asked whether the device still hears the tunnel.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// Opens a tunnel to the listener of `device`: bytes of its TLS. It ends when the stream is dropped.
 ///
@@ -53,18 +55,36 @@ pub async fn open(broker: &Broker, subjects: &Subjects, device: &str) -> Result<
         _ => return Err(ToolError::unavailable(format!("{device} answers with something that is no tunnel"))),
     };
     let (local, ours) = tokio::io::duplex(LOCAL_BUFFER);
+    let (broker, up) = (broker.clone(), subjects.up(device, &connection));
     let end = TunnelEnd {
         broker: broker.clone(),
-        to: subjects.up(device, &connection),
+        to: up.clone(),
         frames,
         credit: credit.min(FIRST_WINDOW),
         most: MAX_WINDOW,
     };
     base::task::spawn(async move {
-        if let Err(why) = end.carry(local).await {
+        let ended = tokio::select! {
+            ended = end.carry(local) => ended,
+            () = gone(&broker, &up) => Err("the device lost its connection to the broker".into()),
+        };
+        if let Err(why) = ended {
             // Also how a call ends whose answer is there.
             tracing::debug!(target: "fleet", why, "a tunnel broke");
         }
     });
     Ok(ours)
+}
+
+/// Waits until nobody hears `up` any more: the device's server was killed, or lost the broker. A connection of it that went
+/// silent is noticed by the broker later, and by the silence in the tunnel.
+async fn gone(broker: &Broker, up: &str) {
+    loop {
+        sleep(LOOK).await;
+        // The device answers with a frame in the tunnel. The reply is for the broker, which says at once when nobody is there.
+        let asked = broker.request(up.to_owned(), Frame::Probe.write().into(), LOOK);
+        if let Err(RequestFailure::Nobody) = asked.await {
+            return;
+        }
+    }
 }

@@ -72,7 +72,7 @@ impl MembershipFiles {
         put(&new.join("ca.pem"), membership.ca.as_bytes(), 0o644)?;
         put(&new.join("certificate.pem"), membership.certificate.as_bytes(), 0o644)?;
         let [ca, certificate, key] = ["ca.pem", "certificate.pem", "key.pem"].map(|name| new.join(name));
-        client_certificate::client_config(&ca, &certificate, &key)?;
+        client_certificate::check(&ca, &certificate, &key)?;
         let swap = || -> io::Result<()> {
             match renameat_with(CWD, &new, CWD, &folder, RenameFlags::EXCHANGE) {
                 Ok(()) => fs::remove_dir_all(&new),

@@ -56,10 +56,12 @@ pub fn begin(server: &Arc<Server>, app: Option<Arc<App>>) {
 
 async fn run(services: Arc<Services>, app: Option<Arc<App>>) -> Result<(), ToolError> {
     let settings = &services.settings.fleet;
-    let tls = client_certificate::client_config(&settings.ca, &settings.certificate, &settings.key)?;
+    client_certificate::check(&settings.ca, &settings.certificate, &settings.key)?;
     let broker = Broker::connect(BrokerOptions {
         servers: settings.servers.clone(),
-        tls,
+        authority: settings.ca.clone(),
+        certificate: settings.certificate.clone(),
+        key: settings.key.clone(),
         name: settings.device.clone(),
         inbox: inbox(&settings.device),
         persistent: true,

@@ -1,4 +1,5 @@
-//! A client with a certificate of its own, which trusts one authority: how a device and a console meet the fleet's broker.
+//! The files of a client with a certificate of its own, which trusts one authority: how a device and a console meet the
+//! fleet's broker.
 
 use super::provider;
 use base::error::ToolError;
@@ -8,11 +9,11 @@ use rustls::{
 };
 use std::path::Path;
 
-/// Reads three files in PEM: the authority, the certificate (with its chain, if any), and its private key.
+/// Checks three files in PEM: the authority, the certificate (with its chain, if any), and its private key.
 ///
 /// # Errors
 /// `invalid_argument` that names the file and what is wrong with it.
-pub fn client_config(authority: &Path, certificate: &Path, key: &Path) -> Result<ClientConfig, ToolError> {
+pub fn check(authority: &Path, certificate: &Path, key: &Path) -> Result<(), ToolError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(authority)? {
         roots.add(certificate).map_err(|error| wrong(authority, &error.to_string()))?;
@@ -23,6 +24,7 @@ pub fn client_config(authority: &Path, certificate: &Path, key: &Path) -> Result
         .map_err(|error| ToolError::internal(format!("TLS cannot be set up: {error}")))?
         .with_root_certificates(roots)
         .with_client_auth_cert(certificates(certificate)?, secret)
+        .map(|_| ())
         .map_err(|error| wrong(certificate, &format!("it does not go with its key: {error}")))
 }
 

@@ -9,6 +9,8 @@ pub const CHUNK: usize = 16 * 1024;
 pub const FIRST_WINDOW: u32 = 512 * 1024;
 /// Largest window, in bytes.
 pub const MAX_WINDOW: u32 = 4 * 1024 * 1024;
+/// Credit is given back in portions of at least so many bytes: what the sender may not use yet is little beside any window.
+const PORTION: u32 = 64 * 1024;
 
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +95,10 @@ impl Window {
         fits
     }
 
-    /// Counts bytes that were passed on here. Returns the credit to give, in portions of a quarter of the window.
+    /// Counts bytes that were passed on here. Returns the credit to give, if it is enough for a message.
     pub fn passed(&mut self, bytes: usize) -> Option<u32> {
         self.read += u32::try_from(bytes).unwrap_or(u32::MAX);
-        if self.read < self.size / 4 {
+        if self.read < PORTION {
             return None;
         }
         let credit = std::mem::take(&mut self.read);
@@ -151,6 +153,19 @@ mod tests {
         assert_eq!(window.passed(CHUNK), None);
         assert_eq!(window.passed(FIRST_WINDOW as usize / 4), Some(FIRST_WINDOW / 4 + CHUNK as u32));
         assert!(window.received(FIRST_WINDOW as usize / 4 + CHUNK) && !window.received(1));
+    }
+
+    #[test]
+    fn a_sender_always_has_nearly_the_whole_window() {
+        let mut window = Window::new(MAX_WINDOW);
+        while window.blocked(0).is_some() {}
+        let mut owed = 0;
+        for _ in 0..1_000 {
+            assert!(window.received(CHUNK), "all that was sent was credited");
+            owed += CHUNK as u32;
+            owed -= window.passed(CHUNK).unwrap_or(0);
+            assert!(owed < PORTION, "{owed}");
+        }
     }
 
     #[test]

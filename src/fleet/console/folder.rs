@@ -3,7 +3,6 @@
 use crate::{broker::BrokerOptions, tls::client_certificate};
 use base::{clock, error::ToolError, signing::PublicKey};
 use fleet_protocol::name;
-use rustls::ClientConfig;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -112,21 +111,18 @@ impl FleetFolder {
     /// # Errors
     /// `invalid_argument` that names the file and what is wrong with it.
     pub fn broker_options(&self) -> Result<BrokerOptions, ToolError> {
+        let [authority, certificate, key] = ["ca.pem", "console.pem", "console.key"].map(|name| self.path.join(name));
+        client_certificate::check(&authority, &certificate, &key).map_err(|error| error.with("configuration", true))?;
         Ok(BrokerOptions {
             servers: self.servers.clone(),
-            tls: self.tls()?,
+            authority,
+            certificate,
+            key,
             name: "console".into(),
             // Not a name of a device: `_INBOX.<d>.>` is what device <d> may hear.
             inbox: "_INBOX_console".into(),
             persistent: false,
         })
-    }
-
-    fn tls(&self) -> Result<ClientConfig, ToolError> {
-        let [authority, certificate, secret] =
-            ["ca.pem", "console.pem", "console.key"].map(|name| self.path.join(name));
-        client_certificate::client_config(&authority, &certificate, &secret)
-            .map_err(|error| error.with("configuration", true))
     }
 }
 

@@ -1,15 +1,23 @@
 //! A broker that lies: it can hide a device, and nothing else.
 
 use super::{Fleet, device};
-use crate::support::fleet::{FLEET, HOSTILE};
+use crate::support::{
+    fleet::{FLEET, HOSTILE},
+    served::PATIENCE,
+};
+use bytes::Bytes;
 use fleet_protocol::subject::Subjects;
+use raspi_mcp::broker::RequestFailure;
 use serde_json::{Value, json};
 
-/// Puts a message under a device's subject, whoever signed it.
+/// Puts a message under a device's subject, whoever signed it, and waits until the broker has it.
 async fn delivers(fleet: &Fleet, name: &str, message: &str) {
     let broker = &fleet.clients.last().unwrap().broker;
-    broker.publish(Subjects::of(FLEET).status(name), message.to_owned().into()).await.unwrap();
-    broker.flush().await.unwrap();
+    let subjects = Subjects::of(FLEET);
+    broker.publish(subjects.status(name), message.to_owned().into()).await.unwrap();
+    // It answers that nobody hears this, after it took what was sent before.
+    let asked = broker.request(subjects.down(HOSTILE, "sync"), Bytes::new(), PATIENCE).await;
+    assert!(matches!(asked, Err(RequestFailure::Nobody)), "{asked:?}");
 }
 
 fn refused(answer: &Value) -> (&str, &str, &Value) {

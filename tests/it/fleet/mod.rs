@@ -8,6 +8,7 @@ mod halt;
 mod hostile_broker;
 mod hostile_device;
 mod log;
+mod lost;
 mod rollout;
 mod serve;
 mod statuses;

@@ -10,6 +10,7 @@ mod health;
 mod hostile;
 pub mod install;
 mod job;
+mod keys;
 mod kill;
 mod made;
 pub mod origin;
@@ -21,4 +22,5 @@ mod slots;
 mod trust;
 mod whole;
 
+pub use keys::*;
 pub use made::*;

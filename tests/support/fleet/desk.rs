@@ -6,15 +6,10 @@ use contract::config::{Places, key::Section, sections::FleetSettings};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
-use rustls::{
-    ClientConfig, RootCertStore,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-};
 use serde_json::json;
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 use tempfile::TempDir;
 
@@ -24,7 +19,6 @@ pub const FLEET: &str = "home";
 pub struct FleetDesk {
     root: TempDir,
     authority: Issuer<'static, KeyPair>,
-    roots: Arc<RootCertStore>,
     pub key: SigningKey,
 }
 
@@ -39,11 +33,9 @@ impl FleetDesk {
         params.distinguished_name.push(DnType::CommonName, "fleet home");
         let secret = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&secret).unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate.der().clone()).unwrap();
         let der = SigningKey::generate().unwrap();
         let key = SigningKey::from_pkcs8(&der).unwrap();
-        let desk = Self { root, authority: Issuer::new(params, secret), roots: Arc::new(roots), key };
+        let desk = Self { root, authority: Issuer::new(params, secret), key };
         desk.put("ca.pem", certificate.pem());
         desk.put("fleet.key", der);
         for (file, names) in [("server", ["localhost", "127.0.0.1"]), ("console", ["desk.console.home", "desk"])] {
@@ -75,6 +67,15 @@ impl FleetDesk {
         (params.signed_by(&secret, &self.authority).unwrap().pem(), secret.serialize_pem())
     }
 
+    /// Writes the certificate of a device, and its key.
+    fn certifies(&self, name: &str) -> [PathBuf; 2] {
+        let (certificate, secret) = self.signs(&[&format!("{name}.device.{FLEET}")]);
+        let [certificate_file, key_file] = ["pem", "key"].map(|ending| format!("{name}.{ending}"));
+        self.put(&certificate_file, certificate);
+        self.put(&key_file, secret);
+        [self.file(&certificate_file), self.file(&key_file)]
+    }
+
     /// fleet.toml, once the port of the broker is known.
     pub fn names_broker(&self, port: u16) {
         self.put("fleet.toml", format!("name = \"{FLEET}\"\nservers = [\"tls://127.0.0.1:{port}\"]\n"));
@@ -82,25 +83,22 @@ impl FleetDesk {
 
     /// Enrols a device: its certificate, and its entry in the registry.
     pub fn enrolls(&self, name: &str, tags: &[&str]) -> SimulatedDevice {
-        let (certificate, secret) = self.signs(&[&format!("{name}.device.{FLEET}")]);
-        let device = SimulatedDevice::new(name, self.client(&certificate, &secret), self.key.public());
+        self.certifies(name);
+        let device = SimulatedDevice::new(name, self.path(), self.key.public());
         self.registers(&device, tags, false);
         device
     }
 
     /// The settings of a real device of this name, with a certificate of its own.
     pub fn joins(&self, name: &str, port: u16) -> FleetSettings {
-        let (certificate, secret) = self.signs(&[&format!("{name}.device.{FLEET}")]);
-        let [certificate_file, key_file] = ["pem", "key"].map(|ending| format!("{name}.{ending}"));
-        self.put(&certificate_file, certificate);
-        self.put(&key_file, secret);
+        let [certificate, key] = self.certifies(name);
         FleetSettings {
             servers: vec![format!("tls://127.0.0.1:{port}")],
             name: FLEET.into(),
             device: name.into(),
             ca: self.file("ca.pem"),
-            certificate: self.file(&certificate_file),
-            key: self.file(&key_file),
+            certificate,
+            key,
             owner_key: self.key.public().text().into(),
             ..FleetSettings::default_for(&Places::system())
         }
@@ -123,16 +121,5 @@ impl FleetDesk {
             "pin": format!("sha256:{}", "0".repeat(64)), "expires": "2030-01-01T00:00:00Z",
         });
         self.put(&format!("devices/{name}.json"), entry.to_string());
-    }
-
-    /// How the holder of a certificate connects.
-    fn client(&self, certificate: &str, secret: &str) -> ClientConfig {
-        let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
-        ClientConfig::builder_with_provider(raspi_mcp::tls::provider())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(Arc::clone(&self.roots))
-            .with_client_auth_cert(vec![certificate], PrivateKeyDer::from_pem_slice(secret.as_bytes()).unwrap())
-            .unwrap()
     }
 }

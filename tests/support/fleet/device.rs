@@ -13,15 +13,16 @@ use fleet_protocol::{
     subject::{Subjects, inbox},
 };
 use raspi_mcp::broker::{Broker, BrokerOptions, BrokerSubscription};
-use rustls::ClientConfig;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 /// A device that is not connected.
 pub struct SimulatedDevice {
     pub name: String,
     pub id: String,
     pub key: SigningKey,
-    tls: ClientConfig,
+    /// Where its certificate is.
+    folder: PathBuf,
     owner: PublicKey,
     sequence: u64,
     /// Fields of its status that differ from those of a healthy device.
@@ -38,10 +39,18 @@ pub struct DeviceClient {
 }
 
 impl SimulatedDevice {
-    pub fn new(name: &str, tls: ClientConfig, owner: PublicKey) -> Self {
+    pub fn new(name: &str, folder: &Path, owner: PublicKey) -> Self {
         let key = SigningKey::from_pkcs8(&SigningKey::generate().unwrap()).unwrap();
         let sequence = Wall::system().now_ms().unsigned_abs() / 1_000;
-        Self { name: name.into(), id: key.public().id(), key, tls, owner, sequence, differs: json!({}) }
+        Self {
+            name: name.into(),
+            id: key.public().id(),
+            key,
+            folder: folder.into(),
+            owner,
+            sequence,
+            differs: json!({}),
+        }
     }
 
     /// The next status, signed.
@@ -89,7 +98,9 @@ impl SimulatedDevice {
     pub async fn connects(self, port: u16, persistent: bool) -> DeviceClient {
         let broker = Broker::connect(BrokerOptions {
             servers: vec![format!("tls://127.0.0.1:{port}")],
-            tls: self.tls.clone(),
+            authority: self.folder.join("ca.pem"),
+            certificate: self.folder.join(format!("{}.pem", self.name)),
+            key: self.folder.join(format!("{}.key", self.name)),
             name: self.name.clone(),
             inbox: inbox(&self.name),
             persistent,

@@ -13,7 +13,12 @@ use crate::{
 use fleet_protocol::rollout::DecisionKind;
 use raspi_mcp::fleet::rollout::read_log;
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf, process::Stdio, time::Duration};
+use std::{
+    fs,
+    path::PathBuf,
+    process::Stdio,
+    time::{Duration, Instant},
+};
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
     process::{Child, ChildStdout},
@@ -85,6 +90,17 @@ impl Desk {
         (code, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{why}")))
     }
 
+    /// The cellar and the kitchen try the release, and go back.
+    async fn two_go_back(&mut self) {
+        let manifest = Digest::of(b"1.2.0").to_string();
+        for client in &mut self.fleet.clients[1..3] {
+            client.device.differs = json!({ "attempt": {
+                "version": "1.2.0", "manifest": manifest, "phase": "rolled_back", "reason": "cameras stay dark", "time_ms": 1,
+            }});
+            client.reports().await;
+        }
+    }
+
     fn start(&self, hash: &str) -> Running {
         let plan = self.text("plan.toml");
         let mut command = self.fleet.command(&["rollout", "start", &plan, "--hash", hash]);
@@ -97,6 +113,10 @@ impl Desk {
 impl Running {
     /// Waits for a line with these words.
     async fn says(&mut self, words: &str) -> String {
+        self.says_within(40, words).await
+    }
+
+    async fn says_within(&mut self, seconds: u64, words: &str) -> String {
         let found = async {
             while let Some(line) = self.lines.next_line().await.unwrap() {
                 if line.contains(words) {
@@ -105,7 +125,7 @@ impl Running {
             }
             panic!("it ended without {words:?}")
         };
-        timeout(Duration::from_secs(40), found).await.unwrap_or_else(|_| panic!("it does not say {words:?}"))
+        timeout(Duration::from_secs(seconds), found).await.unwrap_or_else(|_| panic!("it does not say {words:?}"))
     }
 }
 
@@ -142,13 +162,7 @@ async fn a_rollout_is_signed_started_paused_followed_and_stopped() {
     assert_eq!(soon(first.child.wait()).await.unwrap().code(), Some(1));
     second.says("takeover").await;
     // Two devices go back.
-    let manifest = Digest::of(b"1.2.0").to_string();
-    for client in &mut desk.fleet.clients[1..3] {
-        client.device.differs = json!({ "attempt": {
-            "version": "1.2.0", "manifest": manifest, "phase": "rolled_back", "reason": "cameras stay dark", "time_ms": 1,
-        }});
-        client.reports().await;
-    }
+    desk.two_go_back().await;
     second.says("stop: 2 devices failed").await;
     assert_eq!(second.says("cellar").await, "  cellar: went back: cameras stay dark");
     second.says("kitchen").await;
@@ -193,4 +207,27 @@ async fn a_broker_cannot_make_a_record_that_begins_the_next_stage() {
     assert_eq!(desk.index().sequence, 8);
     let (code, _, why) = desk.rollout(&["status"]).await;
     assert!(code == 1 && why.contains("of no controller"), "{code} {why}");
+}
+
+#[tokio::test]
+#[ignore = "the lease is a minute: ci/parts/fleet"]
+async fn a_controller_that_was_killed_is_followed_after_its_minute() {
+    let mut desk = Desk::new().await;
+    let hash = desk.sign().await;
+    let mut first = desk.start(&hash);
+    first.says("2 have to").await;
+    let mut second = desk.start(&hash);
+    second.says("another controller acts").await;
+    // SIGKILL: it says nothing to anybody.
+    first.child.kill().await.unwrap();
+    let killed = Instant::now();
+    desk.two_go_back().await;
+    second.says_within(100, "takeover").await;
+    // The first one wrote the record at most 15 s before its end, and the second looks every 5 s.
+    assert!(killed.elapsed() >= Duration::from_secs(40), "{:?}", killed.elapsed());
+    second.says("stop: 2 devices failed").await;
+    assert_eq!(soon(second.child.wait()).await.unwrap().code(), Some(1));
+    assert!(desk.index().sequence == 9 && desk.index().paused.is_some());
+    let log = read_log(&desk.path("plan.signed/decisions.jsonl")).unwrap();
+    assert_eq!(log.iter().map(|one| one.number).collect::<Vec<_>>(), (1..=log.len() as u64).collect::<Vec<_>>());
 }
