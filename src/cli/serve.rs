@@ -96,6 +96,9 @@ pub fn serve(args: &Args, sources: Sources, offer: ServerOffer) -> Result<(), Fa
     if prepare.is_none() && settings.notifications.webhooks.iter().any(wants) {
         tracing::warn!("device_silent is told by `raspi-mcp fleet serve`, and never by a device's own server");
     }
+    if prepare.is_none() && settings.tools.enable.contains("fleet") {
+        tracing::warn!("tools.enable has \"fleet\": those tools are of `raspi-mcp fleet serve`, and of no device");
+    }
     let reload = Reload::of(sources, config::load);
     let serve = Serve { settings, registry, stdio: args.stdio, log: ring, reload, provider, prepare };
     let runtime = super::runtime()?;

@@ -24,14 +24,20 @@ pub use report::DeviceReport;
 
 use futures::{StreamExt, stream};
 
-/// Queries all devices, a limited number at once, each for a limited time; the reports are in the inventory's order.
-pub async fn ask(inventory: &Inventory) -> Vec<DeviceReport> {
+/// Queries all devices, a limited number at once, each for a limited time; the reports are in the inventory's order. `told` hears
+/// how many have been asked.
+pub async fn ask(inventory: &Inventory, told: impl Fn(usize)) -> Vec<DeviceReport> {
     let asked = inventory.devices.iter().enumerate().map(async |(place, device)| {
         let report = ask::device(device, inventory.timeout).await;
         (place, report)
     });
     // Unordered: a device that hangs must not delay those after it.
-    let mut reports: Vec<_> = stream::iter(asked).buffer_unordered(inventory.at_once).collect().await;
+    let mut reports = Vec::with_capacity(inventory.devices.len());
+    let mut answers = stream::iter(asked).buffer_unordered(inventory.at_once);
+    while let Some(report) = answers.next().await {
+        reports.push(report);
+        told(reports.len());
+    }
     base::sort::sort_by_key(&mut reports, |(place, _)| *place);
     reports.into_iter().map(|(_, report)| report).collect()
 }

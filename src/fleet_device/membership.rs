@@ -60,14 +60,16 @@ impl MembershipFiles {
     pub fn join(&self, membership: &Membership) -> Result<(), ToolError> {
         membership.check()?;
         let (folder, new) = (self.folder(), self.new_folder());
-        if !new.join("key.pem").exists() {
-            // A certificate that was renewed, for the same key.
-            let key = fs::read(folder.join("key.pem")).map_err(|_| {
+        let key = fs::read_to_string(folder.join("key.pem"));
+        // A certificate that was renewed, for the same key, also while a newer request waits.
+        let renewed = key.as_ref().is_ok_and(|key| appliance::certificate::is_for(&membership.certificate, key));
+        if renewed || !new.join("key.pem").exists() {
+            let key = key.map_err(|_| {
                 ToolError::precondition("this machine has made no request to join a fleet")
                     .hint("make one first: raspi-mcp fleet enroll --name NAME --out request")
             })?;
             self.make(&new)?;
-            put(&new.join("key.pem"), &key, 0o640)?;
+            put(&new.join("key.pem"), key.as_bytes(), 0o640)?;
         }
         put(&new.join("ca.pem"), membership.ca.as_bytes(), 0o644)?;
         put(&new.join("certificate.pem"), membership.certificate.as_bytes(), 0o644)?;

@@ -66,14 +66,18 @@ fn recipe() -> String {
 fn both_trees_install_all_that_dist_has_for_an_image() {
     let root = tempfile::tempdir().unwrap();
     let installed: BTreeSet<Vec<u8>> = install(&["--slots"], root.path()).into_values().collect();
-    let wanted: Vec<(String, Vec<u8>)> = files(&here().join("dist"))
+    let dist = files(&here().join("dist"))
         .into_iter()
-        .filter(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name.starts_with(elsewhere)))
-        .collect();
+        .filter(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name.starts_with(elsewhere)));
+    // The manual: docs/ without its decisions and pictures.
+    let manual = files(&here().join("docs"))
+        .into_iter()
+        .filter(|(name, _)| name.ends_with(".md") && !name.starts_with("decisions/"));
+    let wanted: Vec<(String, Vec<u8>)> = dist.chain(manual).collect();
     let missing: Vec<&String> =
         wanted.iter().filter(|(_, bytes)| !installed.contains(bytes)).map(|(name, _)| name).collect();
     assert!(missing.is_empty(), "dist/install leaves out {missing:?}");
-    assert_eq!(installed.len(), wanted.len(), "dist/install makes files that are not in dist/");
+    assert_eq!(installed.len(), wanted.len(), "dist/install makes files that are neither in dist/ nor in docs/");
 
     assert!(recipe().contains("${S}/dist/install --slots ${D}"), "the recipe does not run dist/install");
     let package = text(format!("{PACKAGE}/raspi-mcp.mk"));

@@ -4,6 +4,7 @@
 mod console;
 #[cfg(feature = "fleet")]
 mod member;
+mod progress;
 mod table;
 
 #[cfg(feature = "console")]
@@ -92,7 +93,9 @@ fn status(args: &StatusArgs) -> Result<(), Failure> {
     let inventory = Inventory::read(inventory)
         .map_err(|faults| Failure::new(Exit::Config, format!("the inventory is wrong:\n{faults}")))?;
     let asked_at = clock::now();
-    let reports = super::runtime()?.block_on(fleet::ask(&inventory));
+    let (line, all) = (progress::ProgressLine::new(), inventory.devices.len());
+    let reports = super::runtime()?.block_on(fleet::ask(&inventory, |done| line.show(done, all, "devices asked")));
+    drop(line);
     if args.json {
         let text = serde_json::to_string_pretty(&Answer { asked_at, devices: &reports });
         outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, error.to_string()))?);

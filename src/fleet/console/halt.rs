@@ -1,6 +1,6 @@
 //! Halting devices by an order that the fleet's key signs, and who confirms it.
 
-use super::{Console, StatusBook};
+use super::{Console, StatusBook, book::Taken};
 use base::{error::ToolError, signing::SigningKey};
 use fleet_protocol::order::{ALL, Order, OrderArgs, OrderKind};
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
@@ -20,7 +20,7 @@ pub struct HaltOutcome {
 
 impl Console {
     /// Orders the devices to halt (`all`: the order is for every device of the fleet), and waits for at most `limit` until
-    /// their statuses confirm it.
+    /// their statuses confirm it. `told` hears how many have.
     ///
     /// # Errors
     /// `invalid_argument` for a reason or a key that cannot be used; `unavailable` when the broker does not answer.
@@ -30,6 +30,7 @@ impl Console {
         all: bool,
         reason: &str,
         limit: Duration,
+        told: impl Fn(usize),
     ) -> Result<HaltOutcome, ToolError> {
         if reason.trim().is_empty() || reason.len() > REASON || reason.contains(char::is_control) {
             return Err(ToolError::invalid(format!("a reason is one line of 1 to {REASON} bytes")));
@@ -47,18 +48,25 @@ impl Console {
             self.broker.publish(self.subjects.order(name), message.into()).await?;
         }
         self.broker.flush().await?;
+        let (mut confirmed, mut open): (BTreeSet<_>, BTreeSet<_>) =
+            names.into_iter().partition(|name| is_halted(&book, name));
         let confirming = async {
-            while names.iter().any(|name| !is_halted(&book, name)) {
-                match reader.next().await {
-                    Ok(message) => book.take(&message.subject, &message.payload, message.heard_ms),
-                    // Who has not confirmed by now is told as open.
-                    Err(_) => break,
-                };
+            told(confirmed.len());
+            while !open.is_empty() {
+                // Who has not confirmed by now is told as open.
+                let Ok(message) = reader.next().await else { break };
+                let taken = book.take(&message.subject, &message.payload, message.heard_ms);
+                if let Taken::Newer(name) = taken
+                    && is_halted(&book, &name)
+                    && let Some(name) = open.take(&name)
+                {
+                    confirmed.insert(name);
+                    told(confirmed.len());
+                }
             }
         };
         // At the end of the time, some are open.
         let _ = tokio::time::timeout(limit, confirming).await;
-        let (confirmed, open) = names.into_iter().partition(|name| is_halted(&book, name));
         Ok(HaltOutcome { confirmed, open })
     }
 }

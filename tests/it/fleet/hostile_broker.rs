@@ -3,21 +3,18 @@
 use super::{Fleet, device};
 use crate::support::{
     fleet::{FLEET, HOSTILE},
-    served::PATIENCE,
+    served::soon,
 };
-use bytes::Bytes;
-use fleet_protocol::subject::Subjects;
-use raspi_mcp::broker::RequestFailure;
+use fleet_protocol::subject::{Subjects, status_stream};
 use serde_json::{Value, json};
 
-/// Puts a message under a device's subject, whoever signed it, and waits until the broker has it.
+/// Puts a message under a device's subject, whoever signed it, and waits until the stream shows it.
 async fn delivers(fleet: &Fleet, name: &str, message: &str) {
     let broker = &fleet.clients.last().unwrap().broker;
-    let subjects = Subjects::of(FLEET);
-    broker.publish(subjects.status(name), message.to_owned().into()).await.unwrap();
-    // It answers that nobody hears this, after it took what was sent before.
-    let asked = broker.request(subjects.down(HOSTILE, "sync"), Bytes::new(), PATIENCE).await;
-    assert!(matches!(asked, Err(RequestFailure::Nobody)), "{asked:?}");
+    let console = fleet.server.console(&fleet.desk).await;
+    let mut stream = console.read_stream(status_stream(FLEET)).await.unwrap();
+    broker.publish(Subjects::of(FLEET).status(name), message.to_owned().into()).await.unwrap();
+    soon(async { while stream.next().await.unwrap().payload != message.as_bytes() {} }).await;
 }
 
 fn refused(answer: &Value) -> (&str, &str, &Value) {

@@ -35,7 +35,7 @@ pub struct TableSetting {
 }
 
 impl TableSetting {
-    /// "tables [[files.roots]] with name, path and, if wanted, writable (false) and max_bytes (16 MiB)".
+    /// "tables [[files.roots]] with name, path and, if wanted, writable (false), max_bytes (16 MiB) and index (false)".
     pub fn expected(&self) -> String {
         let (key, required, optional) = (self.key, self.required.join(", "), enumerated(self.optional));
         format!("tables [[{key}]] with {required} and, if wanted, {optional}")

@@ -1,6 +1,7 @@
 //! `raspi-mcp fleet halt`: the order to refuse every change, and who confirms it.
 
 use super::connected;
+use crate::cli::fleet::progress::ProgressLine;
 use crate::cli::{
     exit::{Exit, Failure},
     runtime,
@@ -42,7 +43,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         for name in &names {
             console.folder.device(name)?;
         }
-        Ok::<_, Failure>(console.halt(names, args.all, &args.reason, Duration::from_secs(args.wait)).await?)
+        let (line, all) = (ProgressLine::new(), names.len());
+        let told = |confirmed| line.show(confirmed, all, "devices confirm it");
+        Ok::<_, Failure>(console.halt(names, args.all, &args.reason, Duration::from_secs(args.wait), told).await?)
     })?;
     if args.json {
         outln!("{}", json!({ "confirmed": outcome.confirmed, "open": outcome.open }));
