@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_is_expected_names_each_field() {
-        let expected = "tables [[files.roots]] with name, path and, if wanted, writable (false) and max_bytes (16 MiB)";
+        let expected = "tables [[files.roots]] with name, path and, if wanted, writable (false), max_bytes (16 MiB) and index (false)";
         assert_eq!(ROOTS.expected(), expected);
     }
 }
