@@ -59,7 +59,7 @@ class Fleet:
         log = self.dir / "log"
         with open(log, "w") as file:
             command = [*self.server_inside, NATS, "-c", self.dir / "nats-server.conf"]
-            self.child = subprocess.Popen(command, stdout=file, stderr=file)
+            self.child = subprocess.Popen(command, stdout=file, stderr=file, cwd=self.dir)
         wait_for(log, "Server is ready", self.child)
         run(*self.console, self.program, "fleet", "doctor", "--dir", self.dir)
 

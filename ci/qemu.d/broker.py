@@ -37,7 +37,7 @@ class Broker:
         self.said = Console(self.log)
         self.process = subprocess.Popen(
             [NATS, "-c", os.path.join(self.dir, "nats-server.conf")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.STDOUT, cwd=self.dir,
         )
         self.said.attach(self.process.stdout)
         try:
