@@ -25,7 +25,7 @@ use tempfile::TempDir;
 
 const NAME: &str = "kitchen";
 /// A message leaves the device's queue ten seconds after it was sent, at the earliest.
-const SETTLED: Duration = Duration::from_secs(40);
+const SETTLED: Duration = Duration::from_secs(100);
 
 /// A device in a fleet whose server half is started and stopped.
 struct Member {
@@ -73,7 +73,7 @@ impl Member {
     /// The messages that the console shows, once they are as `are` says.
     async fn log(&self, are: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let args = ["fleet", "log", "--json", "--dir", self.desk.path().to_str().unwrap(), NAME];
-        soon(async {
+        let shown = async {
             loop {
                 let output = command(&self.home, &args).output().await.unwrap();
                 assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -83,8 +83,8 @@ impl Member {
                     return messages.clone();
                 }
             }
-        })
-        .await
+        };
+        tokio::time::timeout(SETTLED, shown).await.expect("the console does not show it")
     }
 
     /// What the broker keeps of the device, as it came.
@@ -219,15 +219,15 @@ async fn what_is_sent_again_after_a_lost_connection_is_shown_once() {
     // Before the device knows that the broker has it.
     member.server.restart(&member.desk, &[NAME.into()]).await;
     let about = |all: &[String]| all.iter().filter(|message| message.contains(&id)).count();
-    let kept = soon(async {
+    let twice = async {
         loop {
             let kept = member.kept().await;
             if about(&kept) > 1 {
                 return kept;
             }
         }
-    })
-    .await;
+    };
+    let kept = tokio::time::timeout(SETTLED, twice).await.expect("the broker has it twice");
     let copies: Vec<&String> = kept.iter().filter(|message| message.contains(&id)).collect();
     assert_eq!(copies[0], copies[1], "the same message, with its number");
     assert_eq!(asked(&member.log(|_| true).await, &id), 1);
@@ -235,6 +235,7 @@ async fn what_is_sent_again_after_a_lost_connection_is_shown_once() {
 }
 
 #[tokio::test]
+#[ignore = "waits for most of a minute: ci/parts/fleet runs it"]
 async fn a_broker_that_takes_a_message_and_says_nothing_does_not_have_it() {
     let mut member = Member::new().await;
     let pi = member.starts().await;
@@ -254,10 +255,13 @@ async fn a_broker_that_takes_a_message_and_says_nothing_does_not_have_it() {
     member.stops(pi).await;
 }
 
-/// Puts a message under a device's subject, whoever signed it.
-async fn delivers(by: &DeviceClient, name: &str, message: &str) {
+/// Puts a message under a device's subject, whoever signed it, and waits until the stream shows it.
+async fn delivers(fleet: &Fleet, by: &DeviceClient, name: &str, message: &str) {
+    let console = fleet.server.console(&fleet.desk).await;
+    let mut stream = console.read_stream(log_stream(FLEET)).await.unwrap();
+    while stream.next_kept().await.unwrap().is_some() {}
     by.broker.publish(Subjects::of(FLEET).log(name), message.to_owned().into()).await.unwrap();
-    by.broker.flush().await.unwrap();
+    soon(async { while stream.next().await.unwrap().payload != message.as_bytes() {} }).await;
 }
 
 #[tokio::test]
@@ -269,9 +273,9 @@ async fn what_another_device_or_the_broker_makes_up_is_refused_and_the_signer_na
         .log(LogKind::Audit, 7, json!({ "chain": "c", "seq": 1, "hash": "h" }))
         .sign(&attic.device.key)
         .unwrap();
-    delivers(attic, "attic", &good).await;
+    delivers(&fleet, attic, "attic", &good).await;
     // A replay is known by its number.
-    delivers(hostile, "attic", &good).await;
+    delivers(&fleet, hostile, "attic", &good).await;
     let (code, answer) = fleet.json(&["log"]).await;
     assert_eq!((code, answer["messages"].as_array().unwrap().len(), &answer["refused"]), (0, 1, &json!([])));
     // A number that is lower came later: it waited at the device.
@@ -291,7 +295,7 @@ async fn what_another_device_or_the_broker_makes_up_is_refused_and_the_signer_na
         ("attic", attic.device.signs(&json!({})), "signature", Value::Null),
         ("nobody", good.clone(), "no device of this name", Value::Null),
     ] {
-        delivers(hostile, name, &lie).await;
+        delivers(&fleet, hostile, name, &lie).await;
         let (code, answer) = fleet.json(&["log"]).await;
         let refused = answer["refused"].as_array().unwrap().iter().find(|refused| refused["name"] == name);
         let refused = refused.unwrap_or_else(|| panic!("{lie}: {answer:#}"));

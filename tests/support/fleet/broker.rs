@@ -1,6 +1,7 @@
 //! Debian's nats-server, as a fleet's owner would configure it.
 
 use super::{FLEET, FleetDesk};
+use base::error::ErrorCode;
 use raspi_mcp::{
     broker::Broker,
     fleet::console::{FleetFolder, ensure_streams},
@@ -27,7 +28,7 @@ impl NatsServer {
         configure(desk, devices, -1);
         let server = Self::of(desk.path()).await;
         desk.names_broker(server.port);
-        ensure_streams(&server.console(desk).await, FLEET).await.unwrap();
+        server.has_streams(desk).await;
         server
     }
 
@@ -42,6 +43,19 @@ impl NatsServer {
         self.stop().await;
         configure(desk, devices, self.port.into());
         *self = Self::of(desk.path()).await;
+        self.has_streams(desk).await;
+    }
+
+    /// Waits until the streams are there: nats-server is ready a moment before its JetStream.
+    async fn has_streams(&self, desk: &FleetDesk) {
+        let console = self.console(desk).await;
+        let there = async {
+            while let Err(error) = ensure_streams(&console, FLEET).await {
+                assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), there).await.expect("JetStream answers");
     }
 
     /// Starts it in a folder, with the configuration there.
