@@ -15,7 +15,7 @@ pub fn server(port: u16) -> String {
     format!(
         "# Written by `raspi-mcp fleet init`. Yours from now on. Start nats-server in this folder: paths are relative.\n\
          listen: \"0.0.0.0:{port}\"\n\
-         max_payload: 65536\n\
+         max_payload: 131072\n\
          max_connections: 65536\n\
          tls {{\n  cert_file: \"./server.pem\"\n  key_file: \"./server.key\"\n  ca_file: \"./ca.pem\"\n  \
          verify_and_map: true\n  timeout: 30\n}}\n\
