@@ -113,7 +113,7 @@ fn refused(status: u16, error: &Value) -> ToolError {
 }
 
 /// The error described by an answer's data.
-fn error_of(data: &Value, otherwise: ErrorCode) -> ToolError {
+pub(super) fn error_of(data: &Value, otherwise: ErrorCode) -> ToolError {
     let code = data["error_code"].as_str().and_then(ErrorCode::from_symbol).unwrap_or(otherwise);
     let error = ToolError::new(code, data["message"].as_str().unwrap_or("it refused, and does not say why"));
     match data["hint"].as_str() {

@@ -8,7 +8,7 @@ use base::{
 };
 use search::{Corpus, Document, SearchIndex, Stamp, chunks, language, text_of};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -50,25 +50,30 @@ pub fn refresh(index: &mut SearchIndex, root: &Root, tools: &[ManualText], stop:
         }
         there.insert(path);
     }
+    remove_others(index, MANUAL, &known, &there)?;
+    let known = index.known(Corpus::Manual, TOOLS, "").map_err(failed)?;
+    let mut there = BTreeSet::new();
     for tool in tools {
         // The text has no file: a digest of it takes the place of a time.
-        let etag = canonical::hex(ring::digest::digest(&ring::digest::SHA256, tool.text.as_bytes()).as_ref());
-        let stamp = Stamp { size: tool.text.len().try_into().unwrap_or(i64::MAX), mtime_ns: digits(&etag), inode: 0 };
-        if index.known(Corpus::Manual, TOOLS, &tool.name).map_err(failed)?.get(&tool.name) != Some(&stamp) {
+        let mtime_ns = digits(&canonical::sha256_of(tool.text.as_bytes()));
+        let stamp = Stamp { size: tool.text.len().try_into().unwrap_or(i64::MAX), mtime_ns, inode: 0 };
+        if known.get(&tool.name) != Some(&stamp) {
             put(index, TOOLS, &tool.name, stamp, tool.text.as_bytes())?;
         }
+        there.insert(tool.name.clone());
     }
-    let is_there = |path: &String| there.contains(path);
-    for path in known.keys().filter(|path| !is_there(path)) {
-        index.remove(Corpus::Manual, MANUAL, path).map_err(failed)?;
-    }
-    let names: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    for path in index.known(Corpus::Manual, TOOLS, "").map_err(failed)?.keys() {
-        if !names.contains(path.as_str()) {
-            index.remove(Corpus::Manual, TOOLS, path).map_err(failed)?;
-        }
-    }
-    Ok(())
+    remove_others(index, TOOLS, &known, &there)
+}
+
+/// Removes what is known and is not there any more.
+fn remove_others(
+    index: &mut SearchIndex,
+    namespace: &str,
+    known: &BTreeMap<String, Stamp>,
+    there: &BTreeSet<String>,
+) -> Result<(), ToolError> {
+    let mut gone = known.keys().filter(|path| !there.contains(*path));
+    gone.try_for_each(|path| index.remove(Corpus::Manual, namespace, path).map_err(failed))
 }
 
 /// A number made of the first digits.
@@ -78,7 +83,7 @@ fn digits(etag: &str) -> i64 {
 
 fn put(index: &mut SearchIndex, namespace: &str, path: &str, stamp: Stamp, bytes: &[u8]) -> Result<(), ToolError> {
     let Some(text) = text_of(bytes) else { return Ok(()) };
-    let etag = canonical::hex(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref());
+    let etag = canonical::sha256_of(bytes);
     let chunks = chunks(text, true);
     let document = Document { namespace, path, stamp, etag: &etag, lang: language(path), chunks: &chunks };
     index.put(Corpus::Manual, &document).map(drop).map_err(failed)

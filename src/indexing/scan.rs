@@ -117,7 +117,7 @@ impl Indexing {
             outcome.skipped += 1;
             return self.drop_file(root, path, before);
         };
-        let etag = canonical::hex(ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref());
+        let etag = canonical::sha256_of(&bytes);
         let lang = language(path);
         let chunks = chunks(text, lang == Some("markdown"));
         let document = Document { namespace: &root.name, path, stamp, etag: &etag, lang, chunks: &chunks };

@@ -19,6 +19,11 @@ pub fn sha256_hex(value: &Value) -> String {
     ArgsDigest::of(value).sha256
 }
 
+/// SHA-256 of `bytes`, as 64 lower-case hexadecimal digits.
+pub fn sha256_of(bytes: &[u8]) -> String {
+    hex(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref())
+}
+
 /// Length and hash of arguments, in place of arguments that are not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgsDigest {

@@ -17,7 +17,7 @@ pub use database::{MAX_BYTES, MAX_CHUNKS, SearchIndex};
 pub use documents::{Document, PutOutcome, Stamp};
 pub use find::{Found, SearchQuery};
 pub use question::Reading;
-pub use text::{language, text_of, words};
+pub use text::{language, split, telling, text_of, words};
 
 /// What is ranked together. Scores depend on all documents of a corpus, so a caller who may not see one document of it must not
 /// search it.

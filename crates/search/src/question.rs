@@ -41,7 +41,7 @@ impl SearchIndex {
     /// Those of SQLite.
     pub fn read(&self, corpus: Corpus, question: &str) -> rusqlite::Result<Reading> {
         let mut reading = Reading::default();
-        for word in telling(question).into_iter().take(MOST) {
+        for word in telling(question, "").into_iter().take(MOST) {
             let mut add = |term: String| {
                 if !reading.terms.contains(&term) {
                     reading.terms.push(term);

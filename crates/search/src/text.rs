@@ -6,21 +6,27 @@ const STOP_WORDS: &str = include_str!("stop_words.txt");
 const LONGEST: usize = 40;
 
 /// The words of a text in lower case: letters and digits.
-pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    let parts = text.split(|c: char| !c.is_alphanumeric());
-    parts.filter(|word| !word.is_empty() && word.len() <= LONGEST).map(str::to_lowercase)
+pub fn split(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-/// The words of a question that say something; all words, if none does. "Wi-Fi" is "wi", "fi" and "wifi".
-pub fn telling(question: &str) -> Vec<String> {
+/// Those that are kept.
+pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    split(text).filter(|word| word.len() <= LONGEST)
+}
+
+/// The words of a question that say something, in lower case; all words, if none does. "Wi-Fi" is "wi", "fi" and "wifi".
+/// `more`: words that say nothing here, beside the usual ones; white space is between them.
+pub fn telling(question: &str, more: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for part in question.split_whitespace() {
-        let parts: Vec<String> = words(part).collect();
+        let parts: Vec<String> = split(part).collect();
         let joined = (parts.len() > 1 && part.contains('-')).then(|| parts.concat());
         all.extend(parts);
         all.extend(joined);
     }
-    let says_something = |word: &String| !STOP_WORDS.split_whitespace().any(|stop| stop == word);
+    let says_something =
+        |word: &String| !STOP_WORDS.split_whitespace().chain(more.split_whitespace()).any(|stop| stop == word);
     if all.iter().any(says_something) {
         all.retain(says_something);
     }
@@ -67,6 +73,7 @@ mod tests {
 
     #[test]
     fn a_question_is_cut_into_the_words_that_say_something() {
+        let telling = |question| telling(question, "");
         assert_eq!(telling("Is the Wi-Fi up?"), ["wi", "fi", "wifi", "up"]);
         assert_eq!(telling("what is it"), ["what", "is", "it"]);
         assert_eq!(telling("\"*(NEAR) gpio.write_pin\""), ["near", "gpio", "write", "pin"]);

@@ -1,6 +1,7 @@
 //! The folder of a fleet's owner, read: fleet.toml, the certificate of this console, and the registry of devices.
 
 use crate::{broker::BrokerOptions, tls::client_certificate};
+use appliance::certificate::Fingerprint;
 use base::{clock, error::ToolError, signing::PublicKey};
 use fleet_protocol::name;
 use serde::Deserialize;
@@ -91,6 +92,17 @@ impl FleetFolder {
             None => Err(ToolError::not_found(format!("the fleet {} has no device {name}", self.name))
                 .hint(format!("`raspi-mcp fleet ls --dir {}` lists them", self.path.display()))),
         }
+    }
+
+    /// The fingerprint that a device has to show.
+    ///
+    /// # Errors
+    /// Those of [`FleetFolder::device`]; `failed_precondition` if it has no TLS.
+    pub fn pin(&self, name: &str) -> Result<Fingerprint, ToolError> {
+        self.device(name)?.pin.as_deref().and_then(Fingerprint::parse).ok_or_else(|| {
+            ToolError::precondition(format!("the folder has no fingerprint of {name}: it has no TLS"))
+                .hint("switch on tls.enabled there, and enrol it again")
+        })
     }
 
     /// Those that are not revoked, by name.

@@ -63,17 +63,18 @@ struct View {
 }
 
 impl FleetServer {
-    /// Connects, and reads all statuses. Controllers run on `tasks` until `stop`.
+    /// Connects, and reads all statuses. `folder` and `callers` are what is in the folder. Controllers run on `tasks` until `stop`.
     ///
     /// # Errors
     /// `invalid_argument` for a folder that cannot be used; `unavailable` when the broker does not answer.
     pub async fn start(
         served: ServedFolder,
+        folder: FleetFolder,
+        callers: FleetCallers,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Result<(Self, ServedFleet), ToolError> {
-        let callers = FleetCallers::read(&served.dir)?;
-        let console = Arc::new(Console::connect(FleetFolder::read(&served.dir)?, Wall::system()).await?);
+        let console = Arc::new(Console::connect(folder, Wall::system()).await?);
         let watch = FleetWatch::start(Arc::clone(&console), served.silent_after_ms).await?;
         let view = Mutex::new(View { console, book: watch.book().clone() });
         let rollouts = Rollouts::new(served.dir.clone(), tasks, stop);

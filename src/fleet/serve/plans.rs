@@ -31,16 +31,20 @@ impl SignedPlan {
         self.file.with_extension("signed")
     }
 
+    fn expires(&self) -> Stamp {
+        Stamp(i64::try_from(self.steps.expires).unwrap_or(i64::MAX).saturating_mul(1000))
+    }
+
     /// Refuses one that no device takes any more.
     ///
     /// # Errors
     /// `failed_precondition`.
     pub fn check(&self, wall: &Wall) -> Result<(), ToolError> {
-        let expires = i64::try_from(self.steps.expires).unwrap_or(i64::MAX).saturating_mul(1000);
-        if expires > wall.now_ms() {
+        let expires = self.expires();
+        if expires.0 > wall.now_ms() {
             return Ok(());
         }
-        Err(ToolError::precondition(format!("the signed stages expired at {}", Stamp(expires)))
+        Err(ToolError::precondition(format!("the signed stages expired at {expires}"))
             .hint("a person signs the plan again: raspi-mcp fleet rollout sign"))
     }
 
@@ -61,7 +65,7 @@ impl SignedPlan {
             stop_failed_percent: plan.stop.failed_percent,
             stop_failed_count: plan.stop.failed_count,
             stop_silent_percent: plan.stop.silent_percent,
-            expires_at: Stamp(i64::try_from(self.steps.expires).unwrap_or(i64::MAX).saturating_mul(1000)).to_string(),
+            expires_at: self.expires().to_string(),
         }
     }
 }

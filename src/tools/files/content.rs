@@ -20,7 +20,7 @@ pub enum Encoding {
 
 /// Identifies contents: SHA-256 in hexadecimal (docs/contract/files.md).
 pub fn etag(bytes: &[u8]) -> String {
-    tag(digest::digest(&digest::SHA256, bytes))
+    base::canonical::sha256_of(bytes)
 }
 
 /// The tag of a digest.

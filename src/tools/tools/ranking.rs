@@ -7,6 +7,7 @@ use super::spelling::Vocabulary;
 use crate::registry::entry::Entry;
 use contract::meta::Declaration;
 use rusqlite::{Connection, params};
+use search::split;
 use std::sync::Arc;
 
 /// `tool: word word ...`, a line for each tool.
@@ -16,8 +17,8 @@ pub(super) const WORDS: &str = include_str!("words.txt");
 const FLEET_WORDS: &str = include_str!("fleet_words.txt");
 #[cfg(not(feature = "console"))]
 const FLEET_WORDS: &str = "";
-/// Words that say nothing about what is wanted.
-const STOP_WORDS: &str = include_str!("stop_words.txt");
+/// Words that say nothing about which tool is wanted, beside the usual ones.
+const STOP_WORDS: &str = "check display find see show tell";
 
 /// English stemming, so that "crashed" finds "crash" (SQLite's FTS5 documentation, section 4.3.3).
 const TABLE: &str =
@@ -145,24 +146,9 @@ fn prefix(word: &str) -> String {
     format!("\"{word}\"*")
 }
 
-/// The words of a question that say something, in lower case; all words, if none does. "Wi-Fi" is "wi", "fi" and "wifi".
+/// The words of a question that say something about a tool.
 fn telling(question: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for chunk in question.split_whitespace() {
-        let parts: Vec<String> = split(chunk).collect();
-        let joined = (parts.len() > 1 && chunk.contains('-')).then(|| parts.concat());
-        words.extend(parts);
-        words.extend(joined);
-    }
-    let says_something = |word: &String| !STOP_WORDS.split_whitespace().any(|stop| stop == word);
-    if words.iter().any(says_something) {
-        words.retain(says_something);
-    }
-    words
-}
-
-fn split(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+    search::telling(question, STOP_WORDS)
 }
 
 #[cfg(test)]

@@ -10,8 +10,6 @@ use crate::{
     client::checked,
     fleet::{console::call::call_over, tunnel},
 };
-use appliance::certificate::Fingerprint;
-use base::error::ToolError;
 use std::{fs, path::PathBuf};
 
 #[derive(clap::Args)]
@@ -36,11 +34,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.what.run(|tool, arguments| {
         runtime()?.block_on(async {
             let console = connected(&args.dir).await?;
-            let pin =
-                console.folder.device(&args.name)?.pin.as_deref().and_then(Fingerprint::parse).ok_or_else(|| {
-                    ToolError::precondition(format!("the folder has no fingerprint of {}: it has no TLS", args.name))
-                        .hint("switch on tls.enabled there, and enrol it again")
-                })?;
+            let pin = console.folder.pin(&args.name)?;
             let stream = tunnel::open(&console.broker, &console.subjects, &args.name).await?;
             Ok(call_over(stream, pin, Some(token), tool, &arguments).await?)
         })

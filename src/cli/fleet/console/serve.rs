@@ -49,8 +49,7 @@ pub fn run(args: &ServeArgs, sources: &sources::Args) -> Result<(), Failure> {
     let failed = |error| Failure::new(Exit::Config, format!("{}: {error}", args.dir.display()));
     let dir = fs::canonicalize(&args.dir).map_err(failed)?;
     // Before anything else, so that the exit code tells.
-    FleetFolder::read(&dir)?;
-    FleetCallers::read(&dir)?;
+    let (folder, callers) = (FleetFolder::read(&dir)?, FleetCallers::read(&dir)?);
     let served = ServedFolder { dir, silent_after_ms: args.silent_after * 60_000 };
     let registry = Registry::new(&[tools::fleet::TOOLS, tools::tools::TOOLS]);
     let flag =
@@ -61,7 +60,7 @@ pub fn run(args: &ServeArgs, sources: &sources::Args) -> Result<(), Failure> {
         registry,
         provider: Arc::new(ToolsOnly { instructions: INSTRUCTIONS }),
         check: |_| Ok(()),
-        prepare: Some(prepare(served)),
+        prepare: Some(prepare(served, folder, callers)),
     };
     serve::serve(&args.serve, sources, offer)
 }
@@ -82,12 +81,13 @@ fn places(served: &ServedFolder) -> Places {
 }
 
 /// Connects, and follows the fleet until the server stops.
-fn prepare(served: ServedFolder) -> Prepare {
+fn prepare(served: ServedFolder, folder: FleetFolder, callers: FleetCallers) -> Prepare {
     Box::new(|server: Arc<Server>| {
         Box::pin(async move {
             let (tasks, stop) = (server.tasks.clone(), server.stop.clone());
-            let (fleet, served) =
-                FleetServer::start(served, tasks, stop.clone()).await.map_err(|error| error.advice())?;
+            let (fleet, served) = FleetServer::start(served, folder, callers, tasks, stop.clone())
+                .await
+                .map_err(|error| error.advice())?;
             let services = Arc::clone(&server.pipeline.services);
             services.fleet.set(served).map_err(|_| "the fleet is served already".to_owned())?;
             let tell = move |SilentDevices { names, count, broker_away }| {
