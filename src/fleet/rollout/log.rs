@@ -2,7 +2,7 @@
 
 use super::failed;
 use base::{
-    error::{ErrorCode, ToolError},
+    error::ToolError,
     os::{if_there, lock::Lock},
 };
 use fleet_protocol::rollout::{Decision, decision};
@@ -27,19 +27,17 @@ impl DecisionLog {
     }
 
     /// Appends a decision, unless the log has it already; `true` for one that this controller did not know. What another one
-    /// began to write before it was killed is cut off.
+    /// began to write before it was killed is cut off. While another one writes, this waits: a write is one line and its sync.
     ///
     /// # Errors
-    /// `conflict` while another controller writes it; `unavailable` when it cannot be read or written.
+    /// `unavailable` when it cannot be read or written.
     pub fn append(&mut self, decision: &Decision) -> Result<bool, ToolError> {
         if decision.number <= self.last {
             return Ok(false);
         }
         let failed = |error| failed(&self.path, &error);
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path).map_err(failed)?;
-        let file = Lock::take(file)
-            .map_err(failed)?
-            .ok_or_else(|| ToolError::new(ErrorCode::Conflict, format!("{} is being written", self.path.display())))?;
+        let file = Lock::wait(file).map_err(failed)?;
         let (decisions, broken) = all(&self.path)?;
         if broken > 0 {
             let length = file.metadata().map_err(failed)?.len();

@@ -25,6 +25,20 @@ impl Lock {
             Err(error) => Err(error.into()),
         }
     }
+
+    /// Takes it, and blocks this thread while it is held elsewhere: for locks that are held for one write.
+    ///
+    /// # Errors
+    /// Those of `flock(2)`, for example on a file system without locks.
+    pub fn wait(file: File) -> io::Result<Self> {
+        loop {
+            match flock(&file, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(Self(file)),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
 }
 
 impl Deref for Lock {
@@ -46,6 +60,8 @@ impl Drop for Lock {
 mod tests {
     use super::*;
     use std::{
+        fs::{self, OpenOptions},
+        io::Write,
         process::Command,
         sync::atomic::{AtomicBool, Ordering},
         thread,
@@ -59,6 +75,21 @@ mod tests {
         assert!(Lock::take(open()).unwrap().is_none());
         drop(held);
         assert!(Lock::take(open()).unwrap().is_some());
+    }
+
+    #[test]
+    fn who_waits_has_it_after_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || OpenOptions::new().append(true).create(true).open(folder.path().join("lock")).unwrap();
+        let held = Lock::wait(open()).unwrap();
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| (&*Lock::wait(open()).unwrap()).write_all(b"second").unwrap());
+            thread::yield_now();
+            (&*held).write_all(b"first ").unwrap();
+            drop(held);
+            waits.join().unwrap();
+        });
+        assert_eq!(fs::read(folder.path().join("lock")).unwrap(), b"first second");
     }
 
     #[test]
