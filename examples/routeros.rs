@@ -49,9 +49,10 @@ fn obeys(router: &Router, line: &str) -> Result<(), Box<dyn std::error::Error>> 
         "clock" => router.fault(Fault::ClockJump(argument.parse()?)),
         "mend" => router.mend(),
         _ => {
-            return Err(
-                format!("{command:?} is no command: reboot, export, cut, full, slow, certificate, clock, mend").into()
-            );
+            return Err(format!(
+                "{command:?} is no command: reboot, export, cut, full, slow, certificate, clock, mend"
+            )
+            .into());
         }
     }
     Ok(())

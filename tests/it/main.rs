@@ -35,6 +35,7 @@ mod pins;
 mod prompts;
 mod readme;
 mod resources;
+mod routeros;
 mod rpc;
 mod store;
 #[path = "../support/mod.rs"]

@@ -1,9 +1,10 @@
 //! Values that a menu does not take, in the words of RouterOS as far as we know them.
 
 use crate::{
+    derived::INTERFACES,
     duration,
-    management::{covers, network_of},
     menus::{Menu, Verb},
+    network::{covers, network_of},
     state::State,
     table::Row,
 };
@@ -179,7 +180,7 @@ fn is_host(text: &str) -> bool {
 /// The `detail` of a 400.
 pub(crate) fn unique(state: &State, path: &str, row: &Row) -> Result<(), String> {
     let name = row.get("name");
-    let is_interface = crate::derived::INTERFACES.iter().any(|(known, _)| *known == path);
+    let is_interface = INTERFACES.iter().any(|(known, _)| *known == path);
     if is_interface && state.interface(name).is_some_and(|other| other.id != row.id) {
         return Err("failure: already have interface with such name".into());
     }

@@ -1,11 +1,14 @@
 //! Commands by POST: those of every menu, and the others that are asked for.
 
 use crate::{
+    listing::{list, split},
     menus::Menu,
-    request::{Answer, Request, Rights, list, split},
+    request::{Answer, Request},
+    rights::Rights,
     script,
     state::State,
     table::RowId,
+    timers,
 };
 use serde_json::{Map, Value, json};
 
@@ -47,7 +50,7 @@ pub(crate) fn post(state: &mut State, request: &Request, rights: &Rights<'_>, po
         "system/reboot" => {
             needs("reboot")?;
             state.writes += 1;
-            state.reboot();
+            timers::reboot(state);
             return Ok(Answer::ok(json!([])));
         }
         "system/script/run" => {

@@ -1,9 +1,9 @@
 //! What a listing shows beside what is stored: interfaces of all kinds, connected routes, flags, the clock.
 
 use crate::{
+    clock::date_and_time,
     duration,
-    management::network_of,
-    scheduler,
+    network::network_of,
     state::State,
     table::{Row, RowId},
 };
@@ -28,7 +28,7 @@ impl State {
             "interface" => self.interfaces(),
             "ip/address" => self.stored(path).iter().map(|row| self.address(row)).collect(),
             "ip/route" => self.routes(),
-            "system/scheduler" => self.stored(path).iter().map(|row| scheduler::shown(self, row)).collect(),
+            "system/scheduler" => self.stored(path).iter().map(|row| with_next_run(self, row)).collect(),
             "user" => self.stored(path).iter().map(without_secrets).collect(),
             _ => self.stored(path).to_vec(),
         }
@@ -170,15 +170,12 @@ fn without_secrets(stored: &Row) -> Row {
     row
 }
 
-/// `2026-11-26 08:00:00` of seconds since 1970 UTC (Howard Hinnant's civil_from_days).
-pub(crate) fn date_and_time(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let z = days + 719_468;
-    let (era, doe) = (z / 146_097, z % 146_097);
-    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
-    let year = yoe + era * 400 + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3_600, rest / 60 % 60, rest % 60)
+/// An entry of the scheduler.
+fn with_next_run(state: &State, stored: &Row) -> Row {
+    let mut row = stored.clone();
+    if let Some(next) = state.timers.get(&stored.id) {
+        let clock = u64::try_from(state.clock_offset + next.as_secs().cast_signed()).unwrap_or(0);
+        row.set("next-run", date_and_time(clock));
+    }
+    row
 }

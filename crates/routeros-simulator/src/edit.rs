@@ -1,12 +1,13 @@
 //! Changes of rows: the same for REST and for scripts.
 
 use crate::{
-    check,
+    check, clock,
+    derived::INTERFACES,
     fault::Fault,
     menus::{Menu, Verb},
-    scheduler,
     state::State,
     table::{Row, RowId},
+    timers,
 };
 use serde_json::{Map, Value};
 
@@ -120,7 +121,7 @@ impl State {
 
     /// Where a row is stored: those of `interface` are in the menus of their kinds.
     fn place_of(&self, path: &'static str, id: RowId) -> Result<(&'static str, usize), String> {
-        let kinds = crate::derived::INTERFACES.iter().map(|(kind, _)| *kind);
+        let kinds = INTERFACES.iter().map(|(kind, _)| *kind);
         let mut paths = std::iter::once(path).chain(kinds.filter(|_| path == "interface"));
         let found = paths.find_map(|path| Some((path, self.stored(path).iter().position(|row| row.id == id)?)));
         let made = self.rows(path).iter().any(|row| row.id == id);
@@ -176,7 +177,7 @@ impl State {
                 row.set("dynamic", timed.to_string());
             }
             "ip/dhcp-server" => default("name", format!("dhcp{id}")),
-            "system/scheduler" => scheduler::complete(self, row),
+            "system/scheduler" => timers::complete(self, row),
             _ => {}
         }
     }
@@ -184,7 +185,7 @@ impl State {
     fn wrote(&mut self, path: &'static str, id: RowId) {
         self.writes += 1;
         if path == "system/scheduler" {
-            scheduler::planned(self, id);
+            timers::planned(self, id);
         }
     }
 
@@ -202,7 +203,7 @@ impl State {
     }
 
     fn set_date_and_time(&mut self, checked: &[(String, String)]) -> Result<(), String> {
-        let shown = crate::derived::date_and_time(self.clock());
+        let shown = clock::date_and_time(self.clock());
         let (mut date, mut time) =
             shown.split_once(' ').map(|(date, time)| (date.to_owned(), time.to_owned())).unwrap_or_default();
         for (name, value) in checked {
@@ -214,7 +215,7 @@ impl State {
                 }
             }
         }
-        let seconds = scheduler::seconds_of(&date, &time).ok_or("invalid value for argument date")?;
+        let seconds = clock::seconds_of(&date, &time).ok_or("invalid value for argument date")?;
         self.set_clock(seconds);
         self.writes += 1;
         Ok(())

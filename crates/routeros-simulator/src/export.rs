@@ -1,12 +1,13 @@
 //! `/export`: the configuration as commands, without secrets, without what the router made itself.
 
 use crate::{
+    clock::date_and_time,
     menus::{Menu, Verb},
     state::State,
     table::Row,
 };
 use serde_json::Value;
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 /// Never exported without `show-sensitive`.
 const SECRETS: [&str; 4] = ["password", "passphrase", "wpa2-pre-shared-key", "private-key"];
@@ -14,10 +15,7 @@ const SECRETS: [&str; 4] = ["password", "passphrase", "wpa2-pre-shared-key", "pr
 /// The export of all menus, or of those below `path`.
 pub(crate) fn text(state: &State, path: &str) -> String {
     let version = state.profile.version().split(' ').next().unwrap_or_default();
-    let mut text = format!(
-        "# {} by RouterOS {version}\n# software id = ABCD-1234\n#\n",
-        crate::derived::date_and_time(state.clock())
-    );
+    let mut text = format!("# {} by RouterOS {version}\n# software id = ABCD-1234\n#\n", date_and_time(state.clock()));
     for menu in Menu::below(state.profile, path).filter(|menu| menu.has("export") && menu.path != "interface") {
         let lines = if menu.is_singleton() { singleton(state, menu) } else { rows(state, menu) };
         if !lines.is_empty() {
@@ -55,8 +53,7 @@ fn rows(state: &State, menu: Menu) -> String {
 fn arguments(menu: Menu, verb: Verb, row: &Row) -> String {
     let mut text = String::new();
     // As a router does: by name, and without what is not set.
-    let mut fields: Vec<(&String, &Value)> = row.fields.iter().collect();
-    fields.sort_by_key(|(name, _)| *name);
+    let fields: BTreeMap<&String, &Value> = row.fields.iter().collect();
     for (name, value) in fields {
         let value = value.as_str().unwrap_or_default();
         let known = menu.parameter(verb, name).is_some() && !SECRETS.contains(&name.as_str());

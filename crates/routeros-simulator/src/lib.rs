@@ -9,6 +9,7 @@
 //! does so here as well: see [`management`].
 
 mod check;
+mod clock;
 mod commands;
 mod derived;
 mod duration;
@@ -16,19 +17,25 @@ mod edit;
 mod export;
 pub mod fault;
 mod initial;
+mod listing;
 pub mod management;
 mod menus;
+mod network;
 mod profile;
 pub mod request;
+mod rest;
+mod rights;
+mod router;
 mod scheduler;
 pub mod script;
 pub mod server;
 mod state;
 mod table;
+mod timers;
 
 pub use fault::Fault;
 pub use initial::PASSWORD;
 pub use profile::Profile;
 pub use request::{Answer, Request};
-pub use state::Router;
+pub use router::Router;
 pub use table::{Row, RowId};

@@ -1,7 +1,11 @@
 //! Whether the one client of the router comes through: its port, its bridge, the address it asks, the way back, the service,
 //! and the input chain. What is not modelled: ARP, VLANs on a trunk, IPv6, connection tracking beyond "new" and "established".
 
-use crate::{state::State, table::Row};
+use crate::{
+    network::{covers, network_of},
+    state::State,
+    table::Row,
+};
 use std::net::Ipv4Addr;
 
 /// Where the client is.
@@ -14,27 +18,6 @@ pub const PORT: &str = "ether2";
 pub const SERVICE_PORT: &str = "443";
 /// Chains that jump into each other end somewhere.
 const DEEPEST: u32 = 10;
-
-/// Network and length of `192.168.88.1/24`; a single address has 32.
-pub(crate) fn network_of(text: &str) -> Option<(Ipv4Addr, u32)> {
-    let (address, length) = text.split_once('/').unwrap_or((text, "32"));
-    let (address, length): (Ipv4Addr, u32) = (address.parse().ok()?, length.parse().ok()?);
-    let mask = u32::MAX.checked_shl(32_u32.checked_sub(length)?).unwrap_or(0);
-    Some((Ipv4Addr::from(u32::from(address) & mask), length))
-}
-
-/// Whether `address` is what `text` says: an address, a network, a range `a-b`, or a list of them with commas.
-pub(crate) fn covers(text: &str, address: Ipv4Addr) -> bool {
-    text.split(',').any(|part| {
-        if let Some((first, last)) = part.split_once('-') {
-            let (first, last) = (first.parse::<Ipv4Addr>(), last.parse::<Ipv4Addr>());
-            return first.is_ok_and(|first| first <= address) && last.is_ok_and(|last| address <= last);
-        }
-        network_of(part).is_some_and(|(network, length)| {
-            network_of(&format!("{address}/{length}")).is_some_and(|of| of.0 == network)
-        })
-    })
-}
 
 pub(crate) fn admits(state: &State, is_new: bool) -> bool {
     let Some(interface) = arrives_at(state) else { return false };

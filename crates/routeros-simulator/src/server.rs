@@ -3,7 +3,7 @@
 use crate::{
     fault::Fault,
     request::{Answer, Request},
-    state::Router,
+    router::Router,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;

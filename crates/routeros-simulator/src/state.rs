@@ -1,39 +1,21 @@
-//! The router: its tables, its clock, and who waits for it.
+//! What a router has: its tables, its clock, its faults.
 
 use crate::{
+    clock::date_and_time,
     fault::Fault,
-    initial, management,
     menus::Menu,
     profile::Profile,
-    request::{self, Answer, Request},
-    scheduler,
     table::{Row, RowId},
 };
 use serde_json::{Map, Value};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
-use tokio::sync::watch;
-
-/// How long a reboot takes.
-pub const REBOOT: Duration = Duration::from_secs(20);
-
-/// A simulated router. Cheap to clone: clones are the same router.
-#[derive(Clone)]
-pub struct Router {
-    state: Arc<Mutex<State>>,
-    /// Counts changes of what may let a packet through.
-    changed: Arc<watch::Sender<u64>>,
-}
+use std::{collections::BTreeMap, time::Duration};
 
 /// What a router has. Everything but the time since the boot survives a reboot.
 pub(crate) struct State {
     pub profile: Profile,
     pub tables: BTreeMap<&'static str, Vec<Row>>,
     pub singletons: BTreeMap<&'static str, Map<String, Value>>,
-    next_id: u32,
+    pub next_id: u32,
     /// Since the router was made.
     pub now: Duration,
     /// When it was started last.
@@ -51,10 +33,9 @@ pub(crate) struct State {
     pub writes: u64,
 }
 
-impl Router {
-    /// As it comes: `bridge` with `ether2` to `ether5` and 192.168.88.1, a DHCP client on `ether1`, MikroTik's firewall.
+impl State {
     pub fn new(profile: Profile) -> Self {
-        let mut state = State {
+        Self {
             profile,
             tables: BTreeMap::new(),
             singletons: BTreeMap::new(),
@@ -68,96 +49,9 @@ impl Router {
             faults: Vec::new(),
             timers: BTreeMap::new(),
             writes: 0,
-        };
-        initial::fill(&mut state);
-        Self { state: Arc::new(Mutex::new(state)), changed: Arc::new(watch::Sender::new(0)) }
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Answers a request as if it had come through. See [`Router::admits`] for whether it would.
-    pub fn answer(&self, request: &Request) -> Answer {
-        let answer = request::answer(&mut self.lock(), request);
-        self.wake();
-        answer
-    }
-
-    /// Whether a packet of the client comes through: `is_new` for the first one of a connection.
-    pub fn admits(&self, is_new: bool) -> bool {
-        let state = self.lock();
-        state.now >= state.down_until && management::admits(&state, is_new)
-    }
-
-    /// When the router was started last; connections from before are dead.
-    pub(crate) fn booted(&self) -> Duration {
-        self.lock().booted
-    }
-
-    /// Follows whatever may let packets through.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.changed.subscribe()
-    }
-
-    pub(crate) fn wake(&self) {
-        self.changed.send_modify(|count| *count += 1);
-    }
-
-    /// Lets time pass, and runs what the scheduler has to run in it, in order.
-    pub fn advance(&self, by: Duration) {
-        let until = self.lock().now + by;
-        scheduler::run(&mut self.lock(), until);
-        self.wake();
-    }
-
-    /// The time since this router was made.
-    pub fn now(&self) -> Duration {
-        self.lock().now
-    }
-
-    /// Starts it anew, as a power cut does.
-    pub fn reboot(&self) {
-        self.lock().reboot();
-        self.wake();
-    }
-
-    /// A clock with a battery runs on during a reboot.
-    pub fn has_battery(&self, has: bool) {
-        self.lock().has_battery = has;
-    }
-
-    /// Sets a fault; a [`Fault::ClockJump`] happens at once.
-    pub fn fault(&self, fault: Fault) {
-        let mut state = self.lock();
-        match fault {
-            Fault::ClockJump(seconds) => state.set_clock(seconds),
-            other => state.faults.push(other),
         }
     }
 
-    /// Takes all faults away.
-    pub fn mend(&self) {
-        self.lock().faults.clear();
-    }
-
-    /// What `/export` prints: the whole configuration without secrets.
-    pub fn export(&self) -> String {
-        crate::export::text(&self.lock(), "")
-    }
-
-    /// The rows of a menu as they are listed, such as `ip/address`.
-    pub fn rows(&self, menu: &str) -> Vec<Row> {
-        self.lock().rows(menu)
-    }
-
-    /// How many writes were done: `add`, `set`, `remove`, commands that change something.
-    pub fn writes(&self) -> u64 {
-        self.lock().writes
-    }
-}
-
-impl State {
     pub fn menu(&self, path: &str) -> Option<Menu> {
         Menu::of(self.profile, path)
     }
@@ -181,20 +75,6 @@ impl State {
         id
     }
 
-    pub fn reboot(&mut self) {
-        self.down_until = self.now + REBOOT;
-        self.booted = self.down_until;
-        if !self.has_battery {
-            self.set_clock_at(self.booted, 0);
-        }
-        // What lived in memory alone is gone.
-        for path in ["log", "ip/dns/cache"] {
-            self.stored_mut(path).clear();
-        }
-        self.stored_mut("ip/firewall/address-list").retain(|row| !row.is("dynamic"));
-        scheduler::boot(self);
-    }
-
     pub fn uptime(&self) -> Duration {
         self.now.saturating_sub(self.booted)
     }
@@ -208,12 +88,12 @@ impl State {
         self.set_clock_at(self.now, seconds);
     }
 
-    fn set_clock_at(&mut self, at: Duration, seconds: u64) {
+    pub fn set_clock_at(&mut self, at: Duration, seconds: u64) {
         self.clock_offset = seconds.cast_signed() - at.as_secs().cast_signed();
     }
 
     pub fn tell(&mut self, topics: &str, message: &str) {
-        let time = crate::derived::date_and_time(self.clock());
+        let time = date_and_time(self.clock());
         self.add("log", &[("time", &time), ("buffer", "memory"), ("topics", topics), ("message", message)]);
         let log = self.stored_mut("log");
         if log.len() > 1_000 {

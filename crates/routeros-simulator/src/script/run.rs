@@ -3,9 +3,10 @@
 use super::parse::{Command, Expression, Piece, Statement};
 use crate::{
     menus::Menu,
-    request::Rights,
+    rights::Rights,
     state::State,
     table::{Row, RowId},
+    timers,
 };
 use serde_json::{Map, Value};
 
@@ -81,7 +82,7 @@ impl Running<'_> {
         }
         if (path, name) == ("system", "reboot") {
             self.needs("reboot")?;
-            self.state.reboot();
+            timers::reboot(self.state);
             return Ok(String::new());
         }
         let menu = self.state.menu(path).ok_or_else(|| format!("bad command name {path}"))?;

@@ -1,0 +1,12 @@
+//! MikroTik routers: a client of RouterOS' REST API, and what is read with it.
+//!
+//! It knows `client` (for a connection that is checked) and `base`. Not yet part of a process of its own: no tool uses it.
+
+pub mod client;
+pub mod device;
+pub mod failure;
+pub mod reads;
+pub mod value;
+
+pub use client::RouterClient;
+pub use device::{Device, Environment};
