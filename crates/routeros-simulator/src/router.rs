@@ -111,6 +111,28 @@ impl Router {
         self.lock().rows(menu)
     }
 
+    /// Waits until so many requests have come by HTTPS.
+    pub async fn has_heard(&self, requests: u64) {
+        let mut changes = self.changes();
+        while self.lock().requests < requests && changes.changed().await.is_ok() {}
+    }
+
+    /// Waits until no new connection of the client would come through.
+    pub async fn is_cut_off(&self) {
+        let mut changes = self.changes();
+        while self.admits(true) && changes.changed().await.is_ok() {}
+    }
+
+    /// How many requests came by HTTPS.
+    pub fn requests(&self) -> u64 {
+        self.lock().requests
+    }
+
+    pub(crate) fn hears(&self) {
+        self.lock().requests += 1;
+        self.wake();
+    }
+
     /// How many writes were done: `add`, `set`, `remove`, commands that change something.
     pub fn writes(&self) -> u64 {
         self.lock().writes

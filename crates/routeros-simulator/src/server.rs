@@ -171,6 +171,7 @@ impl Connection {
     async fn answer(&self, request: hyper::Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
         let request = self.read(request).await?;
         self.admitted(false).await?;
+        self.router.hears();
         let (slow, cut) = self.faults();
         if cut {
             return Err(broken());

@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub timers: BTreeMap<RowId, Duration>,
     /// How many writes were done.
     pub writes: u64,
+    /// How many requests came by HTTPS.
+    pub requests: u64,
 }
 
 impl State {
@@ -49,6 +51,7 @@ impl State {
             faults: Vec::new(),
             timers: BTreeMap::new(),
             writes: 0,
+            requests: 0,
         }
     }
 

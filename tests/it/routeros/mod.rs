@@ -1,6 +1,7 @@
 //! Routers: the client and what it reads, against simulated routers of three versions over real TLS.
 
 mod client;
+mod plan;
 mod reads;
 
 use appliance::certificate::Fingerprint;

@@ -216,40 +216,44 @@ impl Parser<'_> {
     /// A text in quotation marks: `\"`, `\\`, `\$`, `\n`, `\r`, `\t`, `\_`, `\?` and `\1F` are characters, `$` takes in a value.
     fn quoted(&mut self) -> Result<Vec<Piece>, String> {
         self.rest.next();
-        let (mut pieces, mut literal) = (Vec::new(), String::new());
+        let (mut pieces, mut bytes) = (Vec::new(), Vec::new());
         loop {
             match self.rest.next().ok_or("expected end of string")? {
                 '"' => break,
                 '$' => {
-                    flush(&mut pieces, &mut literal);
+                    flush_bytes(&mut pieces, &mut bytes);
                     pieces.push(self.substitution()?);
                 }
-                '\\' => literal.push(self.escape()?),
-                c => literal.push(c),
+                // Bytes, of which some may be one character of UTF-8.
+                '\\' => bytes.push(self.escape()?),
+                c => bytes.extend(c.encode_utf8(&mut [0; 4]).bytes()),
             }
         }
-        flush(&mut pieces, &mut literal);
+        flush_bytes(&mut pieces, &mut bytes);
         Ok(pieces)
     }
 
-    fn escape(&mut self) -> Result<char, String> {
+    fn escape(&mut self) -> Result<u8, String> {
         let c = self.rest.next().ok_or("expected end of string")?;
         Ok(match c {
-            '"' | '\\' | '$' | '?' => c,
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'a' => '\x07',
-            'b' => '\x08',
-            'f' => '\x0c',
-            'v' => '\x0b',
-            '_' => ' ',
+            '"' => b'"',
+            '\\' => b'\\',
+            '$' => b'$',
+            '?' => b'?',
+            'n' => b'\n',
+            'r' => b'\r',
+            't' => b'\t',
+            'a' => 0x07,
+            'b' => 0x08,
+            'f' => 0x0c,
+            'v' => 0x0b,
+            '_' => b' ',
             first if first.is_ascii_hexdigit() && !first.is_ascii_lowercase() => {
                 let second = self
                     .rest
                     .next_if(|c| c.is_ascii_hexdigit() && !c.is_ascii_lowercase())
                     .ok_or("syntax error: bad escape")?;
-                char::from(u8::from_str_radix(&format!("{first}{second}"), 16).map_err(|_| "syntax error: bad escape")?)
+                u8::from_str_radix(&format!("{first}{second}"), 16).map_err(|_| "syntax error: bad escape")?
             }
             _ => return Err("syntax error: bad escape".into()),
         })
@@ -271,6 +275,12 @@ impl Parser<'_> {
 fn flush(pieces: &mut Vec<Piece>, literal: &mut String) {
     if !literal.is_empty() {
         pieces.push(Piece::Literal(std::mem::take(literal)));
+    }
+}
+
+fn flush_bytes(pieces: &mut Vec<Piece>, bytes: &mut Vec<u8>) {
+    if !bytes.is_empty() {
+        pieces.push(Piece::Literal(String::from_utf8_lossy(&std::mem::take(bytes)).into_owned()));
     }
 }
 
