@@ -9,7 +9,7 @@ use super::{
         listeners::Listeners,
         provider::{Provider, has_changes},
     },
-    params::{CallParams, ListParams, MODERN, RequestMeta, meta_of},
+    params::{CallParams, ListParams, MODERN, RequestMeta, completed_initialize, meta_of},
     reply,
     ticket::Ticket,
 };
@@ -215,6 +215,11 @@ impl Server {
             let (services, subscriptions) = (Arc::clone(&self.pipeline.services), Arc::clone(&self.subscriptions));
             base::task::spawn_on(&self.tasks, notifier::run(services, subscriptions, self.stop.clone()));
         }
+    }
+
+    /// `initialize` completed for a client of dbus-mcp, if this server has its names (`compat`).
+    pub fn completed(&self, method: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.pipeline.services.settings.has_dbus_mcp().then(|| completed_initialize(method, bytes)).flatten()
     }
 
     /// Whether `params` declare the modern era. Parses only the metadata.

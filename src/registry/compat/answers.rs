@@ -95,9 +95,9 @@ pub fn logs(ours: Value, _: &Kept) -> Answer {
     (Some(lines(&ours, true)), ours)
 }
 
-pub fn streamed(ours: Value, _: &Kept) -> Answer {
-    // What is followed comes in the order of time, and the cursor says where to go on.
-    let content = lines(&ours, ours["next_cursor"].is_null());
+pub fn streamed(ours: Value, kept: &Kept) -> Answer {
+    // What is followed comes in the order of time.
+    let content = lines(&ours, kept["follow"] != true);
     (Some(content.clone()), json!({ "content": content }))
 }
 

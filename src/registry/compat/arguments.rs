@@ -71,7 +71,7 @@ pub fn stream(_: &Services, args: &mut Args) -> Kept {
     if follows {
         default(args, "follow_seconds", FOLLOW_SECONDS);
     }
-    Ok(Map::new())
+    Ok(Map::from_iter([("follow".to_owned(), follows.into())]))
 }
 
 pub fn write(_: &Services, args: &mut Args) -> Kept {

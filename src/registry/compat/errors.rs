@@ -14,7 +14,11 @@ fn number(alias: &Alias, code: ErrorCode) -> i32 {
         ErrorCode::Unauthenticated | ErrorCode::PermissionDenied => -32203,
         ErrorCode::NotFound if alias.tool.starts_with("service.") => -32201,
         // These two ask the bus, and no other half of this server.
-        ErrorCode::Unavailable if matches!(alias.name, "systemd_status" | "network_connections") => -32200,
+        ErrorCode::Unavailable | ErrorCode::CapabilityMissing
+            if matches!(alias.name, "systemd_status" | "network_connections") =>
+        {
+            -32200
+        }
         ErrorCode::Internal => -32603,
         _ => -32005,
     }
