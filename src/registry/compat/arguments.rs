@@ -4,7 +4,7 @@ use crate::services::Services;
 use base::{clock, error::ToolError, os};
 use serde_json::{Map, Value, json};
 use std::{io, mem};
-use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
+use time::OffsetDateTime;
 
 type Args = Map<String, Value>;
 /// What the answer needs of them.
@@ -105,16 +105,15 @@ pub fn command(_: &Services, args: &mut Args) -> Kept {
 /// # Errors
 /// `unavailable` if the time zone of this machine cannot be read.
 fn local(services: &Services, written: &str) -> Result<Option<String>, ToolError> {
-    let whole = match written.len() {
-        10 => format!("{written} 00:00:00"),
-        16 => format!("{written}:00"),
-        _ => written.to_owned(),
+    let missing = match written.len() {
+        10 => "T00:00:00Z",
+        16 => ":00Z",
+        _ => "Z",
     };
-    let form = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-    let Ok(time) = PrimitiveDateTime::parse(&whole, form) else { return Ok(None) };
+    let Ok(time) = clock::parse(&(written.replacen(' ', "T", 1) + missing)) else { return Ok(None) };
     let unread = |fault: io::Error| hw::machine::unreadable("the time zone", &fault);
     let zone = os::clock::zone(&services.machine.root).map_err(unread)?;
-    let wall = time.assume_utc().unix_timestamp();
+    let wall = time.unix_timestamp();
     // The offset that holds then: first by that time of UTC, which is wrong near a change of the clocks.
     let guess = wall - i64::from(zone.offset(wall).map_err(unread)?.0);
     let exact = wall - i64::from(zone.offset(guess).map_err(unread)?.0);
