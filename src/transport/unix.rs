@@ -1,8 +1,7 @@
 //! The unix socket: programs on this machine, identified by the kernel.
 
-use super::{lines, write_deadline::Paced};
+use super::{lines, local::LocalAccess, write_deadline::Paced};
 use crate::rpc::{reply, router::Server};
-use base::os::{Root, groups};
 use contract::{
     access::{
         caller::{Caller, Transport},
@@ -11,7 +10,6 @@ use contract::{
         shares::{PoolFull, is_admin},
     },
     config::{Owners, Settings},
-    meta::Role,
 };
 use std::{
     fs, io,
@@ -140,12 +138,6 @@ fn is_dead(path: &Path) -> bool {
 
 fn identify(stream: &UnixStream, options: &SocketOptions) -> io::Result<Caller> {
     let peer = stream.peer_cred()?;
-    let admin = peer.uid() == 0 || groups::contains(&Root::system(), &options.admin_group, peer.uid(), peer.gid());
-    let role = if admin { Role::Admin } else { Role::ReadOnly };
-    let principal = format!("uid:{}", peer.uid());
-    let owner = options
-        .owners
-        .of(&principal)
-        .or_else(|| options.owners.of(&format!("user:{}", groups::user_name(&Root::system(), peer.uid())?)));
-    Ok(Caller::new(principal, role, Transport::Unix).of_owner(owner))
+    let access = LocalAccess { admin_group: &options.admin_group, owners: &options.owners };
+    Ok(access.caller(peer.uid(), &[peer.gid()], Transport::Unix))
 }

@@ -9,6 +9,7 @@ mod appliance;
 mod approval_page;
 mod attacks;
 mod bridge;
+mod bus;
 mod ci;
 mod citations;
 mod cli;

@@ -35,6 +35,7 @@ settings! {
     [http] Http;
     [tls] Tls;
     [socket] Socket;
+    [dbus] DbusSettings;
     [limits] Limits;
     [access] Access;
     [jwt] Jwt;
