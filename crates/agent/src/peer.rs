@@ -130,7 +130,8 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Whether the process is in the control group of a command of the exec tools.
+/// Whether the process is in the control group of a command of the exec tools, or of an agent.
 fn runs_for_exec(root: &Root, pid: i32) -> bool {
-    root.read(&format!("proc/{pid}/cgroup")).is_ok_and(|text| text.contains("/raspi-mcp-exec"))
+    root.read(&format!("proc/{pid}/cgroup"))
+        .is_ok_and(|text| text.contains("/raspi-mcp-exec") || text.contains("/raspi-mcp-agents"))
 }
