@@ -10,7 +10,7 @@ use contract::{
         seats::{Seat, Seats},
         shares::{PoolFull, is_admin},
     },
-    config::{Owners, Settings},
+    config::{Owners, Settings, sections::agents::is_agent},
     meta::Role,
 };
 use std::{
@@ -91,7 +91,7 @@ impl SocketListener {
     fn seat(&self, server: &Arc<Server>, seats: &Arc<Seats>, stream: UnixStream) {
         let caller = match identify(&stream, &self.options) {
             Ok(caller) => caller,
-            Err(error) => return tracing::warn!(%error, "refused a peer that the kernel could not name"),
+            Err(error) => return tracing::warn!(%error, "refused a peer"),
         };
         let seat = match sit(seats, &caller) {
             Ok(seat) => seat,
@@ -140,12 +140,23 @@ fn is_dead(path: &Path) -> bool {
 
 fn identify(stream: &UnixStream, options: &SocketOptions) -> io::Result<Caller> {
     let peer = stream.peer_cred()?;
-    let admin = peer.uid() == 0 || groups::contains(&Root::system(), &options.admin_group, peer.uid(), peer.gid());
-    let role = if admin { Role::Admin } else { Role::ReadOnly };
-    let principal = format!("uid:{}", peer.uid());
-    let owner = options
-        .owners
-        .of(&principal)
-        .or_else(|| options.owners.of(&format!("user:{}", groups::user_name(&Root::system(), peer.uid())?)));
-    Ok(Caller::new(principal, role, Transport::Unix).of_owner(owner))
+    options.caller(peer.uid(), peer.gid(), &Root::system())
+}
+
+impl SocketOptions {
+    /// The caller that a user of this machine is.
+    ///
+    /// # Errors
+    /// `PermissionDenied` for the account of an agent: it answers calls, and makes none.
+    pub fn caller(&self, uid: u32, gid: u32, root: &Root) -> io::Result<Caller> {
+        let name = groups::user_name(root, uid);
+        if name.as_deref().is_some_and(is_agent) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "agents have no role here"));
+        }
+        let admin = uid == 0 || groups::contains(root, &self.admin_group, uid, gid);
+        let role = if admin { Role::Admin } else { Role::ReadOnly };
+        let principal = format!("uid:{uid}");
+        let owner = self.owners.of(&principal).or_else(|| self.owners.of(&format!("user:{}", name?)));
+        Ok(Caller::new(principal, role, Transport::Unix).of_owner(owner))
+    }
 }

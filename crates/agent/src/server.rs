@@ -166,10 +166,11 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
                 let taken = free.and_then(|()| Answer::of::<agents::AttachAgent>(&Done {}));
                 let is_taken = taken.is_ok();
                 answer(&writer, Some(id), taken).await?;
-                match Arc::into_inner(writer).filter(|_| is_taken) {
-                    Some(writer) => return agents::take_stream(&agent, &request.id, reader, writer.into_inner()),
-                    None => return Ok(()),
+                if !is_taken {
+                    continue;
                 }
+                let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
+                return agents::take_stream(&agent, &request.id, reader, writer.into_inner());
             }
         };
         let Ok(permit) = Arc::clone(&in_flight).try_acquire_owned() else {

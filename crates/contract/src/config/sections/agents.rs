@@ -134,6 +134,12 @@ pub fn is_command(agents: &[AgentType], tool: &str) -> bool {
     agents.iter().any(|agent| agent.name == namespace && agent.kind == AgentKind::Command)
 }
 
+/// Whether `user` is an account that agents run as.
+pub fn is_agent(user: &str) -> bool {
+    user.strip_prefix(AGENT_USER)
+        .is_some_and(|number| number.len() == 1 && number.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
 /// Adds the modes of agents' tools to those of `policy`, which take precedence.
 pub fn add_modes(modes: &mut BTreeMap<String, Mode>, agents: &[AgentType]) {
     for agent in agents {
