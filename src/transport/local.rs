@@ -3,9 +3,10 @@
 use base::os::{Root, groups};
 use contract::{
     access::caller::{Caller, Transport},
-    config::Owners,
+    config::{Owners, sections::agents::is_agent},
     meta::Role,
 };
+use std::io;
 
 /// What decides the role and the owner of a local user.
 pub struct LocalAccess<'a> {
@@ -16,18 +17,21 @@ pub struct LocalAccess<'a> {
 }
 
 impl LocalAccess<'_> {
-    /// The user `uid`, who is in the groups `gids`; more groups are read from /etc/group.
-    pub fn caller(&self, uid: u32, gids: &[u32], transport: Transport) -> Caller {
-        let root = Root::system();
+    /// The user `uid`, who is in the groups `gids`; more groups are read from /etc/group below `root`.
+    ///
+    /// # Errors
+    /// `PermissionDenied` for the account of an agent: it answers calls, and makes none.
+    pub fn caller(&self, uid: u32, gids: &[u32], transport: Transport, root: &Root) -> io::Result<Caller> {
+        let name = groups::user_name(root, uid);
+        if name.as_deref().is_some_and(is_agent) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "agents have no role here"));
+        }
         // Without any known group, membership is what /etc/group lists: no group has the last number.
         let mut gids = gids.iter().copied().chain([u32::MAX]);
-        let admin = uid == 0 || gids.any(|gid| groups::contains(&root, self.admin_group, uid, gid));
+        let admin = uid == 0 || gids.any(|gid| groups::contains(root, self.admin_group, uid, gid));
         let role = if admin { Role::Admin } else { Role::ReadOnly };
         let principal = format!("uid:{uid}");
-        let owner = self
-            .owners
-            .of(&principal)
-            .or_else(|| self.owners.of(&format!("user:{}", groups::user_name(&root, uid)?)));
-        Caller::new(principal, role, transport).of_owner(owner)
+        let owner = self.owners.of(&principal).or_else(|| self.owners.of(&format!("user:{}", name?)));
+        Ok(Caller::new(principal, role, transport).of_owner(owner))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{lines, local::LocalAccess, write_deadline::Paced};
 use crate::rpc::{reply, router::Server};
+use base::os::Root;
 use contract::{
     access::{
         caller::{Caller, Transport},
@@ -89,7 +90,7 @@ impl SocketListener {
     fn seat(&self, server: &Arc<Server>, seats: &Arc<Seats>, stream: UnixStream) {
         let caller = match identify(&stream, &self.options) {
             Ok(caller) => caller,
-            Err(error) => return tracing::warn!(%error, "refused a peer that the kernel could not name"),
+            Err(error) => return tracing::warn!(%error, "refused a peer"),
         };
         let seat = match sit(seats, &caller) {
             Ok(seat) => seat,
@@ -138,6 +139,16 @@ fn is_dead(path: &Path) -> bool {
 
 fn identify(stream: &UnixStream, options: &SocketOptions) -> io::Result<Caller> {
     let peer = stream.peer_cred()?;
-    let access = LocalAccess { admin_group: &options.admin_group, owners: &options.owners };
-    Ok(access.caller(peer.uid(), &[peer.gid()], Transport::Unix))
+    options.caller(peer.uid(), peer.gid(), &Root::system())
+}
+
+impl SocketOptions {
+    /// The caller that a user of this machine is.
+    ///
+    /// # Errors
+    /// As [`LocalAccess::caller`].
+    pub fn caller(&self, uid: u32, gid: u32, root: &Root) -> io::Result<Caller> {
+        let access = LocalAccess { admin_group: &self.admin_group, owners: &self.owners };
+        access.caller(uid, &[gid], Transport::Unix, root)
+    }
 }

@@ -4,6 +4,7 @@
 
 mod access;
 mod agent;
+mod agents;
 mod allow;
 mod appliance;
 mod approval_page;

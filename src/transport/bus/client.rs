@@ -85,9 +85,11 @@ impl Client {
         let gids = credentials.into_unix_group_ids().unwrap_or_default();
         let settings = &server.pipeline.services.settings;
         let access = LocalAccess { admin_group: &settings.access.admin_group, owners: &settings.access.owners };
-        let mut caller = access.caller(uid, &gids, Transport::Dbus);
+        let root = Root::system();
+        let caller = access.caller(uid, &gids, Transport::Dbus, &root);
+        let mut caller = caller.map_err(|refused| ToolError::denied(refused.to_string()))?;
         if caller.role < Role::Admin
-            && let Some(role) = groups::user_name(&Root::system(), uid).and_then(|user| settings.dbus.roles.get(&user))
+            && let Some(role) = groups::user_name(&root, uid).and_then(|user| settings.dbus.roles.get(&user))
         {
             caller.role = *role;
         }

@@ -31,6 +31,10 @@ settings! {
         tool_names: ToolNames = ToolNames::Auto, ToolNames::KIND, InState::Free;
         /// The environment of this machine. Some tools run only in some environments.
         environment: Environment = Environment::Prod, SettingKind::Choice(&["prod", "staging", "lab"]), InState::Never;
+        /// Programs that bring tools of their own, one `[[agents]]` each, with a table `[agents.tools.NAME]` for each tool:
+        /// `tier`, `role`, `policy`, `timeout_seconds`, and for kind `command` also `description`, `input` and `output`
+        /// (docs/agents.md). Last of the top level, since the lines below a table belong to it.
+        agents: Vec<AgentType> = Vec::new(), SettingKind::Tables(&agents::AGENTS), InState::Never;
     }
     [http] Http;
     [tls] Tls;

@@ -1,6 +1,7 @@
 //! One file per section of the settings: its declaration, its types, and the checks of its values.
 
 mod access;
+pub mod agents;
 pub mod allow;
 pub mod approval;
 mod audit;
@@ -30,6 +31,7 @@ mod tools;
 pub mod update;
 
 pub use access::Access;
+pub use agents::AgentType;
 pub use approval::Approval;
 pub use audit::AuditLog;
 pub use camera::CameraSettings;
