@@ -267,7 +267,7 @@ async fn open_doors(
     });
     if settings.dbus.serve {
         // No reason not to start: the other doors do without a bus.
-        match BusDoor::open(DBus::system()).await {
+        match BusDoor::open(DBus::system(), settings.has_dbus_mcp()).await {
             Ok(door) => {
                 base::task::spawn_on(&server.tasks, door.run(Arc::clone(server)));
                 tracing::info!("serving org.raspimcp on the system bus");

@@ -38,6 +38,7 @@ impl Server {
             cancel: CancellationToken::new(),
             progress: Default::default(),
             peer: None,
+            alias: None,
         };
         self.pipeline.run(call).await.result.and(Err(refusal))
     }

@@ -34,7 +34,8 @@ impl PrivateBus {
         let shipped = include_str!("../../dist/dbus-1/system.d/raspi-mcp.conf");
         let shipped = shipped.split_once("<busconfig>").unwrap().1.replace("</busconfig>", "");
         let rules = format!(
-            "{SYSTEM_RULES}{}<policy user=\"{me}\"><allow send_destination=\"org.raspimcp\"/></policy>",
+            "{SYSTEM_RULES}{}<policy user=\"{me}\"><allow send_destination=\"org.raspimcp\"/>\
+             <allow send_destination=\"org.dbusmcp.Orchestrator\"/></policy>",
             shipped.replace("user=\"raspi-mcp\"", &format!("user=\"{me}\""))
         );
         Self::with(tempfile::tempdir().unwrap(), &rules)

@@ -4,7 +4,7 @@ use super::{
     calls::Jobs,
     client::{Client, UNFINISHED},
     fault::Fault,
-    methods::{EVENTS, Method, PROPERTIES, Place, SMALL, TOOLS},
+    methods::{EVENTS, Method, ORCHESTRATOR, PROPERTIES, Place, SMALL, TOOLS},
     tools::Asked,
     values::{Fields, fields_of, text, texts, with_fields},
 };
@@ -116,7 +116,7 @@ impl Door {
     async fn method(self: &Arc<Self>, client: &Arc<Client>, message: &Message) -> Result<Reply, Fault> {
         let header = message.header();
         let path = header.path().map_or("", |path| path.as_str());
-        let place = match Place::at(path) {
+        let place = match Place::at(path, self.server.pipeline.services.settings.has_dbus_mcp()) {
             Place::Call(number) if !self.jobs.is_of(number, &client.name) => Place::Nothing,
             place => place,
         };
@@ -163,6 +163,9 @@ impl Door {
         let caller = &client.caller(&self.bus, &self.server).await?;
         let serial = message.primary_header().serial_num();
         let asked = Asked { client, caller, message, request_id: format!("{}-{serial}", client.name) };
+        if method.interface == ORCHESTRATOR {
+            return self.orchestrate(&asked, method.member, &fields).await;
+        }
         match (method.member, &place, &fields[..]) {
             ("List", ..) => self.list(caller, &fields),
             ("Describe", _, [Variant::Str(name)]) => self.describe(caller, name),

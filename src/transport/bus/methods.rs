@@ -9,6 +9,9 @@ pub const CALLS: &str = "/org/raspimcp/calls";
 pub const TOOLS: &str = "org.raspimcp.Tools1";
 pub const EVENTS: &str = "org.raspimcp.Events1";
 pub const CALL: &str = "org.raspimcp.Call1";
+/// The names of dbus-mcp.
+pub const ORCHESTRATOR: &str = "org.dbusmcp.Orchestrator";
+pub const ORCHESTRATOR_OBJECT: &str = "/org/dbusmcp/Orchestrator";
 pub const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
 const PEER: &str = "org.freedesktop.DBus.Peer";
@@ -16,6 +19,8 @@ const INTROSPECTABLE: &str = "org.freedesktop.DBus.Introspectable";
 /// What the packages install, and what `Introspect` answers.
 const OBJECT_XML: &str = include_str!("../../../dist/dbus-1/interfaces/org.raspimcp.xml");
 const CALL_XML: &str = include_str!("../../../dist/dbus-1/interfaces/org.raspimcp.Call1.xml");
+
+const ORCHESTRATOR_XML: &str = include_str!("../../../dist/dbus-1/interfaces/org.dbusmcp.Orchestrator.xml");
 
 /// Most bytes of arguments that are small by nature: names, options, the addresses of sixteen subscriptions.
 pub const SMALL: usize = 16 * 1024;
@@ -49,6 +54,10 @@ static METHODS: &[Method] = &[
     method(EVENTS, "Unsubscribe", "as"),
     method(CALL, "Cancel", ""),
     method(CALL, "Result", ""),
+    method(ORCHESTRATOR, "SpawnAgent", "ss"),
+    method(ORCHESTRATOR, "SendTask", "ss"),
+    method(ORCHESTRATOR, "ListAgents", ""),
+    method(ORCHESTRATOR, "GetAgentStatus", "s"),
 ];
 
 impl Method {
@@ -66,13 +75,14 @@ impl Method {
         match self.interface {
             PEER | INTROSPECTABLE => true,
             CALL => matches!(place, Place::Call(_)),
+            ORCHESTRATOR => matches!(place, Place::Orchestrator),
             _ => matches!(place, Place::Server),
         }
     }
 
     /// Whether its second argument may be as long as a request.
     pub fn has_arguments(&self) -> bool {
-        self.takes == "ssa{sv}"
+        self.takes == "ssa{sv}" || self.interface == ORCHESTRATOR && self.takes == "ss"
     }
 }
 
@@ -80,6 +90,8 @@ impl Method {
 pub enum Place {
     /// The object of the server.
     Server,
+    /// That of dbus-mcp.
+    Orchestrator,
     /// Something between objects, with these children.
     Between(&'static [&'static str]),
     /// Above the objects of calls.
@@ -90,11 +102,15 @@ pub enum Place {
 }
 
 impl Place {
-    pub fn at(path: &str) -> Self {
+    /// `dbus_mcp`: its names are served.
+    pub fn at(path: &str, dbus_mcp: bool) -> Self {
         match path {
             OBJECT => Self::Server,
+            ORCHESTRATOR_OBJECT if dbus_mcp => Self::Orchestrator,
             "/" => Self::Between(&["org"]),
+            "/org" if dbus_mcp => Self::Between(&["dbusmcp", "raspimcp"]),
             "/org" => Self::Between(&["raspimcp"]),
+            "/org/dbusmcp" if dbus_mcp => Self::Between(&["Orchestrator"]),
             CALLS => Self::Calls,
             _ => match path.strip_prefix(CALLS).and_then(|rest| rest.strip_prefix('/')?.parse().ok()) {
                 // Only the written form of the number.
@@ -109,6 +125,7 @@ impl Place {
         match self {
             Self::Server => OBJECT_XML.to_owned(),
             Self::Call(_) => CALL_XML.to_owned(),
+            Self::Orchestrator => ORCHESTRATOR_XML.to_owned(),
             Self::Between(children) => nodes(children.iter().map(|child| (*child).to_owned())),
             Self::Calls => nodes(calls.map(|number| number.to_string())),
             Self::Nothing => nodes(std::iter::empty()),

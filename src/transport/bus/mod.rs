@@ -10,6 +10,7 @@ mod door;
 mod events;
 mod fault;
 mod methods;
+mod orchestrator;
 mod tools;
 mod values;
 
@@ -20,7 +21,7 @@ use base::{
 };
 use door::Door;
 use futures::StreamExt;
-use methods::NAME;
+use methods::{NAME, ORCHESTRATOR};
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 use zbus::{
     Connection, Message, MessageStream,
@@ -42,18 +43,20 @@ const LEAVING: &str =
 /// A connection that owns the name.
 pub struct BusDoor {
     bus: DBus,
+    names: Vec<&'static str>,
     messages: MessageStream,
 }
 
 impl BusDoor {
-    /// Connects and takes the name.
+    /// Connects and takes the name, and that of dbus-mcp too if its clients are served.
     ///
     /// # Errors
     /// `capability_missing` without a bus, `permission_denied` if the bus does not let this user have the name, `conflict`
     /// if somebody else has it, `unavailable` if the bus does not answer.
-    pub async fn open(bus: DBus) -> Result<Self, ToolError> {
-        let messages = connect(&bus).await?;
-        Ok(Self { bus, messages })
+    pub async fn open(bus: DBus, dbus_mcp: bool) -> Result<Self, ToolError> {
+        let names: Vec<_> = [NAME].into_iter().chain(dbus_mcp.then_some(ORCHESTRATOR)).collect();
+        let messages = connect(&bus, &names).await?;
+        Ok(Self { bus, names, messages })
     }
 
     /// Serves until the server stops. A lost connection is made again.
@@ -65,7 +68,7 @@ impl BusDoor {
                 if server.stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
                     return;
                 }
-                match connect(&self.bus).await {
+                match connect(&self.bus, &self.names).await {
                     Ok(messages) => break messages,
                     Err(error) if matches!(error.code, ErrorCode::Conflict | ErrorCode::PermissionDenied) => {
                         return tracing::error!("{}; calls over the bus are not served any more", error.advice());
@@ -79,11 +82,13 @@ impl BusDoor {
     }
 }
 
-async fn connect(bus: &DBus) -> Result<MessageStream, ToolError> {
+async fn connect(bus: &DBus, names: &[&str]) -> Result<MessageStream, ToolError> {
     let connection = bus.fresh(QUEUE).await?;
     // Before the name: no call is lost.
     let messages = MessageStream::from(&connection);
-    take(&connection, NAME).await?;
+    for name in names {
+        take(&connection, name).await?;
+    }
     Ok(messages)
 }
 
@@ -101,7 +106,7 @@ async fn take(connection: &Connection, name: &str) -> Result<(), ToolError> {
     match answer.body().deserialize::<u32>() {
         Ok(1 | 4) => Ok(()),
         _ => Err(ToolError::new(ErrorCode::Conflict, format!("another program has the name {name} on the system bus"))
-            .hint("busctl status org.raspimcp says which one")),
+            .hint(format!("busctl status {name} says which one"))),
     }
 }
 
@@ -110,6 +115,8 @@ async fn serve(server: &Arc<Server>, mut messages: MessageStream) {
     let connection = Connection::from(&messages);
     let door = Door::new(Arc::clone(server), connection);
     let mut changes = server.listeners.tools();
+    let services = &server.pipeline.services;
+    let (mut agents, dbus_mcp) = (services.agents.events(), services.settings.has_dbus_mcp());
     let stopped = loop {
         let message = tokio::select! {
             biased;
@@ -121,6 +128,13 @@ async fn serve(server: &Arc<Server>, mut messages: MessageStream) {
             // Its sender lives as long as the server.
             _ = changes.changed() => {
                 door.tools_changed().await;
+                continue;
+            }
+            event = agents.recv(), if dbus_mcp => {
+                // Else it has missed some: a door that is too slow.
+                if let Ok(event) = event {
+                    door.tell(event).await;
+                }
                 continue;
             }
             message = messages.next() => message,

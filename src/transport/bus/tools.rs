@@ -18,7 +18,7 @@ use crate::{
 };
 use base::error::{ErrorCode, ToolError};
 use contract::access::{caller::Caller, shares::PoolPlace};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 use zbus::{Array, Message, ObjectPath, Signature, Structure, Variant};
@@ -32,8 +32,8 @@ pub struct Asked<'a> {
     pub request_id: String,
 }
 
-/// The arguments of `Call` and `Start`.
-struct Wanted {
+/// A call that may run.
+pub(super) struct Wanted {
     call: Call,
     timeout: Option<Duration>,
     /// One of the calls of all connections.
@@ -77,8 +77,16 @@ impl Door {
     /// `Call`: answers when the call has ended.
     pub(super) async fn call(&self, asked: &Asked<'_>, fields: &Fields) -> Result<Reply, Fault> {
         let wanted = self.wanted(asked, fields)?;
+        Ok(Reply::Fields(vec![text(self.answer(wanted).await?)]))
+    }
+
+    /// Runs a call; returns its result as JSON.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub(super) async fn answer(&self, wanted: Wanted) -> Result<String, ToolError> {
         let output = self.run(wanted.call, wanted.timeout).await.result?;
-        Ok(Reply::Fields(vec![text(String::from(Box::<str>::from(output.json)))]))
+        Ok(Box::<str>::from(output.json).into())
     }
 
     /// `Start`: answers with the object of the call, runs it, and says so when it has ended.
@@ -127,6 +135,7 @@ impl Door {
             cancel: asked.client.gone.child_token(),
             progress: Progress::default(),
             peer: None,
+            alias: None,
         };
         let output = self.run(call, None).await.result?;
         Ok(match output.blob {
@@ -138,14 +147,28 @@ impl Door {
     fn wanted(&self, asked: &Asked<'_>, fields: &Fields) -> Result<Wanted, Fault> {
         let [Variant::Str(name), Variant::Str(args), Variant::Dict(options)] = &fields[..] else { return Err(unfit()) };
         let options = Options::of(options)?;
-        let args = arguments(args, self.server.options.max_depth)?;
+        let args = self.object("arguments_json", args)?;
+        Ok(self.wanted_of(asked, name.as_str(), Value::Object(args), options)?)
+    }
+
+    /// A call of the tool `name`.
+    ///
+    /// # Errors
+    /// `not_found`, and `resource_exhausted` when there is no place for it.
+    pub(super) fn wanted_of(
+        &self,
+        asked: &Asked<'_>,
+        name: &str,
+        args: Value,
+        options: Options,
+    ) -> Result<Wanted, ToolError> {
         let written = match options.schema_version {
-            Some(version) => format!("{}@{version}", name.as_str()),
+            Some(version) => format!("{name}@{version}"),
             None => name.to_string(),
         };
         let pipeline = &self.server.pipeline;
         let (entry, _) = pipeline.registry.resolve(&written).map_err(|unknown| no_tool(&unknown.explain(&written)))?;
-        let (entry, args) = pipeline.unwrap(asked.caller, entry, args);
+        let (entry, args, alias) = pipeline.unwrap(asked.caller, &written, entry, args);
         let call = Call {
             entry,
             caller: Arc::clone(asked.caller),
@@ -155,8 +178,26 @@ impl Door {
             cancel: asked.client.gone.child_token(),
             progress: Progress::default(),
             peer: None,
+            alias,
         };
         Ok(Wanted { call, timeout: options.timeout, _place: self.place(asked.caller)? })
+    }
+
+    /// The JSON object in the argument `parameter`.
+    ///
+    /// # Errors
+    /// `invalid_argument` for what is none, or is nested too deeply.
+    pub(super) fn object(&self, parameter: &str, json: &str) -> Result<Map<String, Value>, ToolError> {
+        let bad = |why: String| ToolError::invalid(format!("{parameter} {why}")).with("parameter", parameter);
+        let max_depth = self.server.options.max_depth;
+        if depth(json) > max_depth {
+            return Err(bad(format!("is nested deeper than {max_depth} levels")));
+        }
+        match serde_json::from_str(json) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(_) => Err(bad("must be a JSON object, like {}".into())),
+            Err(error) => Err(bad(format!("is no JSON: {error}"))),
+        }
     }
 
     /// Runs a call; cancels it when the caller's own time for it is over.
@@ -177,20 +218,6 @@ impl Door {
             *error = late;
         }
         ended
-    }
-}
-
-/// # Errors
-/// `invalid_argument` for what is no JSON object, or nested too deeply.
-fn arguments(json: &str, max_depth: usize) -> Result<Value, ToolError> {
-    let bad = |why: String| ToolError::invalid(format!("arguments_json {why}")).with("parameter", "arguments_json");
-    if depth(json) > max_depth {
-        return Err(bad(format!("is nested deeper than {max_depth} levels")));
-    }
-    match serde_json::from_str(json) {
-        Ok(args @ Value::Object(_)) => Ok(args),
-        Ok(_) => Err(bad("must be a JSON object, like {}".into())),
-        Err(error) => Err(bad(format!("is no JSON: {error}"))),
     }
 }
 

@@ -103,6 +103,11 @@ pub fn texts(array: &Array<'_>) -> Vec<String> {
     each.filter_map(|item| if let Variant::Str(text) = item { Some(text.to_string()) } else { None }).collect()
 }
 
+/// An `as` of these texts.
+pub fn texts_of<'a>(all: impl Iterator<Item = &'a str>) -> Variant<'static> {
+    Variant::from(all.map(str::to_owned).collect::<Vec<_>>())
+}
+
 /// The entries of an `a{sv}`, out of their variants.
 fn entries<'a>(given: &'a Dict<'a, 'a>) -> impl Iterator<Item = (&'a str, &'a Variant<'a>)> {
     given.iter().filter_map(|(key, value)| {

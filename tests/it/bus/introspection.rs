@@ -24,7 +24,7 @@ async fn introspection_is_the_committed_file_byte_for_byte() {
 }
 
 /// busctl on the bus of `pi`, as this user.
-fn busctl(pi: &BusPi, args: &[&str]) -> tokio::task::JoinHandle<String> {
+pub(super) fn busctl(pi: &BusPi, args: &[&str]) -> tokio::task::JoinHandle<String> {
     let mut command = Command::new("busctl");
     command.arg(format!("--address={}", pi.bus.address())).args(args).env("SYSTEMD_COLORS", "0");
     // The server runs in this thread.

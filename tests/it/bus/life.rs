@@ -32,9 +32,9 @@ async fn a_stop_waits_for_calls_that_run() {
 #[tokio::test]
 async fn a_name_that_is_taken_or_a_bus_that_is_not_there_is_told() {
     let pi = BusPi::start().await;
-    let taken = BusDoor::open(pi.bus.bus()).await.err().unwrap();
+    let taken = super::open(&pi.bus, &pi.pi.server()).await.err().unwrap();
     assert_eq!(taken.code, ErrorCode::Conflict);
-    let missing = BusDoor::open(DBus::at("unix:path=/nonexistent/bus")).await.err().unwrap();
+    let missing = BusDoor::open(DBus::at("unix:path=/nonexistent/bus"), false).await.err().unwrap();
     assert_eq!(missing.code, ErrorCode::CapabilityMissing);
 }
 
@@ -66,7 +66,7 @@ async fn without_an_owner_everybody_is_refused() {
     let fresh = Fresh::new();
     let up = fresh.starts().await;
     let bus = PrivateBus::shipped();
-    let door = BusDoor::open(bus.bus()).await.unwrap();
+    let door = super::open(&bus, &up.running.server).await.unwrap();
     let server = std::sync::Arc::clone(&up.running.server);
     server.tasks.clone().spawn(door.run(server));
     let caller = super::BusCaller { connection: bus.connect().await };

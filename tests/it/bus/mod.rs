@@ -5,6 +5,7 @@ mod errors;
 mod events;
 mod introspection;
 mod life;
+mod orchestrator;
 mod tools;
 mod users;
 
@@ -13,7 +14,8 @@ use crate::support::{
     served::{Pi, soon},
 };
 use contract::config::Settings;
-use raspi_mcp::transport::bus::BusDoor;
+use base::error::ToolError;
+use raspi_mcp::{rpc::router::Server, transport::bus::BusDoor};
 use rustix::process::{Gid, Uid};
 use serde_json::Value;
 use std::{collections::HashMap, os::unix::net::UnixStream};
@@ -44,7 +46,7 @@ impl BusPi {
 
     async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let (bus, pi) = (PrivateBus::shipped(), Pi::with(change).await);
-        let door = BusDoor::open(bus.bus()).await.unwrap();
+        let door = open(&bus, &pi.server()).await.unwrap();
         let server = pi.server();
         server.tasks.spawn(door.run(pi.server()));
         Self { pi, bus }
@@ -69,6 +71,10 @@ impl BusPi {
         let stream = connect.join().unwrap();
         BusCaller { connection: Builder::unix_stream(stream).user_id(uid).build().await.unwrap() }
     }
+}
+
+async fn open(bus: &PrivateBus, server: &Server) -> Result<BusDoor, ToolError> {
+    BusDoor::open(bus.bus(), server.pipeline.services.settings.has_dbus_mcp()).await
 }
 
 /// Whether this test can be several users.
