@@ -4,11 +4,13 @@
 
 mod access;
 mod agent;
+mod agents;
 mod allow;
 mod appliance;
 mod approval_page;
 mod attacks;
 mod bridge;
+mod bus;
 mod ci;
 mod citations;
 mod cli;

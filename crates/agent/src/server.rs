@@ -3,7 +3,7 @@
 use super::{
     admission::{ConnectionSlots, admit, turn_away},
     context::Agent,
-    operations::{Answer, Done, hello::Hello, update},
+    operations::{Answer, Done, agents, hello::Hello, update},
     peer::Peer,
     protocol::{AgentReply, AgentRequest},
     wire::{LINE_TIMEOUT, LineRead, MAX_LINE, read_line, write_line},
@@ -156,6 +156,21 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
                 // The only reference: no request is in progress.
                 let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
                 return update::take_over(reader, writer.into_inner(), move |stream| session.run(stream)).await;
+            }
+        };
+        let op = match op.take::<agents::AttachAgent>() {
+            Err(other) => other,
+            Ok(request) => {
+                let free = peer.may("attach_agent", crate::peer::Callers::Server);
+                let free = free.and_then(|()| update::may_take_over(&reader, Arc::strong_count(&writer) == 1));
+                let taken = free.and_then(|()| Answer::of::<agents::AttachAgent>(&Done {}));
+                let is_taken = taken.is_ok();
+                answer(&writer, Some(id), taken).await?;
+                if !is_taken {
+                    continue;
+                }
+                let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
+                return agents::take_stream(&agent, &request.id, reader, writer.into_inner());
             }
         };
         let Ok(permit) = Arc::clone(&in_flight).try_acquire_owned() else {

@@ -5,6 +5,8 @@ use serde_json::Value;
 
 /// Every action with its description.
 pub const ACTIONS: &[(&str, &str)] = &[
+    ("agents:shutdown", "end an agent"),
+    ("agents:spawn", "start an agent that the owner declared"),
     ("camera:capture", "take a picture"),
     ("camera:view", "view a stored picture"),
     ("exec:run", "run a listed command; what the command does is not examined"),
@@ -47,6 +49,10 @@ pub const ACTIONS: &[(&str, &str)] = &[
 
 /// The actions of each tool. A tool that is not listed only returns what every caller may know.
 pub const DOES: &[Does] = &[
+    // Each task is a call of its own, which is judged.
+    repairs("agents.send_task", &[]),
+    repairs("agents.shutdown", &["agents:shutdown"]),
+    does("agents.spawn", &["agents:spawn"]),
     does("camera.capture", &["camera:capture"]),
     does("camera.take_photo", &["camera:capture"]),
     reads("camera.get_photo", &["camera:view"]),
