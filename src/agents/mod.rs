@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 /// Maximum number of ids at once: views too, since each takes memory.
 const MOST_IDS: usize = 64;
 /// Events that a slow listener may be behind.
-const EVENTS: usize = 32;
+const EVENTS: usize = 16;
 
 /// Codes of dbus-mcp, in `details.dbus_mcp_code`.
 pub const SPAWN_FAILED: i32 = -32100;
