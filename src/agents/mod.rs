@@ -8,7 +8,7 @@ mod supervisor;
 pub use death::{AgentEvent, DeathReason};
 pub use supervisor::new_id;
 
-use agent::{AgentLink, AgentState, AgentsNow};
+use agent::{AgentLink, AgentState, AgentsNow, OfferedTool, ToolState};
 use base::error::{ErrorCode, ToolError};
 use contract::{
     access::caller::Caller,
@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 /// Maximum number of ids at once: views too, since each takes memory.
 const MOST_IDS: usize = 64;
 /// Events that a slow listener may be behind.
-const EVENTS: usize = 32;
+const EVENTS: usize = 16;
 
 /// Codes of dbus-mcp, in `details.dbus_mcp_code`.
 pub const SPAWN_FAILED: i32 = -32100;
@@ -147,17 +147,22 @@ impl Agents {
         let _ = self.events.send(event);
     }
 
-    /// Takes over what the privileged half says. Returns the types whose tools are others than before.
-    pub fn hear(&self, now: AgentsNow) -> Vec<AgentState> {
+    /// Takes over what the privileged half says. Returns each type, and whether its accepted tools are others than before.
+    pub fn hear(&self, now: AgentsNow) -> Vec<(AgentState, bool)> {
         let mut state = self.state();
-        let mut changed = Vec::new();
-        for agent in now.agents {
-            if state.known.get(&agent.name) != Some(&agent) {
-                changed.push(agent.clone());
-                state.known.insert(agent.name.clone(), agent);
-            }
+        let hear = |agent: AgentState| {
+            let before = state.known.insert(agent.name.clone(), agent.clone());
+            let is_other = accepted(&agent) != before.as_ref().map(accepted).unwrap_or_default();
+            (agent, is_other)
+        };
+        now.agents.into_iter().map(hear).collect()
+    }
+
+    /// Its tools cannot be offered, because of `why`.
+    pub fn refused(&self, name: &str, why: String) {
+        if let Some(known) = self.state().known.get_mut(name) {
+            known.problem = Some(why);
         }
-        changed
     }
 
     /// What is known of this type's tools; `None`: nothing yet.
@@ -300,6 +305,11 @@ impl Agents {
         let supervisors = std::mem::take(&mut self.state().supervisors);
         supervisors.values().for_each(|supervisor| supervisor.end());
     }
+}
+
+/// The accepted tools, and what they say about themselves.
+fn accepted(agent: &AgentState) -> Vec<&OfferedTool> {
+    agent.tools.iter().filter(|tool| tool.state == ToolState::Accepted).collect()
 }
 
 fn may_see(caller: &Caller, agent: &SpawnedAgent) -> bool {

@@ -178,6 +178,10 @@ impl Supervisor {
             }
             () = self.stop.cancelled() => None,
         };
+        if let Some(error) = &wrong {
+            // Before the calls hear of it: none of them is to find it running.
+            self.standing.send_replace(Standing::Down(error.clone()));
+        }
         conversation.close();
         if wrong.is_none() && !self.stop.is_cancelled() {
             // It has closed its streams, and ends by itself or not.

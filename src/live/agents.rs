@@ -48,11 +48,13 @@ async fn follow_agents(pipeline: &Pipeline) {
         match agents.link().call::<FollowAgents>(FollowRequest { known, wait_ms }).await {
             Ok(now) => {
                 (known, pause) = (now.revision, Duration::from_secs(1));
-                for state in agents.hear(now) {
-                    let Some(declared) = agents.find(&state.name) else { continue };
-                    let set = pipeline.registry.set_namespace(&state.name, entries(declared, &state));
-                    if let Err(error) = set {
+                for (state, is_other) in agents.hear(now) {
+                    let declared = agents.find(&state.name).filter(|_| is_other);
+                    let set =
+                        declared.map(|found| pipeline.registry.set_namespace(&state.name, entries(found, &state)));
+                    if let Some(Err(error)) = set {
                         tracing::error!(target: "raspi_mcp::agents", agent = state.name, %error, "its tools are not offered");
+                        agents.refused(&state.name, error.into_message());
                     }
                     if state.wanted {
                         start(pipeline, &state.name);

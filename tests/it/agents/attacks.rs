@@ -95,10 +95,10 @@ async fn names_of_ours_are_not_given_away() {
         vec![command("gpio_write", folder.program("x", "#!/bin/sh\necho stolen\n"), tools)]
     })
     .await;
-    let said = machine.answered(What::Accept { agent: "gpio_write".into() }, "yes\n").await.unwrap();
-    assert!(said.contains("accepted"), "{said}");
+    machine.accept("gpio_write").await;
     let mut wire = machine.pi.on(Door::Stdio).await;
-    assert_eq!(machine.state("gpio_write").await["tools"][0]["state"], "accepted");
+    let state = machine.state("gpio_write").await;
+    assert!(state["problem"].as_str().unwrap().contains("gpio_write_pin"), "{state}");
     let refused = wire.call("gpio_write_pin", json!({"pin": 17, "value": "high"})).await;
     assert!(!refused.result().to_string().contains("stolen"), "{:?}", refused.result());
 }

@@ -1,8 +1,6 @@
 //! Kind `command`: one run of a program for each call.
 
 use super::*;
-use contract::meta::Mode;
-use raspi_mcp::cli::agents::What;
 
 /// Says what it was given, and fails when it is told to.
 const ECHO: &str = r#"#!/bin/sh
@@ -161,10 +159,11 @@ async fn policy_role_and_halt_hold_in_both_halves_and_what_was_done_is_in_the_au
     machine.root.call::<Run>(request(2, Some(ask.id))).await.unwrap_err();
     let record = machine.pi.audited(|record| record["tool"] == "greenhouse.water" && record["outcome"] == "ok").await;
     assert_eq!((&record["args"], &record["changed"]), (&json!({"bed": 2}), &json!(true)), "{record}");
-    machine.call("manage.halt", json!({})).await.ok();
+    assert_eq!((&record["by"], &record["principal"]), (&json!("agent:greenhouse"), &json!("stdio")), "{record}");
+    let halt = ::agent::operations::halt::HaltRequest { reason: None, authorization: None };
+    machine.root.call::<::agent::operations::halt::SetHalt>(halt).await.unwrap();
     machine.call("greenhouse.water", json!({"bed": 1})).await.failed("failed_precondition");
     assert_eq!(machine.runner.plans.lock().unwrap().len(), 1);
-    let _ = Mode::Ask;
 }
 
 #[tokio::test]

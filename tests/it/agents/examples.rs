@@ -3,6 +3,35 @@
 use super::*;
 use contract::config::Places;
 
+/// The MCP server of npm as its example mounts it, from the folder that ci/parts/tests installs it into.
+#[tokio::test]
+async fn the_server_of_npm_reads_and_writes_its_folder_and_no_other() {
+    let installed = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build/npm-agents/node_modules");
+    let program = installed.join("@modelcontextprotocol/server-filesystem/dist/index.js");
+    assert!(program.exists(), "{}: ./ci/parts/tests installs it from ci/agents.d", program.display());
+    let mut shared = PathBuf::new();
+    let machine = Machine::new(|folder| {
+        shared = folder.0.join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::write(shared.join("note"), "buy seeds").unwrap();
+        let mut agent = example("filesystem", "/usr/bin/node".into());
+        agent["args"] = json!([program, shared]);
+        agent["files"] = json!([installed.join("@modelcontextprotocol")]);
+        vec![agent]
+    })
+    .await;
+    machine.accept("filesystem").await;
+    let mut wire = machine.pi.on(Door::Stdio).await;
+    let names = listed(&mut wire).await;
+    let ours: Vec<_> = names.iter().filter(|name| name.starts_with("filesystem.")).collect();
+    assert_eq!(ours, ["filesystem.list_directory", "filesystem.read_text_file", "filesystem.write_file"]);
+    let read = wire.call("filesystem.read_text_file", json!({"path": shared.join("note")})).await;
+    assert!(read.ok().to_string().contains("buy seeds"), "{:#}", read.ok());
+    wire.call("filesystem.write_file", json!({"path": shared.join("new"), "content": "done"})).await.ok();
+    assert_eq!(fs::read_to_string(shared.join("new")).unwrap(), "done");
+    wire.call("filesystem.read_text_file", json!({"path": "/etc/hostname"})).await.failed("failed_precondition");
+}
+
 /// The agent of an example, with its program in this folder.
 fn example(name: &str, program: PathBuf) -> Value {
     let path = format!("{}/examples/agents/{name}.toml", env!("CARGO_MANIFEST_DIR"));

@@ -48,6 +48,8 @@ impl Machine {
         let mut settings = simulated(&dir);
         settings.agents = declared.collect::<Vec<AgentType>>();
         settings.agent = AgentChoice::Socket;
+        settings.access.stdio_role = contract::meta::Role::Admin;
+        settings.policy.insert("agents.spawn".into(), contract::meta::Mode::Allow);
         change(&mut settings);
         let own = rustix::process::geteuid().as_raw();
         // Never used: the runner changes no account. Not 0, which is refused.
@@ -73,10 +75,17 @@ impl Machine {
 
     /// Accepts all that an agent says, as a person does.
     async fn accept(&self, agent: &str) {
-        let before = self.pi.server().pipeline.registry.changes();
         let said = self.answered(What::Accept { agent: agent.into() }, "yes\n").await.unwrap();
         assert!(said.contains("Accept these"), "{said}");
-        self.changed(before).await;
+        soon(async {
+            loop {
+                let state = self.state(agent).await;
+                if state["tools"].as_array().unwrap().iter().all(|tool| tool["state"] == "accepted") {
+                    return;
+                }
+            }
+        })
+        .await;
     }
 
     /// What `raspi-mcp agents` says to a person who types `input`.

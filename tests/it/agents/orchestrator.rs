@@ -4,7 +4,13 @@ use super::*;
 
 #[tokio::test]
 async fn the_types_of_dbus_mcp_are_views_of_our_tools() {
-    let machine = Machine::with(|_| Vec::new(), |settings| drop(settings.tools.enable.insert("agents".into()))).await;
+    let machine = Machine::with(
+        |_| Vec::new(),
+        |settings| {
+            settings.tools.enable.insert("agents".into());
+        },
+    )
+    .await;
     let mut wire = machine.pi.on(Door::Stdio).await;
     let names = listed(&mut wire).await;
     assert!(!names.iter().any(|name| name.starts_with("agents.")), "nothing is listed: {names:?}");

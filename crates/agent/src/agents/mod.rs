@@ -181,6 +181,18 @@ impl Agents {
         AgentsNow { revision, agents: agents.collect() }
     }
 
+    /// The tools that are not accepted, as far as the files of their programs were looked at.
+    pub(crate) fn off(&self) -> Vec<(String, ToolState)> {
+        let state = self.state();
+        let tools = self.declared.iter().flat_map(|agent| agent.tools.keys().map(move |tool| (agent, tool)));
+        let judged = tools.filter_map(|(agent, tool)| {
+            let files = &state.files.get(&agent.name)?.hash;
+            let (judged, _) = self.judge(&state, agent, tool, Some(files));
+            Some((format!("{}.{tool}", agent.name), judged))
+        });
+        judged.filter(|(_, judged)| *judged != ToolState::Accepted).collect()
+    }
+
     /// A running agent describes a tool.
     ///
     /// # Errors

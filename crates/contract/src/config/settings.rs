@@ -131,6 +131,8 @@ impl Settings {
         summary["access"]["tokens"] = self.access.tokens.iter().map(TokenSetting::summary).collect();
         summary["update"]["proxy"] = self.update.shown_proxy().into();
         summary["notifications"]["webhooks"] = self.notifications.shown_webhooks();
+        // Arguments of a program may be secret.
+        summary["agents"] = self.agents.iter().map(|agent| agent.name.as_str()).collect();
         summary["restricted"] = self.restricted.clone().into();
         summary
     }

@@ -77,6 +77,11 @@ pub(super) fn of(
     if let Some(memory) = plan.unit.memory {
         properties.push(("MemoryMax", Variant::from(memory)));
         properties.push(("MemorySwapMax", Variant::from(0_u64)));
+        // Where the kernel has no controller of memory or tasks (Raspberry Pi OS switches memory's off by default): for
+        // each process, and for the account, which nobody else has.
+        properties.push(("LimitDATA", Variant::from(4 * memory)));
+        properties.push(("LimitNPROC", Variant::from(plan.unit.tasks)));
+        properties.push(("OOMScoreAdjust", Variant::from(500_i32)));
     }
     if plan.unit.no_loopback && plan.network {
         // Callers on a loopback address have rights without a token. systemd-resolved's stub is left.
