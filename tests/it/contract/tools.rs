@@ -182,6 +182,8 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "camera.take_photo" => json!({"resolution": "640x480"}),
         "files.write" => json!({"path": "a", "content": "", "overwrite": true}),
         "vector.search" => json!({"query": "pump"}),
+        // The manual is not installed here.
+        "vector.get_page" => json!({}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };

@@ -2,7 +2,10 @@
 
 use super::{McpRequest, fault, hints};
 use crate::{
-    registry::pipeline::{Call, CallOutcome},
+    registry::{
+        pipeline::{Call, CallOutcome},
+        tool::Blob,
+    },
     resources::{RESOURCES, Resource as Known, ResourceAddress},
     rpc::mcp::provider::until_gone,
 };
@@ -81,7 +84,9 @@ pub fn parse(uri: &str) -> Result<ResourceAddress, ErrorData> {
 pub async fn contents(asked: &McpRequest, uri: &str, address: ResourceAddress) -> Result<ResourceContents, ToolError> {
     let CallOutcome { result, meta } = run(asked, address).await?;
     let output = result?;
+    let text = |blob: &Blob| String::from_utf8(blob.bytes.to_vec()).ok().filter(|_| blob.mime.starts_with("text/"));
     let contents = match &output.blob {
+        Some(blob) if let Some(text) = text(blob) => ResourceContents::text(text, uri).with_mime_type(blob.mime),
         Some(blob) => ResourceContents::blob(base64url::standard(&blob.bytes), uri).with_mime_type(blob.mime),
         None => ResourceContents::text(output.json.get(), uri).with_mime_type(JSON),
     };
