@@ -17,6 +17,8 @@ use std::{
 
 /// The namespace of the documentation.
 pub const MANUAL: &str = "manual";
+/// The addresses of pages, each with its path behind this; `raspi://docs/{path}` in [`crate::resources`].
+pub const ADDRESS: &str = "raspi://docs/";
 /// The namespace of the tools' descriptions.
 pub const TOOLS: &str = "tools";
 /// Where packages and images install docs/.

@@ -8,7 +8,7 @@ mod manual;
 mod scan;
 mod watch;
 
-pub use manual::{MANUAL, ManualText, TOOLS};
+pub use manual::{ADDRESS, MANUAL, ManualText, TOOLS};
 
 use base::{
     error::{ErrorCode, ToolError},

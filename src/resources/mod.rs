@@ -76,9 +76,6 @@ pub enum UpdateTrigger {
     Nowhere,
 }
 
-/// Pages of the manual, each with its path behind this.
-pub const DOCS: &str = "raspi://docs/";
-
 /// The resource behind log messages: callers that may not read it do not receive them either.
 pub const LOG: &str = "raspi://logs/app";
 

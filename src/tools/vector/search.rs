@@ -2,9 +2,8 @@
 
 use super::{descriptions, may_read_files};
 use crate::{
-    indexing::{IndexQuestion, MANUAL, TOOLS, UNAVAILABLE, kind},
+    indexing::{ADDRESS, IndexQuestion, MANUAL, TOOLS, UNAVAILABLE, kind},
     registry::{context::Context, tool::Tool},
-    resources::DOCS,
     tools::{files::bounded_or_null, within},
 };
 use base::{
@@ -201,7 +200,7 @@ impl Match {
     fn of(found: Found) -> Self {
         let Found { namespace, path, etag, lang, score, snippet } = found;
         let path = match namespace.as_str() {
-            MANUAL => format!("{DOCS}{path}"),
+            MANUAL => format!("{ADDRESS}{path}"),
             _ => format!("{namespace}:{path}"),
         };
         Self {
