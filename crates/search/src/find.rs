@@ -12,6 +12,8 @@ const TITLE: f64 = 2.0;
 /// What a passage counts more with which a document begins: it says what the document is about. From 1.05 to 1.3 this made every set
 /// of questions better (decision 363).
 const FIRST: f64 = 1.15;
+/// What a further passage of the same document counts: others may answer too.
+const AGAIN: f64 = 0.85;
 /// Passages beside those wanted that are ranked by all words.
 const POOL: u32 = 100;
 /// A score of BM25 at which the score shown is one half.
@@ -87,9 +89,13 @@ impl SearchIndex {
         // The texts of those that are shown only.
         let sql = format!(
             "SELECT d.namespace, d.path, d.etag, b.score, b.line_start, t.text, d.lang
-             FROM (SELECT s.id, c.document, c.line_start, s.score * CASE
-                     WHEN EXISTS (SELECT 1 FROM chunks p WHERE p.id = s.id - 1 AND p.document = c.document) THEN 1.0 ELSE {FIRST} END AS score
-                   FROM ({best}) s JOIN chunks c ON c.id = s.id ORDER BY 4, 1 LIMIT ?3) b
+             FROM (SELECT f.id, f.document, f.line_start, f.score * CASE
+                     WHEN row_number() OVER (PARTITION BY f.document ORDER BY f.score, f.id) = 1 THEN 1.0 ELSE {AGAIN} END AS score
+                   FROM (SELECT s.id, c.document, c.line_start, s.score * CASE
+                           WHEN EXISTS (SELECT 1 FROM chunks p WHERE p.id = s.id - 1 AND p.document = c.document) THEN 1.0
+                           ELSE {FIRST} END AS score
+                         FROM ({best}) s JOIN chunks c ON c.id = s.id) f
+                   ORDER BY 4, 1 LIMIT ?3) b
              JOIN {table} t ON t.rowid = b.id JOIN documents d ON d.id = b.document
              ORDER BY b.score, d.namespace, d.path, b.line_start"
         );

@@ -163,3 +163,15 @@ fn a_slip_in_the_first_letter_is_corrected_too() {
     }
     assert_eq!(index.read(Corpus::Files, "dumq").unwrap().unknown, ["dumq"]);
 }
+
+#[test]
+fn a_second_passage_of_a_document_gives_way_to_another_document() {
+    let mut index = SearchIndex::in_memory().unwrap();
+    let passage = |words: &str| format!("{words}\n") + &"a line of some other words\n".repeat(29);
+    let three = passage("valve valve valve of other words");
+    put(&mut index, Corpus::Files, "garden", "a.txt", &three.repeat(2));
+    let two = passage("valve valve some of other words");
+    put(&mut index, Corpus::Files, "garden", "b.txt", &(passage("a line of some other words") + &two));
+    let found = find(&index, Corpus::Files, &["garden"], None, "valve");
+    assert_eq!(paths(&found), ["a.txt", "b.txt", "a.txt"], "{found:?}");
+}

