@@ -27,6 +27,8 @@ pub enum SettingKind {
     },
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A list of these words.
+    Words(&'static [&'static str]),
     /// Address and port.
     Address,
     /// One line of text, or nothing.
@@ -141,6 +143,7 @@ impl SettingKind {
                 IntegerUnit::Bytes => format!("a whole number of bytes from {} to {}", sized(min), sized(max)),
             },
             Self::Choice(words) => one_of(words),
+            Self::Words(words) => format!("a list of {}", one_of(words)),
             Self::Mode => one_of(MODES),
             Self::Text => format!("one line of at most {TEXT_BYTES} bytes, or \"\" for none"),
             Self::Address => "an address and port like \"127.0.0.1:8765\"".into(),
@@ -224,7 +227,8 @@ impl SettingKind {
     fn is_list(self) -> bool {
         matches!(
             self,
-            Self::Hosts
+            Self::Words(_)
+                | Self::Hosts
                 | Self::Origins
                 | Self::Clients
                 | Self::Services
@@ -323,6 +327,7 @@ impl SettingKind {
         let names = || tools.iter().map(|(name, _)| *name);
         let grouped = || names().filter_map(|name| name.split('.').next());
         match self {
+            Self::Words(words) => return word(words, text),
             Self::Hosts if is_host(text) => {}
             Self::Origins
                 if text.split_once("://").is_some_and(|(scheme, host)| is_name(scheme, 32) && is_host(host)) => {}

@@ -115,6 +115,7 @@ async fn run(asked: &McpRequest, address: ResourceAddress) -> Result<CallOutcome
         cancel: cancel.clone(),
         progress: Default::default(),
         peer: None,
+        alias: None,
     };
     Ok(until_gone(context, cancel, server.pipeline.run(call)).await)
 }

@@ -110,6 +110,7 @@ async fn judge(
         cancel: CancellationToken::new(),
         progress: Default::default(),
         peer: None,
+        alias: None,
     };
     server.pipeline.run(call).await.result.and(Err(refusal))
 }
