@@ -47,10 +47,8 @@ impl PrivateBus {
         let listen = home.path().join("bus");
         // Other users come too.
         std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        let text = format!(
-            "<busconfig><type>system</type><listen>unix:path={}</listen>{rules}</busconfig>",
-            listen.display()
-        );
+        let text =
+            format!("<busconfig><type>system</type><listen>unix:path={}</listen>{rules}</busconfig>", listen.display());
         std::fs::write(&config, text).unwrap();
         let (daemon, address) = launch(&config);
         Self { daemon, address, home }

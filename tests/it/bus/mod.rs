@@ -13,15 +13,13 @@ use crate::support::{
     private_bus::PrivateBus,
     served::{Pi, soon},
 };
-use contract::config::Settings;
 use base::error::ToolError;
+use contract::config::Settings;
 use raspi_mcp::{rpc::router::Server, transport::bus::BusDoor};
 use rustix::process::{Gid, Uid};
 use serde_json::Value;
 use std::{collections::HashMap, os::unix::net::UnixStream};
-use zbus::{
-    Connection, DynamicType, Message, MessageStream, ObjectPath, Variant, connection::Builder, message::Type,
-};
+use zbus::{Connection, DynamicType, Message, MessageStream, ObjectPath, Variant, connection::Builder, message::Type};
 
 const NAME: &str = "org.raspimcp";
 const OBJECT: &str = "/org/raspimcp";

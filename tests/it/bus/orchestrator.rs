@@ -11,6 +11,8 @@ async fn start() -> BusPi {
     BusPi::with(|settings| {
         settings.compat.insert("dbus-mcp".into());
         settings.tools.enable.insert("agents".into());
+        // Nobody is asked about types that there are not.
+        settings.policy.insert("agents.spawn".into(), contract::meta::Mode::Allow);
     })
     .await
 }

@@ -30,7 +30,8 @@ async fn the_list_has_every_tool_and_a_filter_narrows_it() {
     let tagged = list(&pi, Options::from([("tags", Variant::from(vec!["discovery"]))])).await.unwrap();
     assert!(tagged.iter().any(|row| row.0 == "tools.search") && tagged.len() < all.len());
 
-    for wrong in [("colour", Variant::from("red")), ("names", Variant::from("one")), ("enabled", Variant::from(1_u32))] {
+    for wrong in [("colour", Variant::from("red")), ("names", Variant::from("one")), ("enabled", Variant::from(1_u32))]
+    {
         let refused = list(&pi, Options::from([wrong])).await.unwrap_err().is("InvalidArgument");
         assert_eq!(refused.details["parameter"], "filter");
     }

@@ -7,11 +7,10 @@ use super::{
     owners,
     sections::{dbus, gpio::PwmPin, update},
     table_setting::TableSetting,
-    words::{NAMESPACES, full_path, is_host, is_name, is_service, one_of, sized},
+    words::{NAMESPACES, full_path, is_host, is_name, is_service, meant, one_of, sized},
 };
 use crate::{meta::Mode, values::Window};
 use base::dns_label::is_label;
-use base::nearest::nearest;
 use serde_json::Value;
 use std::net::SocketAddr;
 
@@ -395,9 +394,4 @@ const MODES: &[&str] = &["allow", "ask", "deny"];
 
 fn word(words: &'static [&'static str], text: &str) -> Result<Value, String> {
     if words.contains(&text) { Ok(text.into()) } else { Err(meant(text, words.iter().copied())) }
-}
-
-/// "; did you mean ...?", or nothing.
-pub fn meant<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(text, known).map(|word| format!("; did you mean \"{word}\"?")).unwrap_or_default()
 }

@@ -41,8 +41,7 @@ pub use fault::{ConfigError, Faults, Origin, TextPosition};
 pub use found::{ConfigEntry, LocatedValue, UncheckedValue, quoted};
 pub use fragment::{Fragment, read_file as read_fragment};
 pub use fragment::{document, read_text};
-pub use kind::{Complaint, meant};
-pub use kind::{KnownTools, SettingKind};
+pub use kind::{Complaint, KnownTools, SettingKind};
 pub use load::{load, load_agent, place_of};
 pub use owners::Owners;
 pub use places::{APPROVAL_PAGE_USER, Places, SERVER_USER};
@@ -63,7 +62,7 @@ pub use table_setting::TableSetting;
 pub use tables::Tables;
 pub use token::{Sha256, TokenSetting};
 pub use token_files::{KeptToken, TokenFiles};
-pub use words::{full_path as is_full_path, is_loopback, is_name};
+pub use words::{full_path as is_full_path, is_loopback, is_name, meant};
 
 use crate::meta::Mode;
 use std::path::PathBuf;

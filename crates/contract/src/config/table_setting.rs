@@ -2,8 +2,9 @@
 
 use super::{
     found::{LocatedValue, quoted},
-    kind::{Complaint, KnownTools, meant},
+    kind::{Complaint, KnownTools},
     tables::{Tables, enumerated},
+    words::meant,
 };
 use serde_json::Value;
 

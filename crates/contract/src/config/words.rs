@@ -1,6 +1,7 @@
 //! The syntax of values (paths, names, hosts), and the wording of choices and sizes.
 
 use super::found::quoted;
+use base::nearest::nearest;
 use std::{
     net::{IpAddr, Ipv6Addr},
     path::Path,
@@ -19,6 +20,11 @@ pub fn one_of(words: &[&str]) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => quoted.concat(),
     }
+}
+
+/// "; did you mean ...?", or nothing.
+pub fn meant<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(text, known).map(|word| format!("; did you mean \"{word}\"?")).unwrap_or_default()
 }
 
 /// 1048576 as "1048576 (1 MiB)".

@@ -8,9 +8,9 @@ use super::files::is_grantable;
 use crate::{
     config::{
         found::{LocatedValue, UncheckedValue},
-        kind::{Complaint, KnownTools, SettingKind, meant},
+        kind::{Complaint, KnownTools, SettingKind},
         table_setting::TableSetting,
-        words::full_path,
+        words::{full_path, meant},
     },
     values::{Addresses, I2cAddress},
 };

@@ -4,9 +4,9 @@ use super::{AgentKind, AgentStart, MOST, MOST_TOOLS};
 use crate::{
     config::{
         found::{ConfigEntry, LocatedValue, UncheckedValue, quoted},
-        kind::{Complaint, KnownTools, ROLES, SettingKind, count, meant, seconds},
+        kind::{Complaint, KnownTools, ROLES, SettingKind, count, seconds},
         sections::exec::is_ours,
-        words::full_path,
+        words::{full_path, meant},
     },
     schema::Checker,
 };
