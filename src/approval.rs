@@ -17,6 +17,7 @@ use base::error::ToolError;
 use contract::{
     access::{caller::Caller, question, way},
     audit::ApprovalRecord,
+    config::{AgentType, sections::agents::is_command},
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -35,6 +36,8 @@ pub struct Asking {
     /// Clients whose elicitation counts as an approval, because they show it to their user. The agent has the same
     /// list.
     pub elicitation_clients: Vec<String>,
+    /// Calls of those of kind `command` are the agent's operations too.
+    pub agents: Vec<AgentType>,
     /// Told of each ask: its tool and its id, and nothing else of it.
     pub notifications: Notifications,
 }
@@ -72,7 +75,7 @@ impl Asking {
             _ => question,
         };
         match answered.state {
-            AskState::Approved if AgentPolicy::is_operation(tool) => {
+            AskState::Approved if AgentPolicy::is_operation(tool) || is_command(&self.agents, tool) => {
                 // The agent consumes the approval itself when it receives the operation.
                 Ok(ApprovalRecord {
                     ask_id: answered.id,

@@ -20,11 +20,11 @@ use crate::{
     sampling::DefaultJob,
     services::Services,
     store::Store,
-    transport::{http, stdio, unix},
+    transport::{bus::BusDoor, http, stdio, unix},
 };
 use agent::AgentLink;
 use base::{
-    os::{clock, notify::ServiceManager},
+    os::{bus::DBus, clock, notify::ServiceManager},
     reload_on_change::ReloadOnChange,
 };
 use contract::{
@@ -126,6 +126,7 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     server.pipeline.services.gpio.begin();
     server.pipeline.services.halt.learn().await;
     live::follow(&server);
+    live::agents::follow(&server);
     if let Some(prepare) = prepare {
         prepare(Arc::clone(&server)).await?;
     }
@@ -181,8 +182,9 @@ impl RunningServer {
         if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
             tracing::error!("some work did not end in time and is dropped");
         }
-        let Services { audit, sampling, gpio, .. } = &*server.pipeline.services;
+        let Services { audit, sampling, gpio, agents, .. } = &*server.pipeline.services;
         gpio.end();
+        agents.end();
         if let Err(fault) = sampling.close().await {
             tracing::error!(fault, "the last samples were not kept");
         }
@@ -218,6 +220,7 @@ fn server(
         agent,
         patience: Duration::from_secs(approval.wait_seconds),
         elicitation_clients: approval.elicitation_clients,
+        agents: services.settings.agents.clone(),
         notifications: services.notifications.clone(),
     };
     let (metrics, subscriptions) = (Arc::new(Metrics::new(&registry)), Arc::new(Subscriptions::default()));
@@ -262,6 +265,16 @@ async fn open_doors(
         tracing::info!("listening on {}", url(settings, address));
         (address, app)
     });
+    if settings.dbus.serve {
+        // No reason not to start: the other doors do without a bus.
+        match BusDoor::open(DBus::system(), settings.has_dbus_mcp()).await {
+            Ok(door) => {
+                base::task::spawn_on(&server.tasks, door.run(Arc::clone(server)));
+                tracing::info!("serving org.raspimcp on the system bus");
+            }
+            Err(error) => tracing::error!("calls over the bus are not served: {}", error.advice()),
+        }
+    }
     if let Some(listener) = socket {
         base::task::spawn_on(&server.tasks, listener.run(Arc::clone(server)));
         tracing::info!("listening on {}", settings.socket.path.display());

@@ -7,6 +7,7 @@
 //! Every call enters one pipeline ([`registry`]), gets one answer, and is recorded in the audit: a write before it
 //! runs. `rmcp` is used only in [`rpc`].
 
+pub mod agents;
 pub mod allow;
 pub mod approval;
 pub mod approval_page;
@@ -40,6 +41,7 @@ pub mod process_setup;
 pub mod prompts;
 pub mod registry;
 pub mod resources;
+pub mod routeros;
 pub mod rpc;
 pub mod sampling;
 pub mod services;

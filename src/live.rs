@@ -1,6 +1,8 @@
 //! Applies changes of tokens, of what `raspi-mcp allow` opened, and of the halt, without a restart; announces changes of the tool
 //! list.
 
+pub mod agents;
+
 use crate::rpc::{mcp::tool_list, router::Server};
 use contract::config::TokenFiles;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Everything that a server's tools can use, created once by `daemon.rs`.
 
 use crate::{
-    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt, indexing::Indexing,
-    log::Ring, notifications::Notifications, sampling::Sampling, store::Store,
+    agents::Agents, audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt,
+    indexing::Indexing, log::Ring, notifications::Notifications, sampling::Sampling, store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
@@ -42,6 +42,8 @@ pub struct Services {
     pub files: FolderRoots,
     /// What `vector.search` searches.
     pub indexing: Indexing,
+    /// Programs that bring tools of their own.
+    pub agents: Arc<Agents>,
     /// The pins of the header, and their leases.
     pub gpio: Arc<GpioLines>,
     /// Cameras and their photos.
@@ -120,6 +122,7 @@ impl Services {
             notifications: Notifications::of(&settings, &machine.root, Wall::system()),
             indexing: Indexing::of(&files, &settings.places.state_dir, &machine.root),
             files,
+            agents: Agents::of(&settings.agents, agent.clone()),
             agent,
             machine,
             ownership: Ownership::of(&settings),

@@ -49,11 +49,14 @@ ask_reboot() {
 
 open_question() { ASK=$(c raspi-mcp approve --list | sed -n 's/^ask //p' | head -1) && [ -n "$ASK" ]; }
 
-# approve ANSWER: answers like a person at a terminal. Input before the question appears is discarded, so the answer is typed
-# once the question is readable, and again until it has an effect.
-approve() {
+# approve ANSWER: answers the open question like a person at a terminal.
+approve() { typed "raspi-mcp approve $ASK" "Enter = decide later] " "$1"; }
+
+# typed COMMAND QUESTION ANSWER: prints what COMMAND says to a person at a terminal. Input before the question appears is
+# discarded, so the answer is typed once the question is readable, and again until it has an effect.
+typed() {
   local said='' letter person code=0
-  coproc PERSON { c script --quiet --return --command "raspi-mcp approve $ASK" /dev/null; }
+  coproc PERSON { c script --quiet --return --command "$1" /dev/null; }
   person=$PERSON_PID
   local -a at=("${PERSON[@]}")
   while :; do
@@ -65,7 +68,7 @@ approve() {
     fi
     # More than 128: half a second without a character. Anything else: it has ended.
     [ "$code" -gt 128 ] || break
-    if [[ $said == *"Enter = decide later] "* ]]; then printf '%s\n' "$1" >&"${at[1]}" || break; fi
+    if [[ $said == *"$2"* ]]; then printf '%s\n' "$3" >&"${at[1]}" || break; fi
   done
   code=0
   wait "$person" || code=$?

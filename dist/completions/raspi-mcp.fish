@@ -43,6 +43,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "fleet" -d 'Quer
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "claim" -d 'Claim a machine that has no owner yet, with the code that it shows'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "allow" -d 'Enable a tool for given callers and resources, without a restart. Needs root on an installed system'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "revoke" -d 'Revoke what `raspi-mcp allow` granted'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "agents" -d 'List the agents of the configuration, and accept or revoke their tools. Needs root on an installed system'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Approve or deny a caller\'s pending request'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approval-page" -d 'Serve a page on which approval requests are answered with a phone'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approver" -d 'Manage the people who may answer approval requests with a key of their own'
@@ -445,6 +446,21 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l key -d 'Y
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and not __fish_seen_subcommand_from list accept revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and not __fish_seen_subcommand_from list accept revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and not __fish_seen_subcommand_from list accept revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and not __fish_seen_subcommand_from list accept revoke" -f -a "list" -d 'List the agents and their tools'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and not __fish_seen_subcommand_from list accept revoke" -f -a "accept" -d 'Show what the tools of an agent say about themselves, and accept them as they are. A tool that changes is off until it is accepted again'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and not __fish_seen_subcommand_from list accept revoke" -f -a "revoke" -d 'Switch the tools of an agent off'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from list" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from list" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from accept" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from accept" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from accept" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F

@@ -169,6 +169,7 @@ impl RepeatCount {
             role: self.role,
             door: self.door,
             tool: self.kind.tool.as_str().into(),
+            by: None,
             args_sha256: canonical::sha256_hex(&args).into(),
             args,
             outcome: self.kind.outcome,

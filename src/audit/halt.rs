@@ -28,6 +28,7 @@ pub(super) fn at_the_agent<'a>(what: &'static str, by: &'a str, args: Value) -> 
         role: None,
         door: "agent",
         tool: what.into(),
+        by: None,
         args_sha256: canonical::sha256_hex(&args).into(),
         args,
         outcome: "ok",

@@ -18,6 +18,8 @@ pub struct AuditEntry<'a> {
     pub role: Role,
     pub transport: Transport,
     pub tool: &'a str,
+    /// Who did it, if it was not this program: `agent:greenhouse`.
+    pub by: Option<&'a str>,
     /// The tool changes something: the record must be stored before the answer is sent.
     pub write: bool,
     /// The effect is lost with the power: the record need not be synced at once.
@@ -46,6 +48,8 @@ pub struct AuditEntry<'a> {
 pub struct Intent<'a> {
     pub caller: &'a Caller,
     pub tool: &'a str,
+    /// See [`AuditEntry::by`].
+    pub by: Option<&'a str>,
     pub volatile: bool,
     /// Redacted and bounded.
     pub args: Value,

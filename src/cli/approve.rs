@@ -5,7 +5,7 @@
 mod keyboard;
 mod remote;
 
-pub use keyboard::Keyboard;
+pub use keyboard::{Keyboard, Terminal};
 
 use super::{
     exit::{Exit, Failure},

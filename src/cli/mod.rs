@@ -2,6 +2,7 @@
 
 mod accept_gap;
 mod agent;
+pub mod agents;
 mod allow;
 mod approval_page;
 pub mod approve;
@@ -82,6 +83,8 @@ enum Command {
     Allow(allow::Args),
     /// Revoke what `raspi-mcp allow` granted
     Revoke(allow::RevokeArgs),
+    /// List the agents of the configuration, and accept or revoke their tools. Needs root on an installed system
+    Agents(agents::Args),
     /// Approve or deny a caller's pending request
     Approve(approve::Args),
     /// Serve a page on which approval requests are answered with a phone
@@ -135,6 +138,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Claim(args) => claim::run(args, &cli.sources),
         Command::Allow(args) => allow::run(&args, &cli.sources),
         Command::Revoke(args) => allow::revoke(&args, &cli.sources),
+        Command::Agents(args) => agents::run(args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::ApprovalPage(args) => approval_page::run(&args, &cli.sources),
         Command::Approver(args) => approver::run(args, &cli.sources),

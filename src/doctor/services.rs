@@ -22,10 +22,22 @@ pub(super) fn check(subject: &Subject, settings: &Settings, simulated: bool) -> 
     findings.push(server(subject, settings));
     findings.push(agent(subject, settings, simulated));
     findings.extend(halted(subject));
+    findings.extend(agents(subject));
     findings.extend(places(subject, settings));
     findings.push(socket(subject, "d-bus", "run/dbus/system_bus_socket", "units, logins and network are read over it"));
     findings.push(socket(subject, "journal", "run/systemd/journal/socket", "the log goes to standard error instead"));
     findings
+}
+
+/// Tools of agents that are off until the owner accepts them.
+fn agents(subject: &Subject) -> Vec<Finding> {
+    let off = subject.agent.as_ref().map(|status| status.agents_off.as_slice()).unwrap_or_default();
+    let finding = |(name, state): &(String, agent::ToolState)| {
+        let agent = name.split('.').next().unwrap_or_default();
+        let says = format!("{name} is off: it is {}", state.word());
+        Finding::note("agents", says, format!("look at it and accept it: raspi-mcp agents accept {agent}"))
+    };
+    off.iter().map(finding).collect()
 }
 
 fn installed(root: &Root, unit: &str) -> Finding {

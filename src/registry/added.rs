@@ -21,6 +21,8 @@ pub(super) struct Added {
     pub input: Value,
     /// Null: results are not described.
     pub output: Value,
+    /// `agent:` and the namespace.
+    pub by: Box<str>,
     handler: Arc<dyn ToolHandler>,
 }
 
@@ -46,7 +48,8 @@ impl Added {
         if !output.is_null() {
             Checker::new(&output).map_err(|why| bad("outputSchema", &why))?;
         }
-        Ok((Self { meta, input, output, handler: Arc::new(handler) }, checker))
+        let by = format!("agent:{}", meta.declaration().namespace()).into();
+        Ok((Self { meta, input, output, by, handler: Arc::new(handler) }, checker))
     }
 
     pub fn prepare(&self, args: Value) -> Box<dyn PreparedCall> {

@@ -166,6 +166,7 @@ impl Later {
             role: self.caller.role,
             transport: self.caller.transport,
             tool,
+            by: self.entry.by(),
             write: true,
             volatile: self.entry.meta().volatile,
             refused: false,

@@ -56,6 +56,14 @@ impl Entry {
         }
     }
 
+    /// Who does its work, if it is no part of this program.
+    pub fn by(&self) -> Option<&str> {
+        match &self.source {
+            Source::Row(_) => None,
+            Source::Added(added) => Some(&added.by),
+        }
+    }
+
     /// See [`ToolRow::is_older`].
     pub fn is_older(&self) -> bool {
         matches!(&self.source, Source::Row(row) if row.is_older())

@@ -1,5 +1,6 @@
 //! The tools: one folder per namespace, one file per operation.
 
+pub mod agents;
 pub mod camera;
 pub mod common_status;
 mod empty;
@@ -42,6 +43,7 @@ pub static NAMESPACES: &[&[ToolRow]] = &[
     gpio::TOOLS,
     i2c::TOOLS,
     vector::TOOLS,
+    agents::TOOLS,
     tools::TOOLS,
 ];
 

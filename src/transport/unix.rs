@@ -1,8 +1,8 @@
 //! The unix socket: programs on this machine, identified by the kernel.
 
-use super::{lines, write_deadline::Paced};
+use super::{lines, local::LocalAccess, write_deadline::Paced};
 use crate::rpc::{reply, router::Server};
-use base::os::{Root, groups};
+use base::os::Root;
 use contract::{
     access::{
         caller::{Caller, Transport},
@@ -11,7 +11,6 @@ use contract::{
         shares::{PoolFull, is_admin},
     },
     config::{Owners, Settings},
-    meta::Role,
 };
 use std::{
     fs, io,
@@ -91,7 +90,7 @@ impl SocketListener {
     fn seat(&self, server: &Arc<Server>, seats: &Arc<Seats>, stream: UnixStream) {
         let caller = match identify(&stream, &self.options) {
             Ok(caller) => caller,
-            Err(error) => return tracing::warn!(%error, "refused a peer that the kernel could not name"),
+            Err(error) => return tracing::warn!(%error, "refused a peer"),
         };
         let seat = match sit(seats, &caller) {
             Ok(seat) => seat,
@@ -140,12 +139,16 @@ fn is_dead(path: &Path) -> bool {
 
 fn identify(stream: &UnixStream, options: &SocketOptions) -> io::Result<Caller> {
     let peer = stream.peer_cred()?;
-    let admin = peer.uid() == 0 || groups::contains(&Root::system(), &options.admin_group, peer.uid(), peer.gid());
-    let role = if admin { Role::Admin } else { Role::ReadOnly };
-    let principal = format!("uid:{}", peer.uid());
-    let owner = options
-        .owners
-        .of(&principal)
-        .or_else(|| options.owners.of(&format!("user:{}", groups::user_name(&Root::system(), peer.uid())?)));
-    Ok(Caller::new(principal, role, Transport::Unix).of_owner(owner))
+    options.caller(peer.uid(), peer.gid(), &Root::system())
+}
+
+impl SocketOptions {
+    /// The caller that a user of this machine is.
+    ///
+    /// # Errors
+    /// As [`LocalAccess::caller`].
+    pub fn caller(&self, uid: u32, gid: u32, root: &Root) -> io::Result<Caller> {
+        let access = LocalAccess { admin_group: &self.admin_group, owners: &self.owners };
+        access.caller(uid, &[gid], Transport::Unix, root)
+    }
 }

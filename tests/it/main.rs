@@ -4,11 +4,13 @@
 
 mod access;
 mod agent;
+mod agents;
 mod allow;
 mod appliance;
 mod approval_page;
 mod attacks;
 mod bridge;
+mod bus;
 mod ci;
 mod citations;
 mod cli;
@@ -35,6 +37,7 @@ mod pins;
 mod prompts;
 mod readme;
 mod resources;
+mod routeros;
 mod rpc;
 mod store;
 #[path = "../support/mod.rs"]

@@ -58,6 +58,16 @@ endif
 define RASPI_MCP_USERS
 	raspi-mcp -1 raspi-mcp -1 * /var/lib/raspi-mcp - gpio,i2c,video,systemd-journal raspi-mcp server
 	raspi-mcp-exec -1 raspi-mcp-exec -1 * - - - raspi-mcp commands
+	raspi-mcp-agent-0 -1 raspi-mcp-agent-0 -1 * - - - raspi-mcp agent 0
+	raspi-mcp-agent-1 -1 raspi-mcp-agent-1 -1 * - - - raspi-mcp agent 1
+	raspi-mcp-agent-2 -1 raspi-mcp-agent-2 -1 * - - - raspi-mcp agent 2
+	raspi-mcp-agent-3 -1 raspi-mcp-agent-3 -1 * - - - raspi-mcp agent 3
+	raspi-mcp-agent-4 -1 raspi-mcp-agent-4 -1 * - - - raspi-mcp agent 4
+	raspi-mcp-agent-5 -1 raspi-mcp-agent-5 -1 * - - - raspi-mcp agent 5
+	raspi-mcp-agent-6 -1 raspi-mcp-agent-6 -1 * - - - raspi-mcp agent 6
+	raspi-mcp-agent-7 -1 raspi-mcp-agent-7 -1 * - - - raspi-mcp agent 7
+	raspi-mcp-agent-8 -1 raspi-mcp-agent-8 -1 * - - - raspi-mcp agent 8
+	raspi-mcp-agent-9 -1 raspi-mcp-agent-9 -1 * - - - raspi-mcp agent 9
 	raspi-mcp-approval -1 raspi-mcp-approval -1 * /var/lib/raspi-mcp-approval - - raspi-mcp approval page
 	- -1 raspi-mcp-admin -1 - - - -
 	- -1 raspi-mcp-approver -1 - - - -

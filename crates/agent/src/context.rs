@@ -1,6 +1,7 @@
 //! The agent's parts, and the context of an operation: all parts, and the peer that asks.
 
 use super::{
+    agents::Agents,
     approvers::Approvers,
     asks::{Ask, Asks, BoundCall},
     authorization::Authorization,
@@ -42,6 +43,7 @@ pub struct Agent {
     pub(super) power: Power,
     pub(super) runner: Arc<dyn Runner>,
     pub(super) commands: Commands,
+    pub(super) agents: Agents,
     pub(super) processes: Arc<dyn Processes>,
     pub(super) units: Arc<dyn Units>,
     pub(super) connections: NetworkChanges,

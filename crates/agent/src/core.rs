@@ -1,6 +1,7 @@
 //! The agent: its parts assembled at start, and operations performed for a peer.
 
 use super::{
+    agents::Agents,
     approvers::Approvers,
     asks::Asks,
     button::Button,
@@ -66,6 +67,7 @@ impl Agent {
         let told = (Arc::clone(&asks), Arc::clone(&log));
         let halt = Latch::load(folder, &installer, Arc::clone(&clock), told, &mut faults);
         let fleet = FleetRecord::load(folder, &mut faults);
+        let agents = Agents::load(folder, settings.agents.clone(), &mut faults);
         let agent = Arc::new(Self {
             policy,
             asks,
@@ -74,6 +76,7 @@ impl Agent {
             power,
             runner,
             commands: Commands::default(),
+            agents,
             processes,
             units,
             connections,

@@ -17,13 +17,14 @@
 //! | `clock`, `files`, `wire`, `hostname` | time, the agent's folder, lines of a socket |
 //! | `exec`, `machine`, `network`, `processes`, `units`, `header` | ports of the machine, real and simulated |
 //! | `site`, `policy`, `settings`, `authorization`, `peer` | who may do what |
-//! | `asks`, `log`, `heads`, `power`, `connections`, `claims`, `installer`, `halt`, `button` | the parts, each of which keeps one thing |
+//! | `agents`, `asks`, `log`, `heads`, `power`, `connections`, `claims`, `installer`, `halt`, `button` | the parts, each of which keeps one thing |
 //! | `platform`, `context` | all ports; the agent as the sum of its parts |
 //! | [`operations`] | what it can be asked for, one file each |
 //! | `core`, `protocol` | an operation done for a peer; requests and answers as lines |
 //! | `admission`, `server`, `client`, `link`, `start` | both ends of the socket |
 
 mod admission;
+mod agents;
 pub mod approvers;
 pub mod asks;
 mod authorization;
@@ -60,6 +61,7 @@ mod start;
 pub mod units;
 mod wire;
 
+pub use agents::{AgentState, AgentsNow, OfferedTool, ToolState};
 pub use asks::{Ask, AskRequest, AskState};
 pub use authorization::Authorization;
 pub use button::answerable;

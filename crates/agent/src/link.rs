@@ -6,7 +6,11 @@ use super::{
     client::{Answered, Client},
     context::Agent,
     installer::UpdateTool,
-    operations::{AnyRequest, Operation, update::InstallRequest},
+    operations::{
+        AnyRequest, Operation,
+        agents::{AttachAgent, AttachRequest},
+        update::{Install, InstallRequest},
+    },
     peer::Peer,
     server::converse,
 };
@@ -97,17 +101,30 @@ impl AgentLink {
     /// # Errors
     /// `conflict` when an update is under way.
     pub async fn install(&self, request: InstallRequest) -> Result<UnixStream, ToolError> {
-        let stream = match self {
-            Self::Socket(client) => client.connect().await?,
+        open_install::open(self.stream().await?, AnyRequest::of::<Install>(request)).await
+    }
+
+    /// Opens the stream that becomes the standard input and output of the agent that is started under `id`.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn attach(&self, id: &str) -> Result<UnixStream, ToolError> {
+        let request = AnyRequest::of::<AttachAgent>(AttachRequest { id: id.to_owned() });
+        open_install::open(self.stream().await?, request).await
+    }
+
+    /// A connection of its own.
+    async fn stream(&self) -> Result<UnixStream, ToolError> {
+        match self {
+            Self::Socket(client) => client.connect().await,
             Self::InProcess(agent) => {
                 let (ours, theirs) = UnixStream::pair()
                     .map_err(|error| ToolError::unavailable(format!("no pair of sockets: {error}")))?;
                 base::task::spawn(converse(Arc::clone(agent), Peer::in_process(), theirs));
-                ours
+                Ok(ours)
             }
-            Self::Offline(error) => return Err(error.clone()),
-        };
-        open_install::open(stream, request).await
+            Self::Offline(error) => Err(error.clone()),
+        }
     }
 
     /// Counts the starts of the simulated machine, where it is in this process.

@@ -5,6 +5,7 @@ use base::{
     error::ToolError,
     os::{Root, groups},
 };
+use contract::config::sections::agents::is_agent;
 use std::fmt;
 
 /// The principal of operations at a console.
@@ -57,7 +58,7 @@ impl Peer {
     /// `permission_denied` for users without access, and for anything started by an exec tool.
     pub fn judge(settings: &AgentSettings, uid: u32, gid: u32, pid: Option<i32>) -> Result<Self, ToolError> {
         let name = groups::user_name(&settings.root, uid).unwrap_or_else(|| format!("uid {uid}"));
-        if pid.is_some_and(|pid| runs_for_exec(&settings.root, pid)) {
+        if pid.is_some_and(|pid| runs_for_exec(&settings.root, pid)) || is_agent(&name) {
             return Err(
                 ToolError::denied("commands started through raspi-mcp may not talk to its agent").with("uid", uid)
             );
@@ -130,7 +131,8 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Whether the process is in the control group of a command of the exec tools.
+/// Whether the process is in the control group of a command of the exec tools, or of an agent.
 fn runs_for_exec(root: &Root, pid: i32) -> bool {
-    root.read(&format!("proc/{pid}/cgroup")).is_ok_and(|text| text.contains("/raspi-mcp-exec"))
+    root.read(&format!("proc/{pid}/cgroup"))
+        .is_ok_and(|text| text.contains("/raspi-mcp-exec") || text.contains("/raspi-mcp-agents"))
 }

@@ -3,7 +3,7 @@
 use base::error::ToolError;
 use contract::{
     actions::{Ruling, Words},
-    config::{ApproverKinds, Grant, Settings},
+    config::{ApproverKinds, Grant, Settings, sections::agents::add_modes},
     meta::Mode,
 };
 use serde_json::Value;
@@ -80,8 +80,8 @@ impl AgentPolicy {
     /// The policy of `settings`, which must come from [`contract::config::load_agent`] when the machine is real.
     pub fn of(settings: &Settings, simulated: bool) -> Self {
         Self {
-            modes: settings.policy.clone(),
-            namespaces: settings.tools.enable.clone(),
+            modes: modes_of(settings),
+            namespaces: namespaces_of(settings),
             disabled: settings.tools.disable.clone(),
             grants: settings.tools.allow.clone(),
             services: settings.service.allowed(simulated),
@@ -97,8 +97,8 @@ impl AgentPolicy {
     #[must_use]
     pub fn renewed(&self, settings: &Settings) -> Self {
         Self {
-            modes: settings.policy.clone(),
-            namespaces: settings.tools.enable.clone(),
+            modes: modes_of(settings),
+            namespaces: namespaces_of(settings),
             disabled: settings.tools.disable.clone(),
             grants: settings.tools.allow.clone(),
             approver_kinds: settings.approval.kinds.clone(),
@@ -200,6 +200,18 @@ impl AgentPolicy {
             .with("client", client)
             .hint("approve on the device with `raspi-mcp approve`, or list the client in approval.elicitation_clients"))
     }
+}
+
+/// `[policy]`, and the modes that the owner gave the tools of agents.
+fn modes_of(settings: &Settings) -> BTreeMap<String, Mode> {
+    let mut modes = settings.policy.clone();
+    add_modes(&mut modes, &settings.agents);
+    modes
+}
+
+/// What is enabled: declaring an agent opens its own tools.
+fn namespaces_of(settings: &Settings) -> BTreeSet<String> {
+    settings.tools.enable.iter().cloned().chain(settings.agents.iter().map(|agent| agent.name.clone())).collect()
 }
 
 fn denied(tool: &str, ruling: &Ruling<'_>) -> ToolError {

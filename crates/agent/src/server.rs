@@ -3,8 +3,8 @@
 use super::{
     admission::{ConnectionSlots, admit, turn_away},
     context::Agent,
-    operations::{Answer, Done, hello::Hello, update},
-    peer::Peer,
+    operations::{Answer, AnyRequest, Done, agents, hello::Hello, update},
+    peer::{Callers, Peer},
     protocol::{AgentReply, AgentRequest},
     wire::{LINE_TIMEOUT, LineRead, MAX_LINE, read_line, write_line},
 };
@@ -13,7 +13,10 @@ use serde_json::Value;
 use std::{fs, io, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 use tokio::{
     io::BufReader,
-    net::{UnixListener, UnixStream, unix::OwnedWriteHalf},
+    net::{
+        UnixListener, UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf},
+    },
     sync::Semaphore,
     task::JoinSet,
 };
@@ -138,15 +141,11 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
             answer(&writer, Some(id), result).await?;
             continue;
         }
-        let op = match op.take::<update::Install>() {
+        let op = match taken_over(&agent, &peer, &reader, Arc::strong_count(&writer) == 1, op) {
             Err(other) => other,
-            Ok(request) => {
-                let free = Arc::strong_count(&writer) == 1;
-                let session = update::may_take_over(&reader, free)
-                    .and_then(|()| update::begin(&agent.context(&peer), request))
-                    .and_then(|session| Ok((session, Answer::of::<update::Install>(&Done {})?)));
-                let (session, taken) = match session {
-                    Ok(session) => session,
+            Ok(taken) => {
+                let (session, taken) = match taken {
+                    Ok(taken) => taken,
                     Err(error) => {
                         answer(&writer, Some(id), Err(error)).await?;
                         continue;
@@ -155,7 +154,13 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
                 answer(&writer, Some(id), Ok(taken)).await?;
                 // The only reference: no request is in progress.
                 let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
-                return update::take_over(reader, writer.into_inner(), move |stream| session.run(stream)).await;
+                let writer = writer.into_inner();
+                return match session {
+                    TakenOver::Install(session) => {
+                        update::take_over(reader, writer, move |stream| session.run(stream)).await
+                    }
+                    TakenOver::Agent(id) => agents::take_stream(&agent, &id, reader, writer),
+                };
             }
         };
         let Ok(permit) = Arc::clone(&in_flight).try_acquire_owned() else {
@@ -178,6 +183,38 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
             answer(&writer, Some(id), result).await?;
         }
     }
+}
+
+/// What a connection becomes that is no longer a conversation.
+enum TakenOver {
+    Install(update::InstallSession),
+    /// The streams of the agent with this id.
+    Agent(String),
+}
+
+/// Begins what takes the connection over, if `op` is such a request; otherwise `op` itself. `free`: no other request is in
+/// progress.
+fn taken_over(
+    agent: &Arc<Agent>,
+    peer: &Peer,
+    reader: &BufReader<OwnedReadHalf>,
+    free: bool,
+    op: AnyRequest,
+) -> Result<Result<(TakenOver, Answer), ToolError>, AnyRequest> {
+    let op = match op.take::<update::Install>() {
+        Err(other) => other,
+        Ok(request) => {
+            let session = update::may_take_over(reader, free)
+                .and_then(|()| update::begin(&agent.context(peer), request))
+                .and_then(|session| Ok((TakenOver::Install(session), Answer::of::<update::Install>(&Done {})?)));
+            return Ok(session);
+        }
+    };
+    let request = op.take::<agents::AttachAgent>()?;
+    Ok(peer
+        .may("attach_agent", Callers::Server)
+        .and_then(|()| update::may_take_over(reader, free))
+        .and_then(|()| Ok((TakenOver::Agent(request.id), Answer::of::<agents::AttachAgent>(&Done {})?))))
 }
 
 async fn answer(writer: &Writer, id: Option<u64>, result: Result<Answer, ToolError>) -> io::Result<()> {

@@ -4,7 +4,7 @@ use super::{policy::AgentPolicy, site::SiteOrders};
 use appliance::Folder;
 use base::os::{Root, groups};
 use contract::config::{
-    APPROVAL_PAGE_USER, Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings,
+    APPROVAL_PAGE_USER, AgentType, Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings,
     sections::{FleetSettings, update::UpdateSettings},
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -33,6 +33,8 @@ pub struct AgentSettings {
     pub site: Option<Arc<dyn SiteOrders>>,
     /// The commands that it runs.
     pub exec: Exec,
+    /// The agents that it starts.
+    pub agents: Vec<AgentType>,
     /// Names of processes that get no signal.
     pub protected_processes: Vec<String>,
     /// The server's own folders and sockets.
@@ -72,6 +74,7 @@ impl AgentSettings {
             reload: Reload::default(),
             site: None,
             exec: settings.exec.clone(),
+            agents: settings.agents.clone(),
             protected_processes: settings.process.protected.clone(),
             server_places: vec![
                 settings.places.state_dir.clone(),
@@ -91,10 +94,20 @@ impl AgentSettings {
         }
     }
 
-    /// Paths hidden from commands: sockets, state, configuration and this program.
+    /// Paths hidden from commands: sockets, state, configuration and this program; the bus and the resolver, which
+    /// `PrivateNetwork` leaves open.
     pub fn hidden_from_commands(&self) -> Vec<PathBuf> {
-        let own = ["/etc/raspi-mcp", "/usr/bin/raspi-mcp", "/run/raspi-mcp", "/run/raspi-mcp-agent", appliance::FOLDER]
-            .map(PathBuf::from);
+        let own = [
+            "/etc/raspi-mcp",
+            "/usr/bin/raspi-mcp",
+            "/run/raspi-mcp",
+            "/run/raspi-mcp-agent",
+            appliance::FOLDER,
+            "/run/dbus",
+            "/run/systemd/resolve/io.systemd.Resolve",
+            "/run/systemd/resolve/io.systemd.Resolve.Monitor",
+        ]
+        .map(PathBuf::from);
         let agent = [self.state_dir.clone(), self.socket.clone()];
         let program = std::env::current_exe().ok();
         own.into_iter().chain(program).chain(agent).chain(self.server_places.iter().cloned()).collect()

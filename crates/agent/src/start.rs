@@ -27,7 +27,7 @@ pub async fn run(
     let (path, open) = (settings.socket.clone(), !settings.simulated || settings.serves_another_user());
     let platform = Platform::of(&settings, board);
     let agent = Agent::start(settings, platform)?;
-    if agent.settings.exec.is_on() {
+    if agent.settings.exec.is_on() || !agent.settings.agents.is_empty() {
         agent.runner.sweep().await;
     }
     let listener = bind(&path, open)?;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// How much a tool can do (docs/contract/README.md).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Reads, and diagnostics that change nothing. On by default.

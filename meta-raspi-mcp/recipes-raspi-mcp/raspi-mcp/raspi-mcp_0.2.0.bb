@@ -38,11 +38,23 @@ SYSTEMD_SERVICE:${PN}-slots = "raspi-mcp-grow.service raspi-mcp-prepare.service"
 USERADD_PACKAGES = "${PN}"
 GROUPADD_PARAM:${PN} = "\
     --system raspi-mcp; --system raspi-mcp-exec; --system raspi-mcp-approval; --system raspi-mcp-admin; --system raspi-mcp-approver; \
+    --system raspi-mcp-agent-0; --system raspi-mcp-agent-1; --system raspi-mcp-agent-2; --system raspi-mcp-agent-3; --system raspi-mcp-agent-4; \
+    --system raspi-mcp-agent-5; --system raspi-mcp-agent-6; --system raspi-mcp-agent-7; --system raspi-mcp-agent-8; --system raspi-mcp-agent-9; \
     --system gpio; --system i2c; --system spi \
 "
 USERADD_PARAM:${PN} = "\
     --system --gid raspi-mcp --groups gpio,i2c,video,systemd-journal --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp --shell /sbin/nologin raspi-mcp; \
     --system --gid raspi-mcp-exec --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-exec; \
+    --system --gid raspi-mcp-agent-0 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-0; \
+    --system --gid raspi-mcp-agent-1 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-1; \
+    --system --gid raspi-mcp-agent-2 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-2; \
+    --system --gid raspi-mcp-agent-3 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-3; \
+    --system --gid raspi-mcp-agent-4 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-4; \
+    --system --gid raspi-mcp-agent-5 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-5; \
+    --system --gid raspi-mcp-agent-6 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-6; \
+    --system --gid raspi-mcp-agent-7 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-7; \
+    --system --gid raspi-mcp-agent-8 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-8; \
+    --system --gid raspi-mcp-agent-9 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-9; \
     --system --gid raspi-mcp-approval --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp-approval --shell /sbin/nologin raspi-mcp-approval \
 "
 
@@ -79,6 +91,7 @@ FILES:${PN} += "\
     ${nonarch_libdir}/sysctl.d \
     ${nonarch_libdir}/udev/rules.d \
     ${datadir}/dbus-1 \
+    ${nonarch_libdir}/raspi-mcp/conf.d \
     ${datadir}/bash-completion \
     ${datadir}/zsh \
     ${datadir}/fish \

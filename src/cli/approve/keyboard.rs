@@ -32,7 +32,7 @@ pub trait Keyboard {
 }
 
 /// The terminal of this process.
-pub(super) struct Terminal;
+pub struct Terminal;
 
 impl Keyboard for Terminal {
     fn forget(&mut self) -> io::Result<()> {

@@ -61,6 +61,7 @@ impl Pipeline {
                 role: caller.role,
                 transport: caller.transport,
                 tool: entry.name(),
+                by: entry.by(),
                 write: entry.meta().effect.is_write(),
                 volatile: entry.meta().volatile,
                 refused,

@@ -94,6 +94,7 @@ impl Pipeline {
         let intent = Intent {
             caller: &caller,
             tool: entry.name(),
+            by: entry.by(),
             volatile: meta.volatile,
             args,
             args_sha256: &args_sha256,

@@ -1,7 +1,7 @@
 //! `tools.*`: finding the right tool without reading them all, and calling those that are not listed.
 
 mod access;
-mod arguments;
+pub(super) mod arguments;
 mod describe;
 mod ranking;
 mod run;

@@ -101,6 +101,7 @@ pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome:
         role: None,
         door: "http",
         tool: at.tool.into(),
+        by: None,
         args_sha256: canonical::sha256_hex(&args).into(),
         args,
         outcome: outcome.map_or("ok", |(code, _)| code.symbol()),

@@ -67,6 +67,7 @@ pub fn call(tool: &str, n: usize) -> AuditRecord<'_> {
         role: Some(Role::OpsRw),
         door: "http",
         tool: tool.into(),
+        by: None,
         args: json!({"pin": n}),
         args_sha256: "0".repeat(64).into(),
         outcome: if n.is_multiple_of(5) { "permission_denied" } else { "ok" },

@@ -126,6 +126,7 @@ fn entry<'a>(
         role: Role::Admin,
         transport: Transport::Stdio,
         tool: "test.tool",
+        by: None,
         write,
         volatile,
         refused: false,

@@ -62,6 +62,7 @@ impl Server {
             agent,
             patience: Duration::from_millis(1),
             elicitation_clients: Vec::new(),
+            agents: Vec::new(),
             notifications: Default::default(),
         };
         let pipeline = Pipeline::new(Arc::new(services), Arc::new(registry), bounds, Arc::new(audit), Arc::new(gate));

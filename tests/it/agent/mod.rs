@@ -103,6 +103,7 @@ impl Pi {
             reload: Default::default(),
             site: None,
             exec: Default::default(),
+            agents: Vec::new(),
             protected_processes: Vec::new(),
             server_places: Vec::new(),
             approval: Default::default(),

@@ -5,7 +5,7 @@ use super::Machine;
 const SITE: &str = "/etc/raspi-mcp/10-site.toml";
 
 /// What there is at the top level, in the order of the documentation.
-const TOP: &str = "at the top level there are board, agent, tool_names, environment, compat, then the sections http, tls, socket, limits, \
+const TOP: &str = "at the top level there are board, agent, tool_names, environment, compat, agents, then the sections http, tls, socket, dbus, limits, \
                    access, jwt, tools, policy, approval, halt, service, places, audit, metrics, log, files, process, exec, gpio, i2c, camera, update, \
                    notifications, claim, fleet";
 
@@ -90,7 +90,7 @@ fn namespaces_and_tools_are_known_by_name() {
     refused(
         "[tools]\nenable = [\"gpoi\"]\n",
         "2:11: tools.enable must be a list of namespaces out of system, metrics, network, service, process, gpio, i2c, camera, \
-         logs, manage, files, exec, fleet, vector; \"gpoi\" is none; did you mean \"gpio\"?",
+         logs, manage, files, exec, fleet, vector, agents; \"gpoi\" is none; did you mean \"gpio\"?",
     );
     refused(
         "[policy]\n\"system.rebot\" = \"deny\"\n",

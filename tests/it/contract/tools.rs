@@ -181,6 +181,10 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "camera.capture" => json!({"width": 320, "height": 180}),
         "camera.take_photo" => json!({"resolution": "640x480"}),
         "files.write" => json!({"path": "a", "content": "", "overwrite": true}),
+        "agents.spawn" => json!({"type": "process"}),
+        // The first that agents.spawn gives here.
+        "agents.send_task" => json!({"agent_id": "process_1", "type": "list_processes", "params": "{}"}),
+        "agents.get_status" | "agents.shutdown" => json!({"agent_id": "process_1"}),
         "vector.search" => json!({"query": "pump"}),
         // The manual is not installed here.
         "vector.get_page" => json!({}),

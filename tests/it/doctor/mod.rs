@@ -117,6 +117,7 @@ fn status() -> AgentStatus {
         faults: Vec::new(),
         places: None,
         halted: None,
+        agents_off: Vec::new(),
     }
 }
 

@@ -17,7 +17,8 @@ use raspi_mcp::registry::Registry;
 use serde_json::json;
 
 /// The writes that a halt never stops. A new one is added here on purpose, with the reason in docs/halt.md.
-const RUN: [&str; 8] = [
+const RUN: [&str; 9] = [
+    "agents.shutdown",
     "gpio.release_pin",
     "manage.apply_os_updates",
     "manage.halt",

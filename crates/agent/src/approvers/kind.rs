@@ -5,8 +5,16 @@ use serde::{Deserialize, Serialize};
 
 /// Actions that a `browser` key never approves. Whoever is let past a certificate warning once can run a script on that
 /// origin, and with it use the key.
-const NEVER_BY_BROWSER: &[&str] =
-    &["exec:run", "system:mark_good", "system:reboot", "system:rollback", "system:shutdown", "system:update"];
+const NEVER_BY_BROWSER: &[&str] = &[
+    "agents:shutdown",
+    "agents:spawn",
+    "exec:run",
+    "system:mark_good",
+    "system:reboot",
+    "system:rollback",
+    "system:shutdown",
+    "system:update",
+];
 
 /// Where an approver's key is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -66,6 +66,9 @@ impl Runner for Guarded {
                 return Err(ToolError::missing("a command without the network needs systemd on this machine")
                     .hint("set network = true for it in [[exec.commands]]"));
             }
+            if plan.stdio.is_some() {
+                return Err(ToolError::missing("an agent that stays needs systemd on this machine"));
+            }
             self.begin(plan).await.map_err(|error| {
                 ToolError::unavailable(format!("a guard for the command could not be started: {error}"))
                     .hint("the machine may be out of processes, memory or descriptors")

@@ -24,7 +24,7 @@ pub use transient::Transient;
 
 use base::{error::ToolError, os::Root};
 use futures::future::BoxFuture;
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{os::fd::OwnedFd, path::PathBuf, sync::Arc, time::Duration};
 use tokio::io::AsyncRead;
 
 /// Time between SIGTERM and SIGKILL (docs/contract/exec.md).
@@ -53,6 +53,42 @@ pub struct CommandPlan {
     pub hidden: Vec<PathBuf>,
     /// How long it may run. The caller enforces it; the runner is the fallback.
     pub limit: Duration,
+    /// A socket in place of standard input and output.
+    pub stdio: Option<Arc<OwnedFd>>,
+    pub unit: UnitClass,
+}
+
+/// The name, slice and limits of a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitClass {
+    /// The name before the id.
+    pub prefix: String,
+    pub slice: &'static str,
+    /// In bytes; `None`: what the slice has.
+    pub memory: Option<u64>,
+    /// Processes and threads.
+    pub tasks: u64,
+    /// No program of this machine can be reached on a loopback address, also where it has the network. DNS can.
+    pub no_loopback: bool,
+}
+
+impl UnitClass {
+    /// Of a command of `exec.run`. The agent rejects peers whose control group has the slice in its path.
+    pub fn exec() -> Self {
+        let slice = "raspi-mcp-exec.slice";
+        Self { prefix: transient::EXEC.into(), slice, memory: None, tasks: 256, no_loopback: false }
+    }
+
+    /// Of an agent of this type.
+    pub fn of_agent(name: &str, memory: u64, tasks: u64) -> Self {
+        Self {
+            prefix: format!("{}{name}-", transient::AGENT),
+            slice: "raspi-mcp-agents.slice",
+            memory: Some(memory),
+            tasks,
+            no_loopback: true,
+        }
+    }
 }
 
 /// The account it runs under.

@@ -28,8 +28,9 @@ const MANAGER: DBusObject<'static> = DBusObject {
     path: "/org/freedesktop/systemd1",
     interface: "org.freedesktop.systemd1.Manager",
 };
-/// Prefix of all our units; the agent rejects peers whose control group has it in its path.
-const PREFIX: &str = "raspi-mcp-exec-";
+/// Prefixes of all our units.
+pub(super) const EXEC: &str = "raspi-mcp-exec-";
+pub(super) const AGENT: &str = "raspi-mcp-agent-";
 /// Longest wait for a stop: two seconds of grace, and ten for systemd.
 const END: Duration = Duration::from_secs(12);
 
@@ -51,9 +52,16 @@ impl Transient {
         let (stdout, out) = io::pipe().map_err(failed)?;
         let (stderr, err) = io::pipe().map_err(failed)?;
         let input = given(&plan.stdin).map_err(failed)?;
-        let name = format!("{PREFIX}{}.service", plan.id);
+        let name = format!("{}{}.service", plan.unit.prefix, plan.id);
         let watch = UnitWatch::start(&self.bus, &name).await?;
-        let properties = properties::of(plan, self.agent.as_deref(), input, out.into(), err.into())?;
+        let (input, out) = match &plan.stdio {
+            None => (input, out.into()),
+            Some(socket) => {
+                let end = || socket.try_clone().map_err(failed);
+                (Some(end()?), end()?)
+            }
+        };
+        let properties = properties::of(plan, self.agent.as_deref(), input, out, err.into())?;
         let none: Vec<(&str, Vec<(&str, zbus::Variant<'_>)>)> = Vec::new();
         self.bus.call(MANAGER, "StartTransientUnit", &(&name, "fail", properties, none)).await?;
         // From here on it runs, and must be ended when it is dropped.
@@ -83,7 +91,7 @@ impl Runner for Transient {
 impl Transient {
     async fn swept(&self) -> Result<(), ToolError> {
         // Our units in any state. `Vec`, not an array: zbus encodes arrays as structures.
-        let (states, names) = (Vec::<&str>::new(), vec![format!("{PREFIX}*.service")]);
+        let (states, names) = (Vec::<&str>::new(), [EXEC, AGENT].map(|prefix| format!("{prefix}*.service")).to_vec());
         let answer = self.bus.call(MANAGER, "ListUnitsByPatterns", &(states, names)).await?;
         type Row<'a> = (
             &'a str,

@@ -40,6 +40,8 @@ mod tests {
             writable: Vec::new(),
             hidden: Vec::new(),
             limit: Duration::from_secs(1),
+            stdio: None,
+            unit: crate::exec::UnitClass::exec(),
         };
         let refusal = Unguarded.start(&plan).now_or_never().expect("an answer at once").err().expect("a refusal");
         assert_eq!(refusal.code, ErrorCode::CapabilityMissing);

@@ -1,7 +1,7 @@
 //! The agent's health checks for a trial: units over D-Bus, configured commands, the server's socket.
 
 use super::Installer;
-use crate::exec::{Account, CommandPlan, Ending};
+use crate::exec::{Account, CommandPlan, Ending, UnitClass};
 use base::os::local;
 use futures::future::{BoxFuture, FutureExt};
 use serde_json::json;
@@ -66,6 +66,8 @@ impl Installer {
                 writable: Vec::new(),
                 hidden: Vec::new(),
                 limit: COMMAND,
+                stdio: None,
+                unit: UnitClass::exec(),
             };
             let mut started = self.means.runner.start(&plan).await.map_err(|error| error.into_message())?;
             return started.process.ended().await.map_err(|error| error.into_message());

@@ -4,7 +4,6 @@ use crate::{
     operations::{
         AnyRequest,
         hello::{Greeting, Hello},
-        update::{Install, InstallRequest},
     },
     protocol::{AgentReply, AgentRequest},
     wire::{LineRead, MAX_LINE, read_line, write_line},
@@ -16,19 +15,20 @@ use tokio::{io::BufReader, net::UnixStream};
 /// The same as for every short operation of the agent.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Sends `hello` over `stream` and has the agent take it for an install.
+/// Sends `hello` over `stream`, and the request that has the agent take it over: an install, or the streams of an agent.
 ///
 /// # Errors
 /// The agent's own: `conflict` when an update is under way, `capability_missing` when this machine has no slots;
 /// `unavailable` when it does not answer.
-pub(super) async fn open(mut stream: UnixStream, request: InstallRequest) -> Result<UnixStream, ToolError> {
+pub(super) async fn open(mut stream: UnixStream, request: AnyRequest) -> Result<UnixStream, ToolError> {
     ask(&mut stream, 1, AnyRequest::of::<Hello>(Greeting::ours())).await?;
-    ask(&mut stream, 2, AnyRequest::of::<Install>(request)).await?;
+    ask(&mut stream, 2, request).await?;
     Ok(stream)
 }
 
 async fn ask(stream: &mut UnixStream, id: u64, op: AnyRequest) -> Result<(), ToolError> {
-    let lost = |error: io::Error| ToolError::unavailable(format!("the agent does not take an update: {error}"));
+    let lost =
+        |error: io::Error| ToolError::unavailable(format!("the agent does not take the connection over: {error}"));
     let mut line = Vec::new();
     let asked = async {
         write_line(stream, &AgentRequest { id, op }).await?;

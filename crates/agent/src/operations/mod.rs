@@ -4,6 +4,7 @@
 //! calls it with [`AgentLink::call`](crate::AgentLink::call). A tool whose calls become such an operation also has a
 //! row in [`AgentPolicy`](crate::AgentPolicy)'s table, with its default mode.
 
+pub mod agents;
 pub mod approvals;
 pub mod asks;
 pub mod audit;

@@ -63,4 +63,10 @@ operations! {
     fleet::FollowOrder,
     fleet::SignEnrolment,
     fleet::SignLog,
+    agents::FollowAgents,
+    agents::OfferTool,
+    agents::AcceptAgent,
+    agents::AttachAgent,
+    agents::RunAgent,
+    agents::RunAgentTool,
 }

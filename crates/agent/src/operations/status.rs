@@ -2,6 +2,7 @@
 
 use super::Operation;
 use crate::{
+    agents::ToolState,
     button::Grip,
     connections::NetworkChange,
     context::Context,
@@ -42,6 +43,9 @@ pub struct AgentStatus {
     /// The halt that stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halted: Option<Halted>,
+    /// Tools of agents that are off because nobody has accepted them as they are: name and state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents_off: Vec<(String, ToolState)>,
 }
 
 impl AgentStatus {
@@ -80,6 +84,7 @@ impl Operation for GetStatus {
             faults: cx.faults.iter().cloned().chain(trouble).chain(cx.policy.fault()).collect(),
             places: Some(cx.settings.places.clone()),
             halted: cx.halt.halted(),
+            agents_off: cx.agents.off(),
         })
     }
 }

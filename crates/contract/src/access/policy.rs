@@ -45,7 +45,8 @@ impl Policy {
     pub fn of(settings: &Settings) -> Self {
         Self {
             environment: settings.environment,
-            enabled: settings.tools.enable.clone(),
+            // Declaring an agent opens its tools.
+            enabled: settings.agents.iter().map(|agent| &agent.name).chain(&settings.tools.enable).cloned().collect(),
             disabled: settings.tools.disable.clone(),
             modes: settings.policy.clone(),
             grants: settings.tools.allow.clone(),

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 /// Every action with its description.
 pub const ACTIONS: &[(&str, &str)] = &[
+    ("agents:send_task", "give an agent a task, which is also a call of a tool"),
+    ("agents:shutdown", "end an agent"),
+    ("agents:spawn", "start an agent that the owner declared"),
     ("camera:capture", "take a picture"),
     ("camera:view", "view a stored picture"),
     ("exec:run", "run a listed command; what the command does is not examined"),
@@ -47,6 +50,10 @@ pub const ACTIONS: &[(&str, &str)] = &[
 
 /// The actions of each tool. A tool that is not listed only returns what every caller may know.
 pub const DOES: &[Does] = &[
+    // Each task is a call of its own as well, which is judged.
+    does("agents.send_task", &["agents:send_task"]),
+    repairs("agents.shutdown", &["agents:shutdown"]),
+    does("agents.spawn", &["agents:spawn"]),
     does("camera.capture", &["camera:capture"]),
     does("camera.take_photo", &["camera:capture"]),
     reads("camera.get_photo", &["camera:view"]),

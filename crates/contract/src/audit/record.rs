@@ -24,6 +24,8 @@ pub struct AuditRecord<'a> {
     /// The transport: stdio, http, ws, unix.
     pub door: &'a str,
     pub tool: Cow<'a, str>,
+    /// Who did it, if it was not this program: `agent:greenhouse`.
+    pub by: Option<Cow<'a, str>>,
     pub args: Value,
     pub args_sha256: Cow<'a, str>,
     /// "ok", or the symbolic error code.
@@ -112,6 +114,8 @@ struct Shared<'a> {
     role: Option<Role>,
     door: Cow<'a, str>,
     tool: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<Cow<'a, str>>,
     args: Cow<'a, Value>,
     args_sha256: Cow<'a, str>,
     outcome: Cow<'a, str>,
@@ -136,6 +140,7 @@ impl<'a> RecordBody<'a> {
                 role: record.role,
                 door: cut(record.door, MAX_WORD),
                 tool: cut(&record.tool, MAX_NAME),
+                by: record.by.as_deref().map(|by| cut(by, MAX_WORD)),
                 args: Cow::Borrowed(&record.args),
                 args_sha256: cut(&record.args_sha256, MAX_WORD),
                 outcome: cut(record.outcome, MAX_WORD),

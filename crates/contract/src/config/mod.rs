@@ -48,8 +48,8 @@ pub use owners::Owners;
 pub use places::{APPROVAL_PAGE_USER, Places, SERVER_USER};
 pub use reload::{Reload, fragment_of};
 pub use sections::{
-    Access, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel, LogTarget,
-    PlaceSettings, PolicyModes, Process, Profile, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
+    Access, AgentType, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel,
+    LogTarget, PlaceSettings, PolicyModes, Process, Profile, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
     allow::{Grant, is_caller},
     exec::{CommandSetting, EXEC_USER},
     files::{FileRoot, is_grantable, wrong_grants},

@@ -37,10 +37,15 @@ settings! {
         /// Other servers whose names of tools `tools/list` returns, in place of the names with the same meaning. Calls
         /// accept these names always (docs/compat.md).
         compat: BTreeSet<String> = BTreeSet::new(), SettingKind::Words(&[DBUS_MCP]), InState::Never;
+        /// Programs that bring tools of their own, one `[[agents]]` each, with a table `[agents.tools.NAME]` for each tool:
+        /// `tier`, `role`, `policy`, `timeout_seconds`, and for kind `command` also `description`, `input` and `output`
+        /// (docs/agents.md). Last of the top level, since the lines below a table belong to it.
+        agents: Vec<AgentType> = Vec::new(), SettingKind::Tables(&agents::AGENTS), InState::Never;
     }
     [http] Http;
     [tls] Tls;
     [socket] Socket;
+    [dbus] DbusSettings;
     [limits] Limits;
     [access] Access;
     [jwt] Jwt;
@@ -126,6 +131,8 @@ impl Settings {
         summary["access"]["tokens"] = self.access.tokens.iter().map(TokenSetting::summary).collect();
         summary["update"]["proxy"] = self.update.shown_proxy().into();
         summary["notifications"]["webhooks"] = self.notifications.shown_webhooks();
+        // Arguments of a program may be secret.
+        summary["agents"] = self.agents.iter().map(|agent| agent.name.as_str()).collect();
         summary["restricted"] = self.restricted.clone().into();
         summary
     }

@@ -73,9 +73,9 @@ impl Eq for TableSetting {}
 mod tests {
     use super::*;
     use crate::config::{
-        BusSetting, CommandSetting, FileRoot, Webhook,
+        AgentType, BusSetting, CommandSetting, FileRoot, Webhook,
         keys::KEYS,
-        sections::{exec::COMMANDS, files::ROOTS, i2c::BUSES, notifications::WEBHOOKS},
+        sections::{agents::AGENTS, exec::COMMANDS, files::ROOTS, i2c::BUSES, notifications::WEBHOOKS},
     };
     use serde::{Serialize, de::DeserializeOwned};
     use serde_json::json;
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn each_field_that_is_listed_has_a_check_and_no_other() {
         let tables: Vec<_> = KEYS.iter().filter_map(|key| key.kind.tables()).collect();
-        assert_eq!(tables.len(), 6);
+        assert_eq!(tables.len(), 7);
         for tables in tables {
             for field in tables.fields() {
                 assert!((tables.check_field)(field, &LocatedValue::text(""), &[]).is_some(), "{}.{field}", tables.key);
@@ -104,6 +104,8 @@ mod tests {
         let listed = |tables: &TableSetting| tables.fields().map(str::to_owned).collect::<BTreeSet<_>>();
         assert_eq!(fields_of::<FileRoot>(json!({"name": "a", "path": "/a"})), listed(&ROOTS));
         assert_eq!(fields_of::<CommandSetting>(json!({"name": "a", "program": "/a"})), listed(&COMMANDS));
+        let agent = json!({"type": "a", "kind": "mcp", "program": "/a", "tools": {}});
+        assert_eq!(fields_of::<AgentType>(agent), listed(&AGENTS));
         assert_eq!(fields_of::<Webhook>(json!({"name": "a", "url": "https://a"})), listed(&WEBHOOKS));
         assert_eq!(fields_of::<BusSetting>(json!({"bus": 1, "addresses": ["0x48"]})), listed(&BUSES));
     }

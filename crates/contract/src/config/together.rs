@@ -3,7 +3,7 @@
 use super::{
     draft::SettingsDraft,
     fault::ConfigError,
-    sections::{approval, camera, exec, files, gpio, notifications, update},
+    sections::{agents, approval, camera, exec, files, gpio, notifications, update},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -103,8 +103,9 @@ pub fn check(draft: &SettingsDraft, settings: &Settings) -> Vec<ConfigError> {
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);
     }
+    let of_agents = agents::faults(settings).into_iter().map(|message| ("agents", message));
     let others = camera::faults(settings).into_iter().chain(update::faults(settings));
-    for (key, message) in others.chain(notifications::faults(settings)) {
+    for (key, message) in others.chain(notifications::faults(settings)).chain(of_agents) {
         broken(&[key], message);
     }
     faults

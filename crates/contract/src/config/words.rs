@@ -9,7 +9,7 @@ use std::{
 /// Namespaces of tools, including future ones, because configuration written for a newer version names them too.
 pub const NAMESPACES: &[&str] = &[
     "system", "metrics", "network", "service", "process", "gpio", "i2c", "camera", "logs", "manage", "files", "exec",
-    "fleet", "vector",
+    "fleet", "vector", "agents",
 ];
 
 /// `"a", "b" or "c"`.

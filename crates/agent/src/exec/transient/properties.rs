@@ -29,8 +29,8 @@ pub(super) fn of(
     // Otherwise a root inside a home folder would appear empty.
     let home = if writable.iter().any(|path| at_home(path)) { "read-only" } else { "yes" };
     let mut properties: Vec<Property> = vec![
-        ("Description", Variant::from(format!("raspi-mcp exec.run: {program}"))),
-        ("Slice", Variant::from("raspi-mcp-exec.slice")),
+        ("Description", Variant::from(format!("raspi-mcp runs {program}"))),
+        ("Slice", Variant::from(plan.unit.slice)),
         ("CollectMode", Variant::from("inactive-or-failed")),
         ("Type", Variant::from("exec")),
         // "no-env-expand": `$HOME` in an argument stays literal, as it was when the patterns were matched.
@@ -46,7 +46,7 @@ pub(super) fn of(
         ("TimeoutStopUSec", micros(GRACE)),
         // Fallback, should the agent fail to enforce the limit.
         ("RuntimeMaxUSec", micros(plan.limit + END)),
-        ("TasksMax", Variant::from(256_u64)),
+        ("TasksMax", Variant::from(plan.unit.tasks)),
         ("LimitCORE", Variant::from(0_u64)),
         ("OOMPolicy", Variant::from("kill")),
         // What it may do, and see.
@@ -73,6 +73,23 @@ pub(super) fn of(
     ];
     if let Some(stdin) = stdin {
         properties.push(("StandardInputFileDescriptor", Variant::Fd(Fd::Owned(stdin))));
+    }
+    if let Some(memory) = plan.unit.memory {
+        properties.push(("MemoryMax", Variant::from(memory)));
+        properties.push(("MemorySwapMax", Variant::from(0_u64)));
+        // Where the kernel has no controller of memory or tasks (Raspberry Pi OS switches memory's off by default): for
+        // each process, and for the account, which nobody else has.
+        properties.push(("LimitDATA", Variant::from(4 * memory)));
+        properties.push(("LimitNPROC", Variant::from(plan.unit.tasks)));
+        properties.push(("OOMScoreAdjust", Variant::from(500_i32)));
+    }
+    if plan.unit.no_loopback && plan.network {
+        // Callers on a loopback address have rights without a token. systemd-resolved's stub is left.
+        let address = |octets: [u8; 4]| (2_i32, octets.to_vec(), 32_u32);
+        let allowed = vec![address([127, 0, 0, 53]), address([127, 0, 0, 54])];
+        let v6 = (10_i32, [[0; 15].as_slice(), &[1]].concat(), 128_u32);
+        properties.push(("IPAddressAllow", Variant::from(allowed)));
+        properties.push(("IPAddressDeny", Variant::from(vec![(2_i32, vec![127_u8, 0, 0, 0], 8_u32), v6])));
     }
     if let Some(agent) = agent {
         // `BindsTo`: an agent that is killed takes its commands with it. `After`: they end before it when both stop.

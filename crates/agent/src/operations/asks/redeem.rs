@@ -34,7 +34,7 @@ impl Operation for RedeemAsk {
         cx.halt.check(tool)?;
         let call = BoundCall { tool, principal, args_sha256 };
         // The agent's own operations consume their approval themselves, just before they act.
-        let (ask, approval) = cx.asks.redeem(id, &call, !AgentPolicy::is_operation(tool))?;
+        let (ask, approval) = cx.asks.redeem(id, &call, !AgentPolicy::is_operation(tool) && !cx.agents.runs(tool))?;
         if ask.state == AskState::Consumed {
             cx.log.note_ask("ask used", cx.peer, &ask)?;
         }

@@ -9,7 +9,8 @@ mod way;
 
 pub use input::{digest, without_input};
 pub use output::{CommandOutput, ReadOutput};
-pub(crate) use plan::open_to_others;
+pub(crate) use plan::{interpreters, open_to_others, trusted, unchangeable};
+pub(crate) use run::attend;
 pub use run::{AFTER_LIMIT, CommandEnd, CommandRequest, RunCommand};
 pub use stop::StopCommand;
 

@@ -3,7 +3,7 @@
 use super::way::{self, PathError};
 use crate::{
     context::Context,
-    exec::{Account, CommandPlan},
+    exec::{Account, CommandPlan, UnitClass},
 };
 use base::{
     error::{ErrorCode, ToolError},
@@ -41,6 +41,8 @@ pub(super) fn plan(
         writable: roots.clone(),
         hidden: cx.settings.hidden_from_commands(),
         limit,
+        stdio: None,
+        unit: UnitClass::exec(),
         account,
     };
     if !simulated {
@@ -101,15 +103,29 @@ pub(crate) fn open_to_others(exec: &Exec) -> Vec<String> {
 
 /// Resolves the program's links. It must be an executable file that only root could have put there, and not ours. The
 /// same goes for a script's interpreter.
-fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
+pub(crate) fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
     let path = trusted_file(program)?;
-    let mut file = path.clone();
-    // The kernel's limit (binfmt_script, BINPRM_MAX_RECURSION).
-    for _ in 0..5 {
-        let Some(interpreter) = interpreter(&file) else { break };
-        file = trusted_file(&interpreter)?;
-    }
+    interpreters(&path)?;
     Ok(path)
+}
+
+/// The interpreters of a script, each judged like a program.
+pub(crate) fn interpreters(program: &Path) -> Result<Vec<PathBuf>, ToolError> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    // The kernel's limit (binfmt_script, BINPRM_MAX_RECURSION).
+    while found.len() < 5
+        && let Some(interpreter) = interpreter(found.last().map_or(program, |file| file))
+    {
+        found.push(trusted_file(&interpreter)?);
+    }
+    Ok(found)
+}
+
+/// The file that a path leads to, if only root may change it and the way there.
+pub(crate) fn unchangeable(path: &Path) -> Option<PathBuf> {
+    way::followed(path)
+        .ok()
+        .filter(|path| fs::metadata(path).is_ok_and(|about| about.is_file() && way::is_closed(&about)))
 }
 
 /// The interpreter in a script's first line. The kernel resolves a relative path in the command's working directory,

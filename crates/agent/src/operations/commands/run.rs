@@ -118,7 +118,7 @@ impl Operation for RunCommand {
         cx.log.note("command", cx.peer, shown(&request), judged.as_ref().err())?;
         let (seat, plan) = judged?;
         let mut abandoned = Abandoned { log: &cx.log, peer: cx.peer, id: &request.id, armed: true };
-        let result = attend(cx, &plan, &seat).await;
+        let result = attend(cx, &plan, &seat, cx.settings.exec.max_output_bytes).await;
         abandoned.armed = false;
         let ended = result.as_ref().ok().map(|end| json!({ "ending": end.ending, "timed_out": end.timed_out }));
         let error = result.as_ref().err().map(|error| &error.message);
@@ -152,8 +152,14 @@ fn begin<'a>(cx: &'a Context<'_>, request: &'a CommandRequest) -> Result<(Runnin
     Ok((seat, plan))
 }
 
-async fn attend(cx: &Context<'_>, plan: &CommandPlan, seat: &RunningCommand<'_>) -> Result<CommandEnd, ToolError> {
-    let (limit, began) = (cx.settings.exec.max_output_bytes, Instant::now());
+/// Runs `plan` to its end, and keeps at most `limit` bytes of each output. Dropping the future ends it.
+pub(crate) async fn attend(
+    cx: &Context<'_>,
+    plan: &CommandPlan,
+    seat: &RunningCommand<'_>,
+    limit: usize,
+) -> Result<CommandEnd, ToolError> {
+    let began = Instant::now();
     let Started { mut stdout, mut stderr, mut process } = cx.runner.start(plan).await?;
     let (mut out, mut err) = (HeadAndTail::new(limit), HeadAndTail::new(limit));
     let (mut out_open, mut err_open) = (true, true);
@@ -184,7 +190,7 @@ async fn attend(cx: &Context<'_>, plan: &CommandPlan, seat: &RunningCommand<'_>)
                         .with("id", plan.id.clone())
                         .with("changed", true)
                         .with("stopped", false)
-                        .hint("look at `systemctl status raspi-mcp-exec.slice` on the device"));
+                        .hint(format!("look at `systemctl status {}` on the device", plan.unit.slice)));
                 }
                 timed_out = true;
                 deadline = Instant::now() + END;

@@ -17,7 +17,8 @@ impl Operation for StopCommand {
     type Answer = Done;
 
     async fn run(cx: &Context<'_>, request: CommandRef) -> Result<Done, ToolError> {
-        cx.commands.find(&request.id)?.stop.cancel();
+        let running = cx.commands.find(&request.id).or_else(|_| cx.agents.running.find(&request.id))?;
+        running.stop.cancel();
         Ok(Done {})
     }
 }

@@ -10,7 +10,7 @@ mod status;
 mod trust_root;
 
 pub use install::{Install, InstallRequest};
-pub(crate) use install::{begin, may_take_over, take_over};
+pub(crate) use install::{InstallSession, begin, may_take_over, take_over};
 pub use mark_good::{MarkGood, MarkGoodRequest, MarkedGood};
 pub use reboot_into::{RebootIntoRequest, RebootIntoUpdate};
 pub use report_health::ReportHealth;

@@ -1,11 +1,13 @@
 //! One file per section of the settings: its declaration, its types, and the checks of its values.
 
 mod access;
+pub mod agents;
 pub mod allow;
 pub mod approval;
 mod audit;
 pub mod camera;
 pub mod claim;
+pub mod dbus;
 pub mod exec;
 pub mod files;
 mod fleet;
@@ -29,10 +31,12 @@ mod tools;
 pub mod update;
 
 pub use access::Access;
+pub use agents::AgentType;
 pub use approval::Approval;
 pub use audit::AuditLog;
 pub use camera::CameraSettings;
 pub use claim::ClaimSettings;
+pub use dbus::DbusSettings;
 pub use exec::Exec;
 pub use files::Files;
 pub use fleet::FleetSettings;

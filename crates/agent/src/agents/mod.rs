@@ -1,0 +1,326 @@
+//! The agents of `[[agents]]`: which of their tools the owner has accepted, and which of their accounts are in use.
+
+mod files;
+mod known;
+
+pub(crate) use files::ProgramFiles;
+pub use known::{AgentState, AgentsNow, OfferedTool, ToolState};
+
+use crate::{
+    exec::{Commands, RunningCommand},
+    files::{read, replace},
+};
+use base::{canonical, error::ToolError};
+use contract::config::{
+    AgentType,
+    sections::agents::{AGENT_USER, AgentKind, DESCRIPTOR_BYTES, first_account, is_command},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::watch;
+
+/// The hash of each accepted tool, by type and tool.
+type Accepted = BTreeMap<String, BTreeMap<String, String>>;
+
+/// The agents of this machine.
+pub(crate) struct Agents {
+    pub(crate) declared: Vec<AgentType>,
+    /// Calls and servers that run.
+    pub(crate) running: Commands,
+    path: PathBuf,
+    state: Mutex<State>,
+    /// Counts changes of what is accepted, offered or wanted.
+    revision: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    accepted: Accepted,
+    /// What running agents say about their tools: the descriptors by type and tool.
+    offered: BTreeMap<String, BTreeMap<String, Value>>,
+    /// Types that a person wants to look at.
+    wanted: BTreeSet<String>,
+    files: HashMap<String, ProgramFiles>,
+    /// Numbers of the accounts in use.
+    accounts: BTreeSet<usize>,
+    /// Connections that become the standard input and output of an agent, by its id.
+    streams: HashMap<String, OwnedFd>,
+}
+
+impl Agents {
+    /// What was accepted before counts again; a damaged file counts as empty, and is reported.
+    pub(crate) fn load(folder: &Path, declared: Vec<AgentType>, faults: &mut Vec<String>) -> Self {
+        let path = folder.join("agents.json");
+        let accepted = match read(&path) {
+            // Without agents nothing is read.
+            _ if declared.is_empty() => Accepted::new(),
+            Ok(None) => Accepted::new(),
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+                faults.push(format!("{}: {error}; accept the agents again: raspi-mcp agents accept", path.display()));
+                Accepted::new()
+            }),
+            Err(error) => {
+                faults.push(error.into_message());
+                Accepted::new()
+            }
+        };
+        let state = Mutex::new(State { accepted, ..State::default() });
+        Self { declared, running: Commands::default(), path, state, revision: watch::Sender::new(1) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a call of `tool` becomes an operation of this half, which redeems its approval.
+    pub(crate) fn runs(&self, tool: &str) -> bool {
+        is_command(&self.declared, tool)
+    }
+
+    /// # Errors
+    /// `not_found`.
+    pub(crate) fn find(&self, name: &str) -> Result<&AgentType, ToolError> {
+        self.declared.iter().find(|agent| agent.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.declared.iter().map(|agent| agent.name.as_str()).collect();
+            ToolError::not_found("no [[agents]] of the configuration has this type").with("type", name).hint(
+                match known.as_slice() {
+                    [] => "the owner declares agents in /etc/raspi-mcp and restarts both halves".to_owned(),
+                    known => format!("there are {}", known.join(", ")),
+                },
+            )
+        })
+    }
+
+    /// What a tool says about itself: the owner's words for a command, its own for other kinds.
+    fn descriptor(&self, state: &State, agent: &AgentType, tool: &str) -> Option<Value> {
+        let declared = agent.tools.get(tool)?;
+        match agent.kind {
+            AgentKind::Command => Some(json!({
+                "name": tool, "title": declared.title, "description": declared.description,
+                "inputSchema": declared.input, "outputSchema": declared.output,
+            })),
+            AgentKind::Dbus | AgentKind::Mcp => state.offered.get(&agent.name)?.get(tool).cloned(),
+        }
+    }
+
+    /// The hash that is accepted: descriptor, program with its arguments, and files.
+    fn hash(&self, agent: &AgentType, descriptor: &Value, files: &str) -> String {
+        canonical::sha256_hex(&json!({
+            "type": agent.name, "program": agent.program, "args": agent.args, "files": files, "tool": descriptor,
+        }))
+    }
+
+    /// Hashes the files again if one of them has another stamp, and remembers it.
+    ///
+    /// # Errors
+    /// Those of [`ProgramFiles::of`].
+    pub(crate) fn files(&self, agent: &AgentType, paths: &[PathBuf]) -> Result<String, ToolError> {
+        let known = self.state().files.get(&agent.name).cloned();
+        let files = ProgramFiles::of(paths, known.as_ref())?;
+        let hash = files.hash.clone();
+        if known.as_ref() != Some(&files) {
+            self.state().files.insert(agent.name.clone(), files);
+            // The first look is none that anybody has to hear of.
+            if known.is_some_and(|known| known.hash != hash) {
+                self.told();
+            }
+        }
+        Ok(hash)
+    }
+
+    /// Whether the owner has accepted this tool as it is. `files` is the hash of the program's files.
+    ///
+    /// # Errors
+    /// `not_found` for a tool that is not declared, `failed_precondition` for one that is not accepted.
+    pub(crate) fn check(&self, agent: &AgentType, tool: &str, files: &str) -> Result<(), ToolError> {
+        if !agent.tools.contains_key(tool) {
+            return Err(ToolError::not_found(format!("the agent {} has no tool {tool}", agent.name)));
+        }
+        match self.judge(&self.state(), agent, tool, Some(files)) {
+            (ToolState::Accepted, _) => Ok(()),
+            (state, _) => Err(not_accepted(agent, tool, state)),
+        }
+    }
+
+    fn judge(&self, state: &State, agent: &AgentType, tool: &str, files: Option<&str>) -> (ToolState, Option<String>) {
+        let Some(descriptor) = self.descriptor(state, agent, tool) else { return (ToolState::Unknown, None) };
+        let Some(files) = files else { return (ToolState::Unusable, None) };
+        let hash = self.hash(agent, &descriptor, files);
+        let accepted = state.accepted.get(&agent.name).and_then(|tools| tools.get(tool));
+        let judged = match accepted {
+            None => ToolState::New,
+            Some(accepted) if *accepted == hash => ToolState::Accepted,
+            Some(_) => ToolState::Changed,
+        };
+        (judged, Some(hash))
+    }
+
+    /// All agents. `files` gives the hash of a program's files, or what is wrong with them.
+    pub(crate) fn now(&self, files: impl Fn(&AgentType) -> Result<String, ToolError>) -> AgentsNow {
+        let hashes: Vec<_> = self.declared.iter().map(files).collect();
+        let state = self.state();
+        let revision = *self.revision.borrow();
+        let agents = self.declared.iter().zip(hashes).map(|(agent, files)| {
+            let tools = agent.tools.keys().map(|tool| {
+                let (judged, hash) = self.judge(&state, agent, tool, files.as_deref().ok());
+                let descriptor = self.descriptor(&state, agent, tool);
+                OfferedTool { name: tool.clone(), state: judged, sha256: hash, descriptor }
+            });
+            AgentState {
+                name: agent.name.clone(),
+                tools: tools.collect(),
+                wanted: state.wanted.contains(&agent.name),
+                problem: files.as_ref().err().map(ToolError::advice),
+            }
+        });
+        AgentsNow { revision, agents: agents.collect() }
+    }
+
+    /// The tools that are not accepted, as far as the files of their programs were looked at.
+    pub(crate) fn off(&self) -> Vec<(String, ToolState)> {
+        let state = self.state();
+        let tools = self.declared.iter().flat_map(|agent| agent.tools.keys().map(move |tool| (agent, tool)));
+        let judged = tools.filter_map(|(agent, tool)| {
+            let files = &state.files.get(&agent.name)?.hash;
+            let (judged, _) = self.judge(&state, agent, tool, Some(files));
+            Some((format!("{}.{tool}", agent.name), judged))
+        });
+        judged.filter(|(_, judged)| *judged != ToolState::Accepted).collect()
+    }
+
+    /// A running agent describes a tool.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a descriptor that is too large or of a tool that is not declared.
+    pub(crate) fn offer(&self, agent: &AgentType, descriptor: Value) -> Result<(), ToolError> {
+        let name = descriptor["name"].as_str().unwrap_or_default().to_owned();
+        if !agent.tools.contains_key(&name) || agent.kind == AgentKind::Command {
+            return Err(ToolError::invalid(format!("{} has no tool of that name to describe", agent.name)));
+        }
+        if descriptor.to_string().len() > DESCRIPTOR_BYTES {
+            return Err(ToolError::invalid(format!("{}.{name} describes itself in more than 8 KiB", agent.name)));
+        }
+        let mut state = self.state();
+        let offered = state.offered.entry(agent.name.clone()).or_default();
+        if offered.get(&name) != Some(&descriptor) {
+            offered.insert(name, descriptor);
+            drop(state);
+            self.told();
+        }
+        Ok(())
+    }
+
+    /// A person wants to see what this agent says of its tools, so it has to be started.
+    pub(crate) fn want(&self, agent: &AgentType) {
+        if agent.kind != AgentKind::Command && self.state().wanted.insert(agent.name.clone()) {
+            self.told();
+        }
+    }
+
+    /// Keeps the hashes as accepted: those that were shown, and no longer what was accepted before. None revokes all.
+    ///
+    /// # Errors
+    /// `unavailable` when it cannot be written: then nothing has changed.
+    pub(crate) fn accept(&self, agent: &AgentType, hashes: BTreeMap<String, String>) -> Result<(), ToolError> {
+        let mut state = self.state();
+        let mut accepted = state.accepted.clone();
+        state.wanted.remove(&agent.name);
+        if hashes.is_empty() {
+            accepted.remove(&agent.name)
+        } else {
+            accepted.insert(agent.name.clone(), hashes)
+        };
+        let text = serde_json::to_vec_pretty(&accepted).map_err(|error| ToolError::internal(error.to_string()))?;
+        replace(&self.path, &text)?;
+        state.accepted = accepted;
+        drop(state);
+        self.told();
+        Ok(())
+    }
+
+    fn told(&self) {
+        self.revision.send_modify(|revision| *revision += 1);
+    }
+
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.revision.subscribe()
+    }
+
+    /// Keeps a connection for the agent that is started under `id`.
+    pub(crate) fn keep_stream(&self, id: &str, stream: OwnedFd) {
+        let mut state = self.state();
+        // One that nobody has come for is of a server that has gone.
+        if state.streams.len() >= contract::config::sections::agents::MOST {
+            state.streams.clear();
+        }
+        state.streams.insert(id.to_owned(), stream);
+    }
+
+    pub(crate) fn take_stream(&self, id: &str) -> Option<OwnedFd> {
+        self.state().streams.remove(id)
+    }
+
+    /// A place to run in: an id among the running ones, and an account of this type that is free.
+    ///
+    /// # Errors
+    /// `resource_exhausted` while all instances are in use.
+    pub(crate) fn seat<'a>(
+        &'a self,
+        agent: &AgentType,
+        id: &'a str,
+    ) -> Result<(AccountSeat<'a>, RunningCommand<'a>), ToolError> {
+        let first = first_account(&self.declared, &agent.name);
+        let number = {
+            let mut state = self.state();
+            let free = (first..first + agent.instances).find(|number| !state.accounts.contains(number));
+            let free = free.ok_or_else(|| {
+                ToolError::exhausted(format!("{} runs {} times already", agent.name, agent.instances))
+                    .with("limit", agent.instances)
+                    .with("dbus_mcp_code", -32102)
+                    .hint("wait for a call to end, or raise instances of the agent")
+            })?;
+            state.accounts.insert(free);
+            free
+        };
+        let seat = AccountSeat { agents: self, number };
+        Ok((seat, self.running.start(id, usize::MAX)?))
+    }
+}
+
+/// An account that is in use. Dropping it frees it.
+pub(crate) struct AccountSeat<'a> {
+    agents: &'a Agents,
+    number: usize,
+}
+
+impl AccountSeat<'_> {
+    pub(crate) fn user(&self) -> String {
+        format!("{AGENT_USER}{}", self.number)
+    }
+}
+
+impl Drop for AccountSeat<'_> {
+    fn drop(&mut self) {
+        self.agents.state().accounts.remove(&self.number);
+    }
+}
+
+fn not_accepted(agent: &AgentType, tool: &str, state: ToolState) -> ToolError {
+    let (name, why) = (
+        &agent.name,
+        match state {
+            ToolState::Changed => "has changed since it was accepted",
+            ToolState::Unknown => "has not described itself yet",
+            _ => "is not accepted yet",
+        },
+    );
+    ToolError::precondition(format!("{name}.{tool} {why}, so it is off"))
+        .with("agent", name.as_str())
+        .with("state", state.word())
+        .hint(format!("look at it and accept it, as root on the device: raspi-mcp agents accept {name}"))
+}

@@ -1,0 +1,18 @@
+//! The agents of `[[agents]]`: their tools' calls, their start, and what the owner accepts of them.
+
+mod accept;
+mod attach;
+mod follow;
+mod offer;
+mod plan;
+mod run;
+mod tool;
+
+pub use accept::{AcceptAgent, AcceptRequest};
+pub(crate) use attach::take_stream;
+pub use attach::{AttachAgent, AttachRequest};
+pub use follow::{FollowAgents, FollowRequest};
+pub use offer::{OfferRequest, OfferTool};
+pub(crate) use plan::files_of;
+pub use run::{AgentRequest, RunAgent};
+pub use tool::{AgentToolRequest, RunAgentTool};

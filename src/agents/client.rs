@@ -1,0 +1,202 @@
+//! The client's side of MCP, as far as an agent's tools need it: initialize, tools/list, tools/call, cancelled. Whatever
+//! else the other side asks for is refused, and what else it says is dropped.
+
+use super::{CODE, CRASHED};
+use base::error::{ErrorCode, ToolError};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::unix::{OwnedReadHalf, OwnedWriteHalf},
+    sync::oneshot,
+};
+
+/// Maximum bytes of a message from an agent.
+const LONGEST: u64 = 10 << 20;
+/// Maximum pages of a list of tools.
+const PAGES: usize = 16;
+/// How long an agent may take to read what is written to it.
+const UNREAD: Duration = Duration::from_secs(10);
+
+/// A conversation with an MCP server.
+pub(super) struct Conversation {
+    name: String,
+    writer: tokio::sync::Mutex<OwnedWriteHalf>,
+    /// `None` once the conversation is over.
+    waiting: Mutex<Option<HashMap<u64, oneshot::Sender<Result<Value, ToolError>>>>>,
+    next: AtomicU64,
+    /// The names that the agent gave its tools, by ours.
+    names: Mutex<BTreeMap<String, String>>,
+}
+
+impl Conversation {
+    pub fn new(name: &str, writer: OwnedWriteHalf) -> Self {
+        Self {
+            name: name.to_owned(),
+            writer: tokio::sync::Mutex::new(writer),
+            waiting: Mutex::new(Some(HashMap::new())),
+            next: AtomicU64::new(1),
+            names: Mutex::default(),
+        }
+    }
+
+    async fn write(&self, message: &Value) -> Result<(), ToolError> {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        let mut writer = self.writer.lock().await;
+        match tokio::time::timeout(UNREAD, writer.write_all(&line)).await {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(self.gone()),
+        }
+    }
+
+    /// The error of a call whose agent has died.
+    fn gone(&self) -> ToolError {
+        ToolError::unavailable(format!("the agent {} died", self.name))
+            .with("agent", self.name.as_str())
+            .with(CODE, CRASHED)
+            .hint("it is started again; agents.get_status says how it is")
+    }
+
+    /// Begins a request: its number, and where its answer arrives.
+    pub async fn begin(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> Result<(u64, oneshot::Receiver<Result<Value, ToolError>>), ToolError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (send, answer) = oneshot::channel();
+        match &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(waiting) => waiting.insert(id, send),
+            None => return Err(self.gone()),
+        };
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
+        Ok((id, answer))
+    }
+
+    /// The answer, or what it means that there is none.
+    pub fn answered(
+        &self,
+        answer: Result<Result<Value, ToolError>, oneshot::error::RecvError>,
+    ) -> Result<Value, ToolError> {
+        answer.unwrap_or_else(|_| Err(self.gone()))
+    }
+
+    async fn request(&self, method: &str, params: Value) -> Result<Value, ToolError> {
+        let (_, answer) = self.begin(method, params).await?;
+        self.answered(answer.await)
+    }
+
+    pub async fn notify(&self, method: &str, params: Value) -> Result<(), ToolError> {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
+    }
+
+    /// Greets, and lists the tools that `wanted` accepts by our names: name, title, description, schemas, annotations.
+    pub async fn greet(&self) -> Result<(), ToolError> {
+        let client = json!({ "name": "raspi-mcp", "version": env!("CARGO_PKG_VERSION") });
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+        self.request("initialize", params).await?;
+        self.notify("notifications/initialized", json!({})).await
+    }
+
+    /// The descriptors of the tools that `wanted` accepts by our names. Of two that we would call the same, the first.
+    pub async fn tools(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Value>, ToolError> {
+        let (mut found, mut params, mut names) = (Vec::new(), json!({}), BTreeMap::new());
+        for _ in 0..PAGES {
+            let page = self.request("tools/list", params).await?;
+            for tool in page["tools"].as_array().into_iter().flatten() {
+                let theirs = tool["name"].as_str().unwrap_or_default();
+                let ours = theirs.to_ascii_lowercase().replace(['-', '.'], "_");
+                if wanted(&ours) && !names.contains_key(&ours) {
+                    found.push(json!({
+                        "name": ours, "title": tool["title"], "description": tool["description"],
+                        "inputSchema": tool["inputSchema"], "outputSchema": tool["outputSchema"],
+                        "annotations": tool["annotations"],
+                    }));
+                    names.insert(ours, theirs.to_owned());
+                }
+            }
+            match &page["nextCursor"] {
+                Value::String(cursor) => params = json!({ "cursor": cursor }),
+                _ => break,
+            }
+        }
+        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        Ok(found)
+    }
+
+    /// The agent's own name of a tool.
+    pub fn their_name(&self, tool: &str) -> Option<String> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).get(tool).cloned()
+    }
+
+    /// Hears the agent until it closes or breaks the protocol; `changed` is called when its list of tools has changed.
+    /// Returns what was wrong, if anything.
+    pub async fn hear(&self, reader: OwnedReadHalf, changed: impl Fn()) -> Option<String> {
+        let mut reader = BufReader::new(reader);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            // A byte more than allowed, so that a line that is too long is known by having no end.
+            match (&mut reader).take(LONGEST + 1).read_until(b'\n', &mut line).await {
+                Ok(0) | Err(_) => return None,
+                Ok(_) if line.ends_with(b"\n") => {}
+                Ok(read) if read as u64 > LONGEST => return Some("it sent a message of more than 10 MiB".into()),
+                Ok(_) => return None,
+            }
+            let message: Value = match serde_json::from_slice(&line) {
+                Ok(message) => message,
+                Err(error) => return Some(format!("it sent what is no JSON: {error}")),
+            };
+            match (&message["method"], &message["id"]) {
+                (Value::String(method), Value::Null) => {
+                    if method == "notifications/tools/list_changed" {
+                        changed();
+                    }
+                }
+                (Value::String(method), id) => {
+                    let answer = match method.as_str() {
+                        "ping" => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
+                        _ => {
+                            json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "not offered" } })
+                        }
+                    };
+                    if self.write(&answer).await.is_err() {
+                        return None;
+                    }
+                }
+                (_, id) => self.dispatch(id.as_u64(), &message),
+            }
+        }
+    }
+
+    fn dispatch(&self, id: Option<u64>, message: &Value) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // An answer to nothing is dropped: its call was cancelled.
+        let Some(send) = id.and_then(|id| waiting.as_mut()?.remove(&id)) else { return };
+        let result = match message.get("result") {
+            Some(result) => Ok(result.clone()),
+            None => Err(self.refused(&message["error"])),
+        };
+        let _ = send.send(result);
+    }
+
+    fn refused(&self, error: &Value) -> ToolError {
+        let text: String = error["message"].as_str().unwrap_or("without a reason").chars().take(500).collect();
+        let code = if error["code"] == -32602 { ErrorCode::InvalidArgument } else { ErrorCode::Unavailable };
+        ToolError::new(code, format!("the agent {} refuses the call: {text}", self.name))
+            .with("agent", self.name.as_str())
+    }
+
+    /// Ends the conversation: every call that waits fails.
+    pub fn close(&self) {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}

@@ -1,0 +1,263 @@
+//! Keeps the MCP server of one type running: starts it, greets it, reports what it offers, and starts it again when it
+//! has died.
+
+use super::{Agents, CODE, CRASHED, SPAWN_FAILED, client::Conversation, death::DeathReason};
+use agent::operations::{
+    agents::{AgentRequest, OfferRequest, OfferTool, RunAgent},
+    commands::{CommandEnd, CommandRef, StopCommand},
+};
+use base::{canonical, error::ToolError};
+use contract::config::AgentType;
+use ring::rand::{SecureRandom, SystemRandom};
+use serde_json::{Value, json};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+/// From its start to its first list of tools.
+const START: Duration = Duration::from_secs(10);
+/// How long an agent may take to end a call that was cancelled, before it is ended itself.
+const GRACE: Duration = Duration::from_secs(2);
+/// From the order to stop to its end: the privileged half takes up to 12 s.
+const STOP: Duration = Duration::from_secs(15);
+/// Who lives as long as this has recovered.
+const STEADY: Duration = Duration::from_secs(60);
+/// After so many deaths in a row it is not started again.
+const DEATHS: u32 = 5;
+
+#[derive(Clone)]
+enum Standing {
+    Starting,
+    Running(Arc<Conversation>),
+    /// It died, and is started again soon.
+    Down(ToolError),
+    /// It died too often.
+    Held(ToolError),
+}
+
+/// The process of one type.
+pub struct Supervisor {
+    standing: watch::Sender<Standing>,
+    stop: CancellationToken,
+    /// It hangs, and is to be ended.
+    kick: Notify,
+}
+
+impl Supervisor {
+    /// Starts the process, and a task that looks after it.
+    pub(super) fn begin(agents: &Arc<Agents>, declared: &AgentType) -> Arc<Self> {
+        let standing = watch::Sender::new(Standing::Starting);
+        let this = Arc::new(Self { standing, stop: agents.stop.child_token(), kick: Notify::new() });
+        let (supervisor, agents, declared) = (Arc::clone(&this), Arc::downgrade(agents), declared.clone());
+        base::task::spawn(async move { supervisor.keep(agents, declared).await });
+        this
+    }
+
+    pub(super) fn standing(&self) -> &'static str {
+        match *self.standing.borrow() {
+            Standing::Starting => "starting",
+            Standing::Running(_) => "running",
+            Standing::Down(_) => "restarting",
+            Standing::Held(_) => "held",
+        }
+    }
+
+    pub(super) fn end(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits for its start.
+    ///
+    /// # Errors
+    /// Why it does not run.
+    pub(super) async fn ready(&self) -> Result<Arc<Conversation>, ToolError> {
+        let mut standing = self.standing.subscribe();
+        let waited = timeout(START + GRACE, standing.wait_for(|now| !matches!(now, Standing::Starting))).await;
+        match waited.ok().and_then(Result::ok).as_deref() {
+            Some(Standing::Running(conversation)) => Ok(Arc::clone(conversation)),
+            Some(Standing::Down(error) | Standing::Held(error)) => Err(error.clone()),
+            _ => Err(ToolError::unavailable("the agent does not start").with(CODE, SPAWN_FAILED)),
+        }
+    }
+
+    /// Calls a tool and waits for its result. A cancelled call that the agent does not end costs it its life.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        tool: &str,
+        args: Value,
+        cancel: &CancellationToken,
+    ) -> Result<Value, ToolError> {
+        let conversation = self.ready().await?;
+        let theirs = conversation.their_name(tool);
+        let theirs = theirs.ok_or_else(|| ToolError::unavailable(format!("the agent has no tool {tool} any more")))?;
+        let params = json!({ "name": theirs, "arguments": args });
+        let (id, mut answer) = conversation.begin("tools/call", params).await?;
+        // A task of its own: the agent is told also when nobody waits any more.
+        let (told, this, what) = (cancel.child_token(), Arc::clone(self), tool.to_owned());
+        let _told = told.clone().drop_guard();
+        let running = base::task::spawn(async move {
+            tokio::select! {
+                biased;
+                answer = &mut answer => conversation.answered(answer),
+                () = told.cancelled() => {
+                    let about = json!({ "requestId": id, "reason": "cancelled" });
+                    let sent = conversation.notify("notifications/cancelled", about).await;
+                    if sent.is_err() || timeout(GRACE, answer).await.is_err() {
+                        this.kick.notify_one();
+                    }
+                    Err(ToolError::cancelled(&what))
+                }
+            }
+        });
+        running.await.unwrap_or_else(|_| Err(ToolError::unavailable("the server is stopping")))
+    }
+
+    async fn keep(self: Arc<Self>, agents: Weak<Agents>, declared: AgentType) {
+        let mut deaths = 0;
+        loop {
+            let Some(owner) = agents.upgrade() else { return };
+            let began = Instant::now();
+            let (error, code, reason) = self.run_once(&owner, &declared).await;
+            if self.stop.is_cancelled() {
+                return;
+            }
+            deaths = if began.elapsed() >= STEADY { 1 } else { deaths + 1 };
+            let held = deaths >= DEATHS;
+            tracing::warn!(target: "raspi_mcp::agents", agent = declared.name, %error, reason = reason.word(), held, "an agent has died");
+            let error = error.with("agent", declared.name.as_str()).with("reason", reason.word());
+            let error = if held { error.hint("it is not started again by itself; agents.spawn does") } else { error };
+            self.standing.send_replace(if held { Standing::Held(error) } else { Standing::Down(error) });
+            owner.died(&declared.name, code, reason);
+            if held {
+                return;
+            }
+            drop(owner);
+            let pause = tokio::time::sleep(Duration::from_secs(1 << (deaths - 1).min(5)));
+            if self.stop.run_until_cancelled(pause).await.is_none() {
+                return;
+            }
+            self.standing.send_replace(Standing::Starting);
+        }
+    }
+
+    /// Runs the process once. Returns why it ended.
+    async fn run_once(&self, agents: &Arc<Agents>, declared: &AgentType) -> (ToolError, i32, DeathReason) {
+        let (link, name) = (agents.link(), &declared.name);
+        let failed = |error: ToolError| (super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed);
+        let id = match new_id() {
+            Ok(id) => id,
+            Err(error) => return failed(error),
+        };
+        let stream = match link.attach(&id).await {
+            Ok(stream) => stream,
+            Err(error) => return failed(error),
+        };
+        let (reader, writer) = stream.into_split();
+        let conversation = Arc::new(Conversation::new(name, writer));
+        let changed = Notify::new();
+        let run = link.call::<RunAgent>(AgentRequest { id: id.clone(), agent: name.clone() });
+        let hear = conversation.hear(reader, || changed.notify_one());
+        tokio::pin!(run, hear);
+        let tell = self.tell(agents, declared, &conversation, &changed);
+        let wrong = tokio::select! {
+            end = &mut run => {
+                conversation.close();
+                return died(name, end);
+            }
+            wrong = &mut hear => wrong.map(|why| ToolError::unavailable(format!("the agent {name} was ended: {why}"))),
+            Err(error) = tell => Some(error),
+            () = self.kick.notified() => {
+                Some(ToolError::unavailable(format!("the agent {name} was ended: it did not end a call that was cancelled")))
+            }
+            () = self.stop.cancelled() => None,
+        };
+        if let Some(error) = &wrong {
+            // Before the calls hear of it: none of them is to find it running.
+            self.standing.send_replace(Standing::Down(error.clone()));
+        }
+        conversation.close();
+        if wrong.is_none() && !self.stop.is_cancelled() {
+            // It has closed its streams, and ends by itself or not.
+            if let Ok(end) = timeout(GRACE, &mut run).await {
+                return died(name, end);
+            }
+        }
+        // Not known any more: it has ended.
+        let _ = link.call::<StopCommand>(CommandRef { id }).await;
+        let ended = timeout(STOP, run).await;
+        match (wrong, ended) {
+            (Some(error), _) => (error.with(CODE, CRASHED), -1, DeathReason::Protocol),
+            (None, Ok(end)) => died(name, end),
+            (None, Err(_)) => (ToolError::unavailable(format!("{name} does not end")), -1, DeathReason::Lost),
+        }
+    }
+
+    /// Greets the agent and reports its tools, now and whenever they have changed.
+    ///
+    /// # Errors
+    /// When the agent does not answer, or refuses.
+    async fn tell(
+        &self,
+        agents: &Arc<Agents>,
+        declared: &AgentType,
+        conversation: &Arc<Conversation>,
+        changed: &Notify,
+    ) -> Result<Infallible, ToolError> {
+        let late = || ToolError::unavailable(format!("{} does not answer within {START:?}", declared.name));
+        timeout(START, conversation.greet()).await.map_err(|_| late())??;
+        loop {
+            timeout(START, self.describe(agents, declared, conversation)).await.map_err(|_| late())??;
+            self.standing.send_replace(Standing::Running(Arc::clone(conversation)));
+            changed.notified().await;
+        }
+    }
+
+    /// Reports the tools that the owner named, as the agent describes them.
+    async fn describe(
+        &self,
+        agents: &Arc<Agents>,
+        declared: &AgentType,
+        conversation: &Conversation,
+    ) -> Result<(), ToolError> {
+        for descriptor in conversation.tools(|tool| declared.tools.contains_key(tool)).await? {
+            let offer = OfferRequest { agent: declared.name.clone(), descriptor };
+            if let Err(error) = agents.link().call::<OfferTool>(offer).await {
+                // One tool that cannot be offered leaves the others as they are.
+                tracing::warn!(target: "raspi_mcp::agents", agent = declared.name, %error, "a tool is not offered");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn died(name: &str, end: Result<CommandEnd, ToolError>) -> (ToolError, i32, DeathReason) {
+    match end {
+        Err(error) => (super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed),
+        Ok(end) => {
+            let (code, reason) = DeathReason::of(end.ending);
+            let said: String = end.stderr.text().chars().take(500).collect();
+            let error = ToolError::unavailable(format!("the agent {name} ended with {code}"))
+                .with("exit_code", code)
+                .with("stderr", said)
+                .with(CODE, CRASHED);
+            (error, code, reason)
+        }
+    }
+}
+
+/// 32 hexadecimal digits.
+///
+/// # Errors
+/// `internal` when the system has no random numbers.
+pub fn new_id() -> Result<String, ToolError> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| ToolError::internal("the system gives no random numbers"))?;
+    Ok(canonical::hex(&bytes))
+}

@@ -1,0 +1,233 @@
+//! The tools that agents bring: what they are, and what a call of one does.
+
+use crate::{
+    agents::new_id,
+    registry::{
+        added::ToolHandler,
+        context::Context,
+        entry::Entry,
+        tool::{ToolFuture, ToolOutput},
+    },
+};
+use agent::{
+    AgentState, OfferedTool, ToolState,
+    exec::Ending,
+    operations::{
+        agents::{AgentToolRequest, RunAgentTool},
+        commands::{AFTER_LIMIT, CommandEnd, CommandRef, StopCommand},
+    },
+};
+use base::error::{ErrorCode, ToolError};
+use contract::{
+    config::{
+        AgentType,
+        sections::agents::{AgentKind, AgentTool},
+    },
+    meta::{Effect, Meta, OwnedMeta, Tier},
+    schema::Checker,
+};
+use serde_json::{Value, json, value::to_raw_value};
+use std::time::Duration;
+
+/// Characters of what a failed program said, in the error.
+const SAID: usize = 1000;
+
+/// The accepted tools of an agent. One whose schemas cannot be executed is left out, which is logged.
+pub fn entries(declared: &AgentType, state: &AgentState) -> Vec<Entry> {
+    let accepted = state.tools.iter().filter(|tool| tool.state == ToolState::Accepted);
+    let made = accepted.filter_map(|offered| Some((offered, entry(declared, offered)?)));
+    made.filter_map(|(offered, made)| {
+        made.inspect_err(|error| {
+            tracing::error!(target: "raspi_mcp::agents", agent = declared.name, tool = offered.name, %error, "it is not offered");
+        })
+        .ok()
+    })
+    .collect()
+}
+
+fn entry(declared: &AgentType, offered: &OfferedTool) -> Option<Result<Entry, ToolError>> {
+    let (tool, about) = (declared.tools.get(&offered.name)?, offered.descriptor.as_ref()?);
+    let (name, output) = (format!("{}.{}", declared.name, offered.name), about["outputSchema"].clone());
+    let text = |field: &str| about[field].as_str().filter(|text| !text.is_empty());
+    let title = text("title").map_or_else(|| format!("{}: {}", declared.name, offered.name), str::to_owned);
+    let meta = OwnedMeta::new(&name, &title, text("description").unwrap_or(&title), meta_of(tool, about));
+    let checker = if output.is_null() { Ok(None) } else { Checker::new(&output).map(Some) };
+    let handler = checker.map_err(ToolError::invalid).map(|output| Brought {
+        agent: declared.clone(),
+        tool: offered.name.clone(),
+        limit: Duration::from_secs(tool.timeout_seconds.into()),
+        output,
+    });
+    Some(handler.and_then(|handler| Entry::added(meta, about["inputSchema"].clone(), output, handler)))
+}
+
+/// As the owner let it be. What the agent says of itself can only make a change milder than the worst.
+fn meta_of(tool: &AgentTool, about: &Value) -> Meta {
+    let meta = tool.meta();
+    let says = |hint: &str| about["annotations"][hint].as_bool();
+    match meta.effect {
+        Effect::Write { .. } if tool.tier == Tier::Advanced => {
+            let destructive = says("destructiveHint").unwrap_or(true);
+            Meta { effect: Effect::Write { destructive, idempotent: says("idempotentHint").unwrap_or(false) }, ..meta }
+        }
+        _ => meta,
+    }
+}
+
+/// A tool of an agent.
+struct Brought {
+    agent: AgentType,
+    tool: String,
+    limit: Duration,
+    /// `None`: the result is a text.
+    output: Option<Checker>,
+}
+
+impl ToolHandler for Brought {
+    fn call<'a>(&'a self, cx: &'a Context, args: Value) -> ToolFuture<'a> {
+        Box::pin(async move {
+            match self.agent.kind {
+                AgentKind::Command => self.run(cx, args).await,
+                AgentKind::Mcp | AgentKind::Dbus => {
+                    let answer = cx.services.agents.call(&self.agent, &self.tool, args, &cx.cancel).await?;
+                    self.changed(cx);
+                    self.mcp_result(&answer)
+                }
+            }
+        })
+    }
+}
+
+impl Brought {
+    fn name(&self) -> String {
+        format!("{}.{}", self.agent.name, self.tool)
+    }
+
+    fn changed(&self, cx: &Context) {
+        if self.agent.tools.get(&self.tool).is_some_and(|tool| tool.tier != Tier::Fundamental) {
+            cx.notes.changed();
+        }
+    }
+
+    /// Runs the program once.
+    async fn run(&self, cx: &Context, args: Value) -> Result<ToolOutput, ToolError> {
+        let id = new_id()?;
+        let agent = &cx.services.agent;
+        let mut stop = StopWhenDropped { cx, id: Some(id.clone()) };
+        let request = AgentToolRequest {
+            id: id.clone(),
+            agent: self.agent.name.clone(),
+            tool: self.tool.clone(),
+            args,
+            authorization: cx.authorization(),
+        };
+        let run = agent.call_within::<RunAgentTool>(request, self.limit + AFTER_LIMIT);
+        tokio::pin!(run);
+        let end = tokio::select! {
+            biased;
+            end = &mut run => end,
+            () = cx.cancel.cancelled() => {
+                // It answers the call when everything has ended. A program that is not there yet never is: the call is
+                // refused before it, or the program is stopped when this is dropped.
+                let _ = agent.call::<StopCommand>(CommandRef { id }).await;
+                run.await
+            }
+        }?;
+        stop.id = None;
+        if end.simulated {
+            cx.notes.simulated();
+        }
+        self.changed(cx);
+        self.command_result(&end)
+    }
+
+    fn command_result(&self, end: &CommandEnd) -> Result<ToolOutput, ToolError> {
+        let name = self.name();
+        if end.stopped {
+            return Err(ToolError::cancelled(&name));
+        }
+        if end.timed_out {
+            return Err(ToolError::timeout(&name, Duration::from_millis(end.limit_ms)));
+        }
+        let said: String = end.stderr.text().chars().take(SAID).collect();
+        let failed = |what: String| {
+            Err(ToolError::unavailable(format!("{name} {what}"))
+                .with("agent", self.agent.name.as_str())
+                .with("stderr", said.as_str())
+                .hint("the owner of the agent sees to it; journalctl on the device may say more"))
+        };
+        match end.ending {
+            Ending::Exited(0) => {}
+            Ending::Exited(code) => return failed(format!("failed with exit code {code}")),
+            Ending::Killed(signal) => return failed(format!("was ended by signal {signal}")),
+        }
+        if end.stdout.cut() > 0 {
+            return Err(too_large(&name, 1 << 20));
+        }
+        let text = end.stdout.text();
+        match &self.output {
+            None => output(json!({ "text": text }), Vec::new()),
+            Some(_) => match serde_json::from_str(&text) {
+                Ok(value) => self.checked(value, Vec::new()),
+                Err(error) => failed(format!("answered what is no JSON: {error}")),
+            },
+        }
+    }
+
+    fn mcp_result(&self, answer: &Value) -> Result<ToolOutput, ToolError> {
+        let blocks = answer["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+        let text = texts.join("\n");
+        if answer["isError"] == true {
+            let text: String = text.chars().take(SAID).collect();
+            return Err(
+                ToolError::precondition(format!("{}: {text}", self.name())).with("agent", self.agent.name.as_str())
+            );
+        }
+        let pictures = blocks.iter().filter(|block| block["type"] == "image").cloned().collect();
+        match &self.output {
+            None => output(json!({ "text": text }), pictures),
+            Some(_) => self.checked(answer["structuredContent"].clone(), pictures),
+        }
+    }
+
+    /// A result that its schema allows.
+    fn checked(&self, value: Value, content: Vec<Value>) -> Result<ToolOutput, ToolError> {
+        let fault = self.output.as_ref().and_then(|checker| checker.check(&value).err());
+        if let Some(fault) = fault {
+            return Err(ToolError::unavailable(format!("{} answered something else than it promised", self.name()))
+                .with("agent", self.agent.name.as_str())
+                .with("fault", fault.refusal(&value).message.as_str())
+                .hint("the result is not passed on; tell the owner of the agent"));
+        }
+        output(value, content)
+    }
+}
+
+fn output(value: Value, content: Vec<Value>) -> Result<ToolOutput, ToolError> {
+    let json = to_raw_value(&value).map_err(|error| ToolError::internal(error.to_string()))?;
+    Ok(ToolOutput { json, content, whole: None, blob: None })
+}
+
+fn too_large(name: &str, limit: usize) -> ToolError {
+    ToolError::new(ErrorCode::ContentTooLarge, format!("{name} answered more than {limit} bytes"))
+        .with("limit_bytes", limit)
+        .hint("ask it for less")
+}
+
+/// Stops the program if the call is dropped.
+struct StopWhenDropped<'a> {
+    cx: &'a Context,
+    id: Option<String>,
+}
+
+impl Drop for StopWhenDropped<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let agent = self.cx.services.agent.clone();
+        base::task::spawn(async move {
+            // If it is not there any more, it has ended.
+            let _ = agent.call::<StopCommand>(CommandRef { id }).await;
+        });
+    }
+}

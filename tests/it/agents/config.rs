@@ -1,0 +1,64 @@
+//! `[[agents]]`: what a mistake in it is answered with.
+
+use crate::config::Machine;
+
+const GOOD: &str = "[[agents]]\ntype = \"greenhouse\"\nkind = \"mcp\"\nprogram = \"/opt/x\"\n[agents.tools.a]\ntier = \"fundamental\"\n";
+
+#[test]
+fn the_examples_are_good_and_only_the_owner_declares_agents() {
+    for example in ["greenhouse", "notes", "filesystem"] {
+        let path = format!("{}/examples/agents/{example}.toml", env!("CARGO_MANIFEST_DIR"));
+        let settings = Machine::new().site(&std::fs::read_to_string(path).unwrap()).starts();
+        assert_eq!(settings.agents[0].name, example);
+    }
+    assert!(Machine::new().state(GOOD).starts().is_restricted(), "a fragment of the server's own may not");
+    assert_eq!(Machine::new().site(GOOD).agent_starts().agents.len(), 1, "both halves read it");
+}
+
+#[test]
+fn mistakes_are_told_with_what_to_do() {
+    let command = |tool: &str| {
+        format!(
+            "[[agents]]\ntype = \"greenhouse\"\nkind = \"command\"\nprogram = \"/opt/x\"\n[agents.tools.{tool}]\ntier = \"fundamental\"\n"
+        )
+    };
+    for (text, says) in [
+        (GOOD.replace("greenhouse", "Green"), "agents.type must be 1 to 32 characters"),
+        (GOOD.replace("kind = \"mcp\"\n", ""), "this agent has no kind"),
+        (GOOD.replace("\"mcp\"", "\"http\""), "agents.kind must be \"command\", \"dbus\" or \"mcp\""),
+        (GOOD.replace("/opt/x", "/usr/bin/npx"), "fetches what it runs"),
+        (
+            GOOD.replace("/opt/x\"", "/usr/bin/node\"\nargs = [\"/usr/lib/node_modules/npm/bin/npx-cli.js\"]"),
+            "fetches what it runs",
+        ),
+        (GOOD.replace("/opt/x\"", "/bin/sh\"\nargs = [\"-c\", \"uvx thing\"]"), "fetches what it runs"),
+        (GOOD.replace("/opt/x", "/usr/bin/raspi-mcp"), "never raspi-mcp itself"),
+        (GOOD.replace("tools.a", "tools.A"), "from a-z, 0-9"),
+        (GOOD.replace("tier = \"fundamental\"", "policy = \"ask\""), "has no tier"),
+        (GOOD.replace("tier =", "colour ="), "unknown key \"colour\" in [agents.tools.a]"),
+        (GOOD.replace("greenhouse", "gpio"), "taken by raspi-mcp itself"),
+        (GOOD.replace("greenhouse", "systemd"), "taken by raspi-mcp itself"),
+        (GOOD.replace("greenhouse", "agents"), "taken by raspi-mcp itself"),
+        (GOOD.replace("greenhouse", "systemd_logs").replace("tools.a", "tools.stream"), "which is a tool of dbus-mcp"),
+        (format!("{GOOD}{GOOD}"), "types must differ"),
+        (
+            format!(
+                "{}{}",
+                GOOD.replace("greenhouse", "a_b").replace("tools.a", "tools.c"),
+                GOOD.replace("greenhouse", "a").replace("tools.a", "tools.b_c")
+            ),
+            "both spelled a_b_c",
+        ),
+        (GOOD.replace("program", "instances = 2\nprogram"), "one MCP server of a type runs at once"),
+        (command("a"), "needs description and input"),
+        (command("a") + "description = \"A.\"\ninput = '{\"type\": \"string\"}'\n", "its type is not \"object\""),
+        (
+            command("a") + "description = \"A.\"\ninput = '{\"type\": \"object\", \"unevaluatedItems\": 1}'\n",
+            "unevaluatedItems",
+        ),
+        (format!("{GOOD}description = \"A.\"\n"), "describes itself"),
+    ] {
+        let said = Machine::new().site(&text).refuses();
+        assert!(said.iter().any(|fault| fault.contains(says)), "{says}: {said:#?}");
+    }
+}

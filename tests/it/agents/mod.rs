@@ -1,0 +1,149 @@
+//! Agents: programs that bring tools of their own. The privileged half is real but for its machine and its runner, which starts
+//! processes without systemd; ci/nspawn has the sandbox.
+
+mod attacks;
+mod command;
+mod config;
+mod examples;
+mod mcp;
+mod orchestrator;
+mod runner;
+
+use crate::support::served::{Answer, Door, Pi, Wire, simulated, soon};
+use ::agent::{
+    Agent, AgentLink, AgentSettings, Client, Platform, bind,
+    machine::SimulatedMachine,
+    operations::agents::{AcceptAgent, AcceptRequest, FollowAgents, FollowRequest},
+    serve,
+};
+use base::os::Root;
+use contract::config::{AgentChoice, AgentType, Settings};
+use raspi_mcp::cli::agents::{What, perform};
+use runner::Direct;
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// Both halves, with these agents.
+struct Machine {
+    pi: Pi,
+    /// The privileged half, as a person at the machine reaches it.
+    root: AgentLink,
+    runner: Arc<Direct>,
+    dir: TempDir,
+    _stop: tokio_util::sync::DropGuard,
+}
+
+impl Machine {
+    /// `agents` may name programs in the folder that it is given.
+    async fn new(agents: impl FnOnce(&Folder) -> Vec<Value>) -> Self {
+        Self::with(agents, |_| {}).await
+    }
+
+    async fn with(agents: impl FnOnce(&Folder) -> Vec<Value>, change: impl FnOnce(&mut Settings)) -> Self {
+        let dir = TempDir::new().unwrap();
+        let folder = Folder(dir.path().canonicalize().unwrap());
+        let declared = agents(&folder).into_iter().map(|agent| serde_json::from_value(agent).unwrap());
+        let mut settings = simulated(&dir);
+        settings.agents = declared.collect::<Vec<AgentType>>();
+        settings.agent = AgentChoice::Socket;
+        settings.access.stdio_role = contract::meta::Role::Admin;
+        settings.policy.insert("agents.spawn".into(), contract::meta::Mode::Allow);
+        change(&mut settings);
+        let own = rustix::process::geteuid().as_raw();
+        // Never used: the runner changes no account. Not 0, which is refused.
+        let uid = if own == 0 { 65534 } else { own };
+        let users: String = (0..10).map(|n| format!("raspi-mcp-agent-{n}:x:{uid}:{uid}::/:\n")).collect();
+        fs::create_dir_all(folder.0.join("etc")).unwrap();
+        fs::write(folder.0.join("etc/passwd"), users).unwrap();
+        let of_agent = AgentSettings::of(&settings, true, Root::at(&folder.0));
+        let runner = Arc::new(Direct::default());
+        let platform = Platform {
+            runner: Arc::clone(&runner) as _,
+            ..Platform::new(::agent::system_clock(), Arc::new(SimulatedMachine::new("first boot")))
+        };
+        let socket = of_agent.socket.clone();
+        let agent = Agent::start(of_agent, platform).unwrap();
+        let stop = CancellationToken::new();
+        tokio::spawn(serve(bind(&socket, false).unwrap(), agent, stop.clone()));
+        let served = settings.clone();
+        let pi = Pi::standard(move |settings| *settings = served).await;
+        let root = AgentLink::Socket(Client::new(&socket));
+        Self { pi, root, runner, dir, _stop: stop.drop_guard() }
+    }
+
+    /// Accepts all that an agent says, as a person does.
+    async fn accept(&self, agent: &str) {
+        let said = self.answered(What::Accept { agent: agent.into() }, "yes\n").await.unwrap();
+        assert!(said.contains("Accept these"), "{said}");
+        soon(async {
+            loop {
+                let state = self.state(agent).await;
+                if state["tools"].as_array().unwrap().iter().all(|tool| tool["state"] == "accepted") {
+                    return;
+                }
+            }
+        })
+        .await;
+    }
+
+    /// What `raspi-mcp agents` says to a person who types `input`.
+    async fn answered(&self, what: What, mut input: &'static str) -> Result<String, String> {
+        let mut said = Vec::new();
+        let mut keyboard = input.as_bytes();
+        let done = soon(perform(&self.root, what, &mut keyboard, &mut said)).await;
+        input = "";
+        let _ = input;
+        done.map(|()| String::from_utf8(said).unwrap()).map_err(|failure| failure.message)
+    }
+
+    /// Waits until the server's tools are others than when `before` was made.
+    async fn changed(&self, mut before: tokio::sync::watch::Receiver<()>) {
+        soon(before.changed()).await.unwrap();
+    }
+
+    async fn call(&self, tool: &str, args: Value) -> Answer {
+        self.pi.on(Door::Stdio).await.call(tool, args).await
+    }
+
+    /// The state of each tool of a type, as `agents.get_status` has it.
+    async fn state(&self, agent: &str) -> Value {
+        self.call("agents.get_status", json!({"agent_id": agent})).await.ok().clone()
+    }
+}
+
+/// Where programs are written to.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+}
+
+fn input() -> String {
+    json!({
+        "type": "object", "properties": {"bed": {"type": "integer", "minimum": 1, "maximum": 4}},
+        "required": ["bed"], "additionalProperties": false,
+    })
+    .to_string()
+}
+
+/// An agent of kind `command` with the tools of this table.
+fn command(name: &str, program: PathBuf, tools: Value) -> Value {
+    json!({"type": name, "kind": "command", "program": program, "tools": tools})
+}
+
+fn schema(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+async fn listed(wire: &mut Wire) -> Vec<String> {
+    let answer = wire.request("tools/list", json!({"limit": 200})).await;
+    let tools = answer.result()["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["_meta"]["name"].as_str().unwrap().to_owned()).collect()
+}
