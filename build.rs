@@ -51,6 +51,10 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
         if !namespace.file_type()?.is_dir() || namespace.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
+        // What other servers' names are made of is carried by itself.
+        if namespace.file_name() == "compat" {
+            continue;
+        }
         // Tools of the owner's console, which no device has.
         if namespace.file_name() == "fleet" && env::var_os("CARGO_FEATURE_CONSOLE").is_none() {
             continue;
@@ -73,6 +77,16 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
         compressed += &format!("({name:?}, ({}, &{bytes:?})),\n", text.len());
     }
     fs::write(out.join("schemas.rs"), format!("(&{common:?}, &[{compressed}])"))
+}
+
+/// Descriptions and schemas of other servers' names (`src/registry/compat`), compressed.
+fn carry_compat(out: &Path) -> io::Result<()> {
+    const TEXTS: &str = "src/registry/compat/dbus_mcp.json";
+    println!("cargo:rerun-if-changed={TEXTS}");
+    let texts: serde_json::Value = serde_json::from_str(&fs::read_to_string(TEXTS)?)?;
+    let text = texts.to_string();
+    let compressed = zstd::bulk::compress(text.as_bytes(), 19)?;
+    fs::write(out.join("compat.rs"), format!("({}, &{compressed:?})", text.len()))
 }
 
 /// Most bytes of what schemas have in common.
@@ -127,6 +141,7 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
     carry_schemas(Path::new(&out))?;
+    carry_compat(Path::new(&out))?;
     println!("cargo:rerun-if-changed=web");
     carry_page("web", "/page/", "main.js", &Path::new(&out).join("page.rs"))?;
     carry_page("web/approval", "/", "page.js", &Path::new(&out).join("approval.rs"))?;

@@ -20,11 +20,11 @@ use crate::{
     sampling::DefaultJob,
     services::Services,
     store::Store,
-    transport::{http, stdio, unix},
+    transport::{bus::BusDoor, http, stdio, unix},
 };
 use agent::AgentLink;
 use base::{
-    os::{clock, notify::ServiceManager},
+    os::{bus::DBus, clock, notify::ServiceManager},
     reload_on_change::ReloadOnChange,
 };
 use contract::{
@@ -265,6 +265,16 @@ async fn open_doors(
         tracing::info!("listening on {}", url(settings, address));
         (address, app)
     });
+    if settings.dbus.serve {
+        // No reason not to start: the other doors do without a bus.
+        match BusDoor::open(DBus::system(), settings.has_dbus_mcp()).await {
+            Ok(door) => {
+                base::task::spawn_on(&server.tasks, door.run(Arc::clone(server)));
+                tracing::info!("serving org.raspimcp on the system bus");
+            }
+            Err(error) => tracing::error!("calls over the bus are not served: {}", error.advice()),
+        }
+    }
     if let Some(listener) = socket {
         base::task::spawn_on(&server.tasks, listener.run(Arc::clone(server)));
         tracing::info!("listening on {}", settings.socket.path.display());

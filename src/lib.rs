@@ -41,6 +41,7 @@ pub mod process_setup;
 pub mod prompts;
 pub mod registry;
 pub mod resources;
+pub mod routeros;
 pub mod rpc;
 pub mod sampling;
 pub mod services;

@@ -286,6 +286,7 @@ def main():
     goal_rows, missed = goals()
     text = "\n".join([
         "# Benchmarks", "",
+        "How fast it is beside other MCP servers, and how much memory (RAM) and processor time the server itself needs.", "",
         "Written by `./ci/bench`; do not edit. All servers are measured in one run, interleaved, with one request in flight. Two figures are minimum / median.", "",
         f"On {time.strftime('%Y-%m-%d', time.gmtime())}: {machine()}. {STARTS} starts, {ROUNDS} rounds of calls,"
         f" {MIXED} mixed calls where a second memory figure is given, {IDLE_SECONDS} s idle.", "",

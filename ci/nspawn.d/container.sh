@@ -42,7 +42,8 @@ install_product() {
   local binary=$1 root=$2 folder
   install -D -m 755 "$binary" "$root/usr/bin/raspi-mcp"
   for folder in systemd:lib/systemd/system sysusers.d:lib/sysusers.d tmpfiles.d:lib/tmpfiles.d \
-    modules-load.d:lib/modules-load.d sysctl.d:lib/sysctl.d udev/rules.d:lib/udev/rules.d dbus-1/system.d:share/dbus-1/system.d; do
+    modules-load.d:lib/modules-load.d sysctl.d:lib/sysctl.d udev/rules.d:lib/udev/rules.d dbus-1/system.d:share/dbus-1/system.d \
+    dbus-1/interfaces:share/dbus-1/interfaces conf.d:lib/raspi-mcp/conf.d; do
     install -D -m 644 -t "$root/usr/${folder#*:}" dist/"${folder%%:*}"/*
   done
   install -D -m 644 -t "$root/etc/raspi-mcp" dist/raspi-mcp.toml

@@ -4,6 +4,7 @@ use super::exit::{Exit, Failure};
 use super::say::out;
 use crate::registry::{
     Registry,
+    compat::{self, Alias},
     entry::Entry,
     listing::descriptor,
     names::{ToolNameError, versions},
@@ -19,7 +20,7 @@ pub struct Args {
     /// Only this tool
     tool: Option<String>,
     #[allow(rustdoc::invalid_html_tags, reason = "clap shows the text as it is")]
-    /// Write DIR/<namespace>/<operation>.json for every tool
+    /// Write DIR/<namespace>/<operation>.json for every tool, and DIR/compat/<server>/<name>.json for names of other servers
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     write: Option<PathBuf>,
     /// Report which files in DIR differ from this build's schemas
@@ -37,36 +38,51 @@ pub fn text(row: &'static ToolRow) -> String {
     format!("{:#}\n", descriptor(&Entry::from(row)))
 }
 
+/// The path and the contents of the files of all names of other servers that `registry` has the tools of.
+pub fn others(registry: &Registry) -> Vec<(PathBuf, String)> {
+    let made = |alias: &Alias| {
+        let (entry, _) = registry.resolve(alias.name).ok()?;
+        let path = Path::new("compat/dbus-mcp").join(format!("{}.json", alias.name));
+        Some((path, format!("{:#}\n", compat::descriptor(alias, &entry))))
+    };
+    compat::all().iter().filter_map(made).collect()
+}
+
 pub fn run(args: &Args) -> Result<(), Failure> {
     let registry = Registry::new(crate::tools::NAMESPACES);
-    let rows: Vec<&'static ToolRow> = match &args.tool {
-        None => registry.rows().collect(),
+    let mut files: Vec<(PathBuf, String)> = others(&registry);
+    let of = |row: &'static ToolRow| (file(row), text(row));
+    match &args.tool {
+        None => files.splice(..0, registry.rows().map(of)).for_each(drop),
         Some(name) => {
             let (entry, _) = registry.resolve(name).map_err(|unknown| no_tool(name, &unknown))?;
-            entry.row().into_iter().collect()
+            files.retain(|(path, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));
+            if files.is_empty() {
+                files.extend(entry.row().map(of));
+            }
         }
-    };
+    }
     if let Some(folder) = &args.write {
-        for row in rows {
-            let path = folder.join(file(row));
+        for (path, text) in files {
+            let path = folder.join(path);
             let failed = |error| Failure::new(Exit::Failed, format!("{}: {error}", path.display()));
             path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
-            fs::write(&path, text(row)).map_err(failed)?;
+            fs::write(&path, text).map_err(failed)?;
         }
         return Ok(());
     }
     if let Some(folder) = &args.check {
-        let stale =
-            |row: &&'static ToolRow| fs::read_to_string(folder.join(file(row))).ok().as_deref() != Some(&text(row));
+        let is_stale =
+            |(path, text): &(PathBuf, String)| fs::read_to_string(folder.join(path)).ok().as_deref() != Some(text);
         let stale: Vec<String> =
-            rows.into_iter().filter(stale).map(|row| format!("{}.{}", row.meta.namespace(), row.file_stem())).collect();
+            files.into_iter().filter(is_stale).map(|(path, _)| path.display().to_string()).collect();
         if stale.is_empty() {
             return Ok(());
         }
         return Err(Failure::new(Exit::Failed, format!("not what this build promises: {}", stale.join(", "))));
     }
-    for row in rows {
-        out!("{}", text(row));
+    for (_, text) in files {
+        out!("{text}");
     }
     Ok(())
 }

@@ -58,19 +58,25 @@ impl Indexing {
                 continue;
             }
             tokio::time::sleep(SETTLE.max(began.elapsed() * SHARE)).await;
-            changes = tokio::select! {
-                ready = watch.ready() => match ready {
-                    Ok(()) => {
-                        tokio::time::sleep(SETTLE).await;
-                        watch.changes()
+            // In a folder where a root is awaited, others come and go.
+            changes = TreeChanges::default();
+            while changes == TreeChanges::default() {
+                changes = tokio::select! {
+                    ready = watch.ready() => match ready {
+                        Ok(()) => {
+                            tokio::time::sleep(SETTLE).await;
+                            watch.changes()
+                        }
+                        Err(error) => {
+                            return tracing::error!(%error, "changes of indexed files go unnoticed from now on");
+                        }
+                    },
+                    () = self.0.rebuild.notified() => {
+                        self.clear().await;
+                        TreeChanges { lost: true, ..TreeChanges::default() }
                     }
-                    Err(error) => return tracing::error!(%error, "changes of indexed files go unnoticed from now on"),
-                },
-                () = self.0.rebuild.notified() => {
-                    self.clear().await;
-                    TreeChanges { lost: true, ..TreeChanges::default() }
-                }
-            };
+                };
+            }
         }
     }
 

@@ -10,12 +10,15 @@ use search::{Corpus, Document, SearchIndex, Stamp, chunks, language, text_of};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    io::Read,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 /// The namespace of the documentation.
 pub const MANUAL: &str = "manual";
+/// The addresses of pages, each with its path behind this; `raspi://docs/{path}` in [`crate::resources`].
+pub const ADDRESS: &str = "raspi://docs/";
 /// The namespace of the tools' descriptions.
 pub const TOOLS: &str = "tools";
 /// Where packages and images install docs/.
@@ -32,11 +35,9 @@ pub struct ManualText {
 
 /// Brings the manual up to date. Almost nothing to do, but for the first time and after an update of the program.
 pub fn refresh(index: &mut SearchIndex, root: &Root, tools: &[ManualText], stop: &StopSignal) -> Result<(), ToolError> {
-    let mut files = Vec::new();
-    gather(&root.path(FOLDER), &mut files);
     let known = index.known(Corpus::Manual, MANUAL, "").map_err(failed)?;
     let mut there = BTreeSet::new();
-    for (path, file) in files {
+    for (path, file) in pages(root) {
         let Ok(about) = fs::metadata(&file) else { continue };
         let stamp = Stamp {
             size: about.size().try_into().unwrap_or(i64::MAX),
@@ -89,9 +90,37 @@ fn put(index: &mut SearchIndex, namespace: &str, path: &str, stamp: Stamp, bytes
     index.put(Corpus::Manual, &document).map(drop).map_err(failed)
 }
 
-/// The Markdown files below `folder`, by their relative paths. The folder belongs to the program; without it there is no manual.
-fn gather(folder: &Path, files: &mut Vec<(String, PathBuf)>) {
-    let mut open = vec![(String::new(), folder.to_owned())];
+/// A page's text.
+///
+/// # Errors
+/// `unavailable` when it cannot be read, is no text, or larger than 1 MiB.
+pub fn read(file: &Path) -> Result<String, ToolError> {
+    let mut text = String::new();
+    let read = fs::File::open(file).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    match read {
+        Ok(length) if length as u64 <= LONGEST => Ok(text),
+        Ok(_) => Err(ToolError::unavailable("this page of the manual is larger than 1 MiB")),
+        Err(error) => Err(ToolError::unavailable(format!("this page of the manual cannot be read: {error}"))),
+    }
+}
+
+/// What is said of a page that is not there.
+pub fn no_page(path: &str, pages: &[(String, PathBuf)]) -> ToolError {
+    let names = pages.iter().map(|(name, _)| name.as_str());
+    let hint = match base::nearest::nearest(path, names) {
+        _ if pages.is_empty() => {
+            "the manual is not installed: packages and images have it in /usr/share/raspi-mcp/manual".into()
+        }
+        Some(near) => format!("did you mean {near}?"),
+        None => "vector.search with namespace = \"manual\" finds the page that says something".to_owned(),
+    };
+    ToolError::not_found(format!("the manual has no page {path:?}")).hint(hint).with("path", "/path")
+}
+
+/// The Markdown files of the manual, by their relative paths. The folder belongs to the program; without it there is no manual.
+pub fn pages(root: &Root) -> Vec<(String, PathBuf)> {
+    let mut files = Vec::new();
+    let mut open = vec![(String::new(), root.path(FOLDER))];
     while let Some((prefix, folder)) = open.pop() {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
@@ -105,4 +134,5 @@ fn gather(folder: &Path, files: &mut Vec<(String, PathBuf)>) {
             }
         }
     }
+    files
 }

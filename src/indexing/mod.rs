@@ -8,7 +8,7 @@ mod manual;
 mod scan;
 mod watch;
 
-pub use manual::{MANUAL, ManualText, TOOLS};
+pub use manual::{ADDRESS, MANUAL, ManualText, TOOLS};
 
 use base::{
     error::{ErrorCode, ToolError},
@@ -156,6 +156,25 @@ impl Indexing {
             found.truncate(question.top_k as usize);
             Ok(found)
         })
+    }
+
+    /// The text of a page of the manual, by its path there. Only what is listed is read: no path leads elsewhere. Blocks.
+    ///
+    /// # Errors
+    /// `not_found` for any other path, `unavailable` when the card cannot be read.
+    pub fn page(&self, path: &str) -> Result<String, ToolError> {
+        let pages = manual::pages(&self.0.root);
+        match pages.iter().find(|(name, _)| name == path) {
+            Some((_, file)) => manual::read(file),
+            None => Err(manual::no_page(path, &pages)),
+        }
+    }
+
+    /// The paths of all pages of the manual, sorted. Blocks.
+    pub fn pages(&self) -> Vec<String> {
+        let mut names: Vec<String> = manual::pages(&self.0.root).into_iter().map(|(name, _)| name).collect();
+        base::sort::sort(&mut names);
+        names
     }
 
     /// What each namespace has, and the bytes of the index. Blocks.

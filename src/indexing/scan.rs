@@ -45,7 +45,16 @@ impl Indexing {
         let prefix = if start.is_empty() { String::new() } else { format!("{start}/") };
         let mut known = self.using(|index| index.known(Corpus::Files, &root.name, &prefix).map_err(failed))?;
         let mut outcome = ScanOutcome::default();
-        match root.open().and_then(|folder| folder.directory(Path::new(start))) {
+        let mut opened = root.open();
+        if matches!(opened, Err(Errno::NOENT | Errno::NOTDIR)) {
+            watch.expect(&root.name, &root.resolved);
+            // It may have come meanwhile.
+            opened = root.open();
+        }
+        if opened.is_ok() {
+            watch.expect_no_more(&root.name);
+        }
+        match opened.and_then(|folder| folder.directory(Path::new(start))) {
             Ok(folder) => {
                 watch.add(&root.name, start, &folder);
                 let mut path = start.as_bytes().to_vec();

@@ -7,9 +7,11 @@ use base::os::{
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
     io,
     mem::MaybeUninit,
     os::fd::{AsFd, OwnedFd},
+    path::Path,
 };
 use tokio::io::unix::AsyncFd;
 
@@ -23,6 +25,14 @@ const CHANGES: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF)
+    .union(WatchFlags::ONLYDIR);
+
+/// What shows that an awaited folder may be there, or that the one it is awaited in is not any more.
+const APPEARS: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
 /// A folder of a root: the root's name, and the path relative to it.
@@ -39,6 +49,8 @@ pub struct TreeChanges {
 /// The watched folders.
 pub struct TreeWatch {
     events: AsyncFd<OwnedFd>,
+    /// Folders in which something is awaited on the way to a root that is not there: its name, and the root's.
+    awaited: BTreeMap<i32, BTreeSet<(OsString, String)>>,
     places: BTreeMap<i32, Place>,
     numbers: BTreeMap<Place, i32>,
     /// Whether a folder is not watched, for want of room.
@@ -53,7 +65,13 @@ impl TreeWatch {
     pub fn new() -> io::Result<Self> {
         let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let events = readable::listen(events)?;
-        Ok(Self { events, places: BTreeMap::new(), numbers: BTreeMap::new(), incomplete: false })
+        Ok(Self {
+            events,
+            awaited: BTreeMap::new(),
+            places: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            incomplete: false,
+        })
     }
 
     /// Watches a folder that is open.
@@ -80,6 +98,38 @@ impl TreeWatch {
             self.numbers.remove(&before);
         }
         self.numbers.insert(place, number);
+    }
+
+    /// Awaits the folder of a root, which is not there: what comes first on the way to it is looked for in the folder above.
+    pub fn expect(&mut self, root: &str, path: &Path) {
+        self.expect_no_more(root);
+        // Another part of the way may come between two looks.
+        for _ in 0..path.components().count() {
+            let (mut wanted, mut found) = (path, None);
+            for folder in path.ancestors().skip(1) {
+                if let Ok(number) = inotify::add_watch(self.events.get_ref(), folder, APPEARS) {
+                    found = Some(number);
+                    break;
+                }
+                wanted = folder;
+            }
+            let (Some(number), Some(name)) = (found, wanted.file_name()) else { return };
+            if wanted == path || !wanted.exists() {
+                self.awaited.entry(number).or_default().insert((name.to_owned(), root.to_owned()));
+                return;
+            }
+        }
+    }
+
+    /// The root is there.
+    pub fn expect_no_more(&mut self, root: &str) {
+        self.awaited.retain(|number, names| {
+            names.retain(|(_, other)| other != root);
+            if names.is_empty() {
+                let _ = inotify::remove_watch(self.events.get_ref(), *number);
+            }
+            !names.is_empty()
+        });
     }
 
     /// Whether a folder is watched.
@@ -123,6 +173,12 @@ impl TreeWatch {
             if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
                 changes.lost = true;
                 continue;
+            }
+            for (name, root) in self.awaited.get(&event.wd()).into_iter().flatten() {
+                // Without a name it is about the folder itself, which is gone.
+                if event.file_name().is_none_or(|there| there.to_bytes() == name.as_encoded_bytes()) {
+                    changes.folders.insert((root.clone(), String::new()));
+                }
             }
             let Some(place) = self.places.get(&event.wd()) else { continue };
             if flags.contains(ReadFlags::IGNORED) {

@@ -90,18 +90,18 @@ impl TaskCaller for Through {
         Box::pin(async move {
             let TaskCall { caller, names, args, request_id, cancel } = task;
             let pipeline = self.0.upgrade().ok_or_else(|| ToolError::unavailable("the server is stopping"))?;
-            let mut found = names.iter().filter_map(|name| pipeline.registry.resolve(name).ok());
-            let (entry, _) = found.next().ok_or_else(|| {
+            let mut found = names.iter().filter_map(|name| Some((name, pipeline.registry.resolve(name).ok()?)));
+            let (written, (entry, _)) = found.next().ok_or_else(|| {
                 ToolError::not_found(format!("there is no tool {}", names.join(" or ")))
                     .with("parameter", "type")
                     .hint("tools.search finds tools")
             })?;
-            let (entry, args) = pipeline.unwrap(&caller, entry, args);
+            let (entry, args, alias) = pipeline.unwrap(&caller, written, entry, args);
             if entry.meta().namespace() == "agents" {
                 return Err(ToolError::invalid("a task cannot be about agents").with("parameter", "type"));
             }
             let (correlation_id, progress, peer) = (None, Default::default(), None);
-            let call = Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer };
+            let call = Call { entry, caller, args, alias, request_id, correlation_id, cancel, progress, peer };
             let output = pipeline.run(call).await.result?;
             serde_json::from_str(output.json.get()).map_err(|error| ToolError::internal(error.to_string()))
         })

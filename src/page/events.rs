@@ -52,9 +52,7 @@ pub fn open(server: &Arc<Server>, caller: &Arc<Caller>) -> Result<Body, ToolErro
         if !resources::admits(uri, &server.pipeline, caller) {
             continue;
         }
-        let (address, log) = (ResourceAddress::parse(uri)?, &server.pipeline.services.log);
-        let start = server.subscriptions.subscribe(number, caller, uri, address, log, Arc::clone(&ear))?;
-        server.employ_notifier(start);
+        server.subscribe(number, caller, uri, ResourceAddress::parse(uri)?, Arc::clone(&ear))?;
         followed.push(*uri);
     }
     let first = format!("retry: {RETRY_MS}\nevent: following\ndata: {}\n\n", followed.join(" "));

@@ -1,10 +1,15 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
-use super::{Registry, ToolTable, entry::Entry, names::Naming};
+use super::{
+    Registry, ToolTable,
+    compat::{self, Alias},
+    entry::Entry,
+    names::Naming,
+};
 use crate::services::Services;
 use contract::{
     access::{caller::Caller, policy::Policy},
-    config::Profile,
+    config::{Profile, Settings},
     meta::{Declaration, Effect, Listing, Role},
     schema::projection,
 };
@@ -100,6 +105,15 @@ pub struct ListedTool {
     /// Whether a list without a filter has it ([`Profile`]).
     pub shown: bool,
     pub json: Box<RawValue>,
+    /// The name of another server that it is listed by.
+    pub alias: Option<&'static Alias>,
+}
+
+impl ListedTool {
+    /// The name it has in the listing, dotted if it is this server's.
+    pub fn name(&self) -> &str {
+        self.alias.map_or(self.entry.name(), |alias| alias.name)
+    }
 }
 
 /// The limits that the listing reports and the pipeline enforces.
@@ -146,13 +160,12 @@ struct Made {
 pub struct Listings {
     registry: Arc<Registry>,
     limits: CallLimits,
-    profile: Profile,
     made: Mutex<Made>,
 }
 
 impl Listings {
-    pub fn new(registry: Arc<Registry>, limits: CallLimits, profile: Profile) -> Self {
-        Self { registry, limits, profile, made: Mutex::default() }
+    pub fn new(registry: Arc<Registry>, limits: CallLimits) -> Self {
+        Self { registry, limits, made: Mutex::default() }
     }
 
     /// Every tool this caller could ever use, in registry order; `enabled` says whether it can now.
@@ -165,10 +178,17 @@ impl Listings {
         }
         let named = policy.names(&caller.principal).then(|| caller.principal.clone());
         let listing = made.listings.entry((caller.role, naming, named));
-        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&tools, &policy, caller, naming))))
+        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&tools, &policy, caller, naming, &services.settings))))
     }
 
-    fn make(&self, tools: &ToolTable, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<ListedTool> {
+    fn make(
+        &self,
+        tools: &ToolTable,
+        policy: &Policy,
+        caller: &Caller,
+        naming: Naming,
+        settings: &Settings,
+    ) -> Vec<ListedTool> {
         let permitted = tools.newest().filter(|entry| policy.has_role(&entry.meta(), caller));
         let mut listed: Vec<ListedTool> = permitted
             .map(|entry| {
@@ -181,9 +201,9 @@ impl Listings {
                         *output = projection(output);
                     }
                 }
-                let shown = is_shown(self.profile, policy, &entry.meta(), caller);
+                let shown = is_shown(settings, policy, &entry.meta(), caller);
                 let json = to_raw_value(&value).expect("a JSON value serialises");
-                ListedTool { entry: Arc::clone(entry), enabled, shown, json }
+                ListedTool { entry: Arc::clone(entry), enabled, shown, json, alias: None }
             })
             .collect();
         // A tool that only calls other tools is listed only if there is an unlisted tool that it can call.
@@ -193,14 +213,36 @@ impl Listings {
         for carrier in listed.iter_mut().filter(|tool| tool.entry.carries()) {
             carrier.shown &= unlisted[usize::from(is_write(carrier))];
         }
+        if settings.has_dbus_mcp() {
+            listed.extend(
+                compat::all().iter().filter_map(|alias| self.other(tools, policy, caller, alias)).collect::<Vec<_>>(),
+            );
+        }
         listed
+    }
+
+    /// A name of another server, if this caller could ever use its tool.
+    fn other(&self, tools: &ToolTable, policy: &Policy, caller: &Caller, alias: &'static Alias) -> Option<ListedTool> {
+        let entry = tools.newest().find(|entry| entry.name() == alias.tool)?;
+        if !policy.has_role(&entry.meta(), caller) {
+            return None;
+        }
+        let enabled = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none();
+        let mut value = at_run_time(policy, self.limits, entry, enabled);
+        alias.dress(&mut value);
+        let json = to_raw_value(&value).expect("a JSON value serialises");
+        Some(ListedTool { entry: Arc::clone(entry), enabled, shown: true, json, alias: Some(alias) })
     }
 }
 
 /// Whether `tools/list` without a filter gives this tool to this caller. A tool that the owner has opened by name
-/// (`raspi-mcp allow`) is listed for the callers it was opened for.
-pub fn is_shown(profile: Profile, policy: &Policy, meta: &Declaration<'_>, caller: &Caller) -> bool {
-    profile == Profile::All
+/// (`raspi-mcp allow`) is listed for the callers it was opened for. A tool is not listed beside the name of another server that
+/// has its meaning (`compat`).
+pub fn is_shown(settings: &Settings, policy: &Policy, meta: &Declaration<'_>, caller: &Caller) -> bool {
+    if settings.has_dbus_mcp() && compat::replaces(meta.name) {
+        return false;
+    }
+    settings.tools.profile == Profile::All
         || meta.listing == Listing::Core
         || policy.grants(meta.name, Some(&caller.principal)).next().is_some()
 }
@@ -230,12 +272,12 @@ impl ListingFilter {
     /// lists.
     pub fn wants(&self, listed: &ListedTool) -> bool {
         let asked_for = self.names.is_some() || self.tags.is_some() || self.enabled.is_some();
-        let name = listed.entry.name();
+        let name = listed.name();
         let named = |names: &Vec<String>| {
             names.iter().any(|wanted| {
                 wanted == name
                     || wanted.replacen(['_', '/'], ".", 1) == name
-                    || listed.entry.meta().namespace() == wanted
+                    || listed.alias.is_none() && listed.entry.meta().namespace() == wanted
             })
         };
         self.enabled.unwrap_or(true) == listed.enabled

@@ -10,6 +10,7 @@ mod budget;
 pub mod cache;
 #[cfg(not(schemas_from_types))]
 mod carried;
+pub mod compat;
 pub mod context;
 pub mod deed;
 pub mod entry;

@@ -1,6 +1,7 @@
-//! One tool, several spellings: `gpio.write_pin`, `gpio_write_pin`, `gpio/write_pin`, each with or without `@1` or `.v1`.
+//! One tool, several spellings: `gpio.write_pin`, `gpio_write_pin`, `gpio/write_pin`, each with or without `@1` or `.v1`; and
+//! the names of other servers ([`compat`]).
 
-use super::entry::Entry;
+use super::{compat, entry::Entry};
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, sync::Arc};
 
@@ -181,6 +182,11 @@ impl Names {
                 return Err(format!("there is a tool {name} already"));
             }
             let underscored = Naming::Underscored.spell(name);
+            if compat::find(&underscored).is_some() {
+                return Err(format!(
+                    "{name} is spelled {underscored}, which is a name of another server (docs/compat.md)"
+                ));
+            }
             if let Some(other) = names.underscored.insert(underscored.clone().into(), found) {
                 return Err(format!("{name} is spelled {underscored}, which {} is too", other.newest.name()));
             }
@@ -202,7 +208,8 @@ impl Names {
         } else if let Some((namespace, operation)) = base.split_once('/') {
             self.dotted.get(format!("{namespace}.{operation}").as_str()).map(|found| (found, Dialect::Slash))
         } else {
-            self.underscored.get(base).map(|found| (found, Dialect::Dotted))
+            let other = || self.dotted.get(compat::find(written)?.tool);
+            self.underscored.get(base).or_else(other).map(|found| (found, Dialect::Dotted))
         };
         let Some((found, dialect)) = found else {
             return Err(ToolNameError::Name { nearest: self.nearest(base) });

@@ -13,6 +13,7 @@ use super::{
     admission::Admission,
     answer_meta::AnswerMeta,
     bounds::{ServerLimits, ServerLoad},
+    compat::{self, Alias},
     context::Notes,
     deed,
     entry::Entry,
@@ -46,6 +47,8 @@ pub struct Call {
     pub caller: Arc<Caller>,
     /// Always a JSON object; the router refuses anything else.
     pub args: Value,
+    /// The name of another server that it was called by; the arguments are those of that name.
+    pub alias: Option<&'static Alias>,
     /// The JSON-RPC id, canonical form.
     pub request_id: String,
     pub correlation_id: Option<String>,
@@ -54,6 +57,9 @@ pub struct Call {
     /// The client, if it can be asked something.
     pub peer: Option<Arc<dyn super::context::ClientPeer>>,
 }
+
+/// The tool of a call, its arguments, and the name of another server that it was called by.
+pub type CallTarget = (Arc<Entry>, Value, Option<&'static Alias>);
 
 /// The terminal answer of a call.
 pub struct CallOutcome {
@@ -109,7 +115,7 @@ impl Pipeline {
     ) -> Self {
         base::os::panics::watch();
         Self {
-            listings: Listings::new(Arc::clone(&registry), bounds.limits, services.settings.tools.profile),
+            listings: Listings::new(Arc::clone(&registry), bounds.limits),
             services,
             registry,
             bounds,
@@ -121,16 +127,16 @@ impl Pipeline {
         }
     }
 
-    /// The call that is to run for a call of `entry`: itself, or the one that its arguments hold (`tools.run`). One that cannot
-    /// run stays as it is, and its tool says why.
-    pub fn unwrap(&self, caller: &Caller, entry: Arc<Entry>, args: Value) -> (Arc<Entry>, Value) {
-        let Some(carried) = entry.carried(&args) else { return (entry, args) };
-        let Ok((inner, _)) = self.registry.resolve(&carried.tool) else { return (entry, args) };
+    /// The call that is to run for a call of `entry`, which was `written` so: itself, or the one that its arguments hold
+    /// (`tools.run`). One that cannot run stays as it is, and its tool says why.
+    pub fn unwrap(&self, caller: &Caller, written: &str, entry: Arc<Entry>, args: Value) -> CallTarget {
+        let Some(carried) = entry.carried(&args) else { return (entry, args, compat::find(written)) };
+        let Ok((inner, _)) = self.registry.resolve(&carried.tool) else { return (entry, args, None) };
         let policy = self.services.policy.get();
         // Only its own switch: the role is that of the tool that runs.
         let is_on = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none();
         let is_unfit = inner.carries() || inner.meta().effect.is_write() && !entry.meta().effect.is_write();
-        if is_on && !is_unfit { (inner, carried.args) } else { (entry, args) }
+        if is_on && !is_unfit { (inner, carried.args, compat::find(&carried.tool)) } else { (entry, args, None) }
     }
 
     /// The current load.
@@ -163,16 +169,27 @@ impl Pipeline {
         };
         let (entry, caller) = (&of.entry, &of.caller);
         let progress = call.progress.clone();
-        let named = refusal::Named::of(entry.name(), &call.args);
         let mut trail = Trail::default();
 
         let admitted = self.admission.admit(&self.services, &self.bounds.limits, &call);
-        let (served, unseen) = match &admitted {
-            Ok(_) => {
+        let alias = call.alias;
+        let (mut kept, mut fault) = (Default::default(), admitted.as_ref().err().cloned());
+        // A call beyond a limit is refused unread.
+        if let Some(alias) =
+            alias.filter(|_| fault.as_ref().is_none_or(|fault| fault.code != ErrorCode::ResourceExhausted))
+        {
+            match alias.translate(&self.services, &mut call.args) {
+                Ok(translated) => kept = translated,
+                Err(unfit) => drop(fault.get_or_insert(unfit)),
+            }
+        }
+        let named = refusal::Named::of(entry.name(), &call.args);
+        let (served, unseen) = match fault {
+            None => {
                 entry.normalise(&mut call.args);
                 (AssertUnwindSafe(self.serve(call, &mut trail)).catch_unwind().await, Value::Null)
             }
-            Err(refusal) => (Ok(Err(refusal.clone())), call.args),
+            Some(refusal) => (Ok(Err(refusal)), call.args),
         };
         let result = served
             .unwrap_or_else(|_| {
@@ -199,7 +216,11 @@ impl Pipeline {
             }
             deed::say(error, trail.changed());
         }
-        self.record(of, trail, refused, &unseen, result).await
+        let mut outcome = self.record(of, trail, refused, &unseen, result).await;
+        if let Some(alias) = alias {
+            outcome.result = alias.answer(&kept, outcome.result);
+        }
+        outcome
     }
 
     /// # Errors

@@ -81,7 +81,9 @@ impl Parameter {
 
 /// The last part of the address, where the resource's own has braces.
 fn which<'a>(resource: &Resource, base: &'a str) -> Option<&'a str> {
-    base.strip_prefix(resource.base()).filter(|which| !which.is_empty() && !which.contains(['/', '#', '{', '}']))
+    let deep = resource.which.is_some_and(|parameter| parameter.path);
+    let fits = |which: &&str| !which.is_empty() && !which.contains(['#', '{', '}']) && (deep || !which.contains('/'));
+    base.strip_prefix(resource.base()).filter(fits)
 }
 
 fn bad_query(resource: &Resource, name: &str) -> ToolError {
@@ -128,6 +130,9 @@ mod tests {
             parse("raspi://service/getty%40tty1.service").unwrap(),
             ("service.get_status", json!({"service_name": "getty@tty1.service"}))
         );
+        for page in ["raspi://docs/contract/errors.md", "raspi://docs/contract%2Ferrors.md"] {
+            assert_eq!(parse(page).unwrap(), ("vector.get_page", json!({"path": "contract/errors.md"})));
+        }
         // A text parameter stays text.
         assert_eq!(parse("raspi://audit?tool=7&").unwrap().1, json!({"tool": "7"}));
     }

@@ -44,6 +44,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// Passed to the tool as a number; otherwise as text.
     pub number: bool,
+    /// Whether it may have `/` in it, as it is.
+    pub path: bool,
 }
 
 /// What triggers notifications of a resource.
@@ -83,10 +85,10 @@ pub fn admits(uri: &str, pipeline: &Pipeline, caller: &Caller) -> bool {
 }
 
 const fn text(name: &'static str) -> Parameter {
-    Parameter { name, number: false }
+    Parameter { name, number: false, path: false }
 }
 const fn number(name: &'static str) -> Parameter {
-    Parameter { name, number: true }
+    Parameter { name, number: true, path: false }
 }
 
 const JSON: &str = "application/json";
@@ -201,6 +203,17 @@ pub static RESOURCES: &[Resource] = &[
         parameters: &[],
         mime: None,
         // A photo never changes.
+        ttl_ms: 3_600_000,
+        source: UpdateTrigger::Nowhere,
+    },
+    Resource {
+        uri: "raspi://docs/{path}",
+        tool: "vector.get_page",
+        description: "One page of the manual, such as claim.md or contract/errors.md.",
+        which: Some(Parameter { name: "path", number: false, path: true }),
+        parameters: &[],
+        mime: Some("text/markdown"),
+        // It changes with the program.
         ttl_ms: 3_600_000,
         source: UpdateTrigger::Nowhere,
     },

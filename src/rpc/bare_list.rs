@@ -6,7 +6,7 @@ use super::{
     listing::cut,
 };
 use crate::{
-    registry::{listing::ListingFilter, pipeline::Pipeline},
+    registry::{entry::Entry, listing::ListingFilter, pipeline::Pipeline},
     services::Services,
 };
 use contract::{
@@ -15,6 +15,7 @@ use contract::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
+use std::sync::Arc;
 
 /// Tools of a page without a limit.
 const PAGE: usize = 50;
@@ -45,25 +46,36 @@ pub fn page(id: &Id, pipeline: &Pipeline, caller: &Caller, params: Option<&RawVa
     if !(1..=200).contains(&limit) {
         return Err(bad(format!("limit {limit} is outside 1..=200")));
     }
-    let wanted = wanted(pipeline, &params.filter);
+    let tools = fitting(pipeline, caller, &params.filter);
+    let (range, next_cursor) = cut(tools.len(), params.cursor.as_deref(), limit)
+        .ok_or_else(|| bad("unknown cursor; start again without one".into()))?;
+    let tools: Vec<Value> = tools[range]
+        .iter()
+        .map(|(entry, enabled)| {
+            let schemas = (entry.advertised().0, entry.output_schema());
+            shown(&entry.meta(), schemas, *enabled, caller, &pipeline.services)
+        })
+        .collect();
+    Ok(json!({ "tools": tools, "next_cursor": next_cursor }))
+}
+
+/// The tools that fit `filter`, by name, each with whether the caller can call it now.
+pub fn fitting(pipeline: &Pipeline, caller: &Caller, filter: &ListingFilter) -> Vec<(Arc<Entry>, bool)> {
+    let wanted = wanted(pipeline, filter);
     let policy = pipeline.services.policy.held();
     let mut tools = Vec::new();
     for entry in pipeline.registry.entries() {
         let meta = entry.meta();
         let enabled = policy.admit(&meta, caller).is_ok();
         let fits = wanted.as_ref().is_none_or(|names| names.iter().any(|name| name == meta.name))
-            && params.filter.tags.as_ref().is_none_or(|tags| tags.iter().any(|tag| meta.tags.contains(&tag.as_str())))
-            && params.filter.enabled.is_none_or(|only| only == enabled);
+            && filter.tags.as_ref().is_none_or(|tags| tags.iter().any(|tag| meta.tags.contains(&tag.as_str())))
+            && filter.enabled.is_none_or(|only| only == enabled);
         if fits {
-            let schemas = (entry.advertised().0, entry.output_schema());
-            tools.push((meta.name.to_owned(), shown(&meta, schemas, enabled, caller, &pipeline.services)));
+            tools.push((entry, enabled));
         }
     }
-    base::sort::sort_by(&mut tools, |(one, _), (other, _)| one.cmp(other));
-    let (range, next_cursor) = cut(tools.len(), params.cursor.as_deref(), limit)
-        .ok_or_else(|| bad("unknown cursor; start again without one".into()))?;
-    let tools: Vec<Value> = tools.drain(range).map(|(_, tool)| tool).collect();
-    Ok(json!({ "tools": tools, "next_cursor": next_cursor }))
+    base::sort::sort_by(&mut tools, |(one, _), (other, _)| one.name().cmp(other.name()));
+    tools
 }
 
 /// The names that the filter means; `None` for all. An unknown one is of no tool.

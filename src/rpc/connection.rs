@@ -186,7 +186,10 @@ impl Connection {
         match self.server.route(&context, id, method, params) {
             RequestRoute::Answer(bytes) => self.outbox.send(Outbound::Answer(key, bytes)).await,
             RequestRoute::Call(ticket) => self.call(*ticket, key).await,
-            RequestRoute::Mcp => self.hand_to_mcp(Some(id), bytes).await,
+            RequestRoute::Mcp => {
+                let completed = self.server.completed(method, bytes);
+                self.hand_to_mcp(Some(id), completed.as_deref().unwrap_or(bytes)).await;
+            }
         }
     }
 

@@ -247,7 +247,7 @@ fn too_deep(id: Option<Id>, limit: usize) -> RpcError {
 }
 
 /// The maximum nesting of brackets outside strings. Iterative: hostile input must not exhaust the stack.
-fn depth(text: &str) -> usize {
+pub fn depth(text: &str) -> usize {
     let (mut level, mut deepest, mut quoted, mut escaped) = (0usize, 0usize, false, false);
     for byte in text.bytes() {
         match byte {

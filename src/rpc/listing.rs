@@ -72,7 +72,7 @@ pub fn page<'a>(
 /// Stands for a list in its cursors: a position means nothing in another list.
 fn fingerprint(tools: &[&ListedTool]) -> String {
     let mut hasher = DefaultHasher::new();
-    tools.iter().for_each(|listed| listed.entry.name().hash(&mut hasher));
+    tools.iter().for_each(|listed| listed.name().hash(&mut hasher));
     format!("{:016x}", hasher.finish())
 }
 

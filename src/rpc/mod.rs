@@ -1,6 +1,6 @@
 //! The protocol: bytes to frames, frames to messages, messages to calls. The only folder that names rmcp types.
 
-mod bare_list;
+pub mod bare_list;
 pub mod batch;
 pub mod connection;
 pub mod envelope;
@@ -16,4 +16,5 @@ pub mod router;
 pub mod running;
 pub mod session;
 pub mod soon;
+mod subscribe;
 pub mod ticket;

@@ -3,7 +3,7 @@
 use super::envelope::{INVALID_PARAMS, Id, RpcError};
 use crate::registry::listing::ListingFilter;
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
 
 /// The newest revision; the first without `initialize` and sessions.
@@ -173,6 +173,21 @@ pub struct InitializeParams {
     pub protocol_version: String,
     #[serde(rename = "clientInfo", default)]
     pub client_info: ClientInfo,
+}
+
+/// An `initialize` of a client of dbus-mcp with what MCP requires and it leaves out: the revision that all of them speak,
+/// capabilities and a name. `None` for any other message, and if nothing is missing.
+pub fn completed_initialize(method: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    if method != "initialize" {
+        return None;
+    }
+    let mut message: Value = serde_json::from_slice(bytes).ok()?;
+    let params = message.as_object_mut()?.entry("params").or_insert_with(|| json!({})).as_object_mut()?;
+    let had = params.len();
+    params.entry("protocolVersion").or_insert_with(|| json!("2024-11-05"));
+    params.entry("capabilities").or_insert_with(|| json!({}));
+    params.entry("clientInfo").or_insert_with(|| json!({ "name": "dbus-mcp", "version": "0" }));
+    (params.len() > had).then(|| message.to_string().into_bytes())
 }
 
 impl InitializeParams {

@@ -9,13 +9,14 @@ use super::{
         listeners::Listeners,
         provider::{Provider, has_changes},
     },
-    params::{CallParams, ListParams, MODERN, RequestMeta, meta_of},
+    params::{CallParams, ListParams, MODERN, RequestMeta, completed_initialize, meta_of},
     reply,
     ticket::Ticket,
 };
 use crate::{
     metrics::Metrics,
     registry::{
+        compat,
         names::{Dialect, Naming, ToolNameError},
         pipeline::Pipeline,
     },
@@ -146,9 +147,13 @@ impl Server {
     ) -> Result<RequestRoute, RpcError> {
         let call = CallParams::of_tools_call(id, params)?;
         let Some(modern) = era(&call.meta) else { return Ok(RequestRoute::Mcp) };
-        let (entry, _) =
-            self.pipeline.registry.resolve(&call.name).map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
-        let (entry, args) = self.pipeline.unwrap(context.caller, entry, call.args);
+        let (entry, _) = self.pipeline.registry.resolve(&call.name).map_err(|unknown| {
+            let error = unknown_tool(id, &call.name, &unknown);
+            let is_dbus_mcp = self.pipeline.services.settings.has_dbus_mcp();
+            if is_dbus_mcp { error.with("dbus_mcp_code", compat::UNKNOWN_TOOL) } else { error }
+        })?;
+        let target = self.pipeline.unwrap(context.caller, &call.name, entry, call.args);
+        let entry = &target.0;
         // A long call may become a task, if the client supports them (2026-07-28).
         let may_become_task = entry.meta().long && entry.meta().effect.is_write() && call.meta.has_tasks();
         let asks_client = context.converses
@@ -159,7 +164,7 @@ impl Server {
         if asks_client || (call.meta.progress_token.is_some() && !context.notifies) {
             return Ok(RequestRoute::Mcp);
         }
-        Ok(RequestRoute::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, args, call.meta))))
+        Ok(RequestRoute::Call(Box::new(Ticket::new(id, target, Dialect::Mcp, modern, call.meta))))
     }
 
     /// Whether approvals for this client may come by elicitation, which needs a conversation through rmcp.
@@ -200,8 +205,8 @@ impl Server {
         if !context.notifies {
             call.meta.progress_token = None;
         }
-        let (entry, args) = self.pipeline.unwrap(context.caller, entry, call.args);
-        Ok(RequestRoute::Call(Box::new(Ticket::new(id, entry, dialect, false, args, call.meta))))
+        let target = self.pipeline.unwrap(context.caller, method, entry, call.args);
+        Ok(RequestRoute::Call(Box::new(Ticket::new(id, target, dialect, false, call.meta))))
     }
 
     /// Starts the notifier of subscriptions, if the newest one found none running.
@@ -210,6 +215,11 @@ impl Server {
             let (services, subscriptions) = (Arc::clone(&self.pipeline.services), Arc::clone(&self.subscriptions));
             base::task::spawn_on(&self.tasks, notifier::run(services, subscriptions, self.stop.clone()));
         }
+    }
+
+    /// `initialize` completed for a client of dbus-mcp, if this server has its names (`compat`).
+    pub fn completed(&self, method: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.pipeline.services.settings.has_dbus_mcp().then(|| completed_initialize(method, bytes)).flatten()
     }
 
     /// Whether `params` declare the modern era. Parses only the metadata.

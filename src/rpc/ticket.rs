@@ -3,10 +3,11 @@
 use super::{envelope::Id, params::RequestMeta, quote::quote_into, reply};
 use crate::registry::{
     answer_meta::AnswerMeta,
+    compat::Alias,
     context::ClientPeer,
     entry::Entry,
     names::Dialect,
-    pipeline::{Call, CallOutcome},
+    pipeline::{Call, CallOutcome, CallTarget},
     progress::{self, ChunkSink, OutputChunk, Progress, Sink, Update},
     tool::ToolOutput,
 };
@@ -27,12 +28,14 @@ pub struct Ticket {
     dialect: Dialect,
     modern: bool,
     args: Value,
+    alias: Option<&'static Alias>,
     meta: RequestMeta,
 }
 
 impl Ticket {
-    pub fn new(id: &Id, entry: Arc<Entry>, dialect: Dialect, modern: bool, args: Value, meta: RequestMeta) -> Self {
-        Self { id: id.clone(), entry, dialect, modern, args, meta }
+    pub fn new(id: &Id, target: CallTarget, dialect: Dialect, modern: bool, meta: RequestMeta) -> Self {
+        let (entry, args, alias) = target;
+        Self { id: id.clone(), entry, dialect, modern, args, alias, meta }
     }
 
     /// Progress sent through `send`: as `notifications/progress` if the caller gave a token, and as `exec/stream` if a
@@ -71,6 +74,7 @@ impl Ticket {
             entry: self.entry,
             caller,
             args: self.args,
+            alias: self.alias,
             request_id: self.id.key(),
             correlation_id: self.meta.correlation_id,
             cancel,

@@ -1,7 +1,9 @@
 //! The transports: each converts its traffic into messages and back.
 
+pub mod bus;
 pub mod http;
 pub mod lines;
+mod local;
 pub mod stdio;
 pub mod unix;
 pub mod websocket;

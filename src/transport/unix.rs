@@ -1,8 +1,8 @@
 //! The unix socket: programs on this machine, identified by the kernel.
 
-use super::{lines, write_deadline::Paced};
+use super::{lines, local::LocalAccess, write_deadline::Paced};
 use crate::rpc::{reply, router::Server};
-use base::os::{Root, groups};
+use base::os::Root;
 use contract::{
     access::{
         caller::{Caller, Transport},
@@ -10,8 +10,7 @@ use contract::{
         seats::{Seat, Seats},
         shares::{PoolFull, is_admin},
     },
-    config::{Owners, Settings, sections::agents::is_agent},
-    meta::Role,
+    config::{Owners, Settings},
 };
 use std::{
     fs, io,
@@ -147,16 +146,9 @@ impl SocketOptions {
     /// The caller that a user of this machine is.
     ///
     /// # Errors
-    /// `PermissionDenied` for the account of an agent: it answers calls, and makes none.
+    /// As [`LocalAccess::caller`].
     pub fn caller(&self, uid: u32, gid: u32, root: &Root) -> io::Result<Caller> {
-        let name = groups::user_name(root, uid);
-        if name.as_deref().is_some_and(is_agent) {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "agents have no role here"));
-        }
-        let admin = uid == 0 || groups::contains(root, &self.admin_group, uid, gid);
-        let role = if admin { Role::Admin } else { Role::ReadOnly };
-        let principal = format!("uid:{uid}");
-        let owner = self.owners.of(&principal).or_else(|| self.owners.of(&format!("user:{}", name?)));
-        Ok(Caller::new(principal, role, Transport::Unix).of_owner(owner))
+        let access = LocalAccess { admin_group: &self.admin_group, owners: &self.owners };
+        access.caller(uid, &[gid], Transport::Unix, root)
     }
 }

@@ -136,7 +136,8 @@ fn the_index_names_every_topic() {
 
 #[test]
 fn no_file_is_longer_than_a_topic_may_be() {
-    for (file, text) in files() {
+    // The index is no topic: a row for each decision, written by the test above.
+    for (file, text) in files().iter().filter(|(file, _)| *file != INDEX) {
         let lines = text.lines().count();
         assert!(lines < LONGEST_FILE, "{file} has {lines} lines");
     }

@@ -10,6 +10,7 @@ mod appliance;
 mod approval_page;
 mod attacks;
 mod bridge;
+mod bus;
 mod ci;
 mod citations;
 mod cli;
@@ -36,6 +37,7 @@ mod pins;
 mod prompts;
 mod readme;
 mod resources;
+mod routeros;
 mod rpc;
 mod store;
 #[path = "../support/mod.rs"]

@@ -4,6 +4,7 @@ use base::os::{bus::DBus, systemd::name::object_path};
 use std::{
     collections::{BTreeMap, HashMap},
     io::{BufRead, BufReader},
+    path::Path,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -14,31 +15,57 @@ use zbus::{Connection, MessageStream, ObjectPath, OwnedObjectPath, Variant, conn
 pub struct PrivateBus {
     daemon: Child,
     address: String,
-    _home: TempDir,
+    home: TempDir,
 }
 
 impl PrivateBus {
     pub fn start() -> Self {
-        let home = tempfile::tempdir().unwrap();
+        Self::with(
+            tempfile::tempdir().unwrap(),
+            "<policy context=\"default\"><allow user=\"*\"/><allow own=\"*\"/><allow send_destination=\"*\"/>\
+             <allow receive_sender=\"*\"/></policy>",
+        )
+    }
+
+    /// A bus with the rules of the system's own and the ones that this product ships, where the user of this test has
+    /// those of the server's account. It may also call the server.
+    pub fn shipped() -> Self {
+        let me = rustix::process::geteuid().as_raw();
+        let shipped = include_str!("../../dist/dbus-1/system.d/raspi-mcp.conf");
+        let shipped = shipped.split_once("<busconfig>").unwrap().1.replace("</busconfig>", "");
+        let rules = format!(
+            "{SYSTEM_RULES}{}<policy user=\"{me}\"><allow send_destination=\"org.raspimcp\"/>\
+             <allow send_destination=\"org.dbusmcp.Orchestrator\"/></policy>",
+            shipped.replace("user=\"raspi-mcp\"", &format!("user=\"{me}\""))
+        );
+        Self::with(tempfile::tempdir().unwrap(), &rules)
+    }
+
+    fn with(home: TempDir, rules: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
         let config = home.path().join("bus.conf");
         let listen = home.path().join("bus");
+        // Other users come too.
+        std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let text = format!(
-            "<busconfig><type>system</type><listen>unix:path={}</listen><policy context=\"default\"><allow user=\"*\"/>\
-             <allow own=\"*\"/><allow send_destination=\"*\"/><allow receive_sender=\"*\"/></policy></busconfig>",
+            "<busconfig><type>system</type><listen>unix:path={}</listen>{rules}</busconfig>",
             listen.display()
         );
         std::fs::write(&config, text).unwrap();
-        let mut daemon = Command::new("dbus-daemon")
-            .arg(format!("--config-file={}", config.display()))
-            .args(["--nofork", "--nopidfile", "--print-address"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("dbus-daemon runs here: Debian's package dbus-daemon (ci/parts/tests installs it)");
-        let mut address = String::new();
-        BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        assert!(!address.trim().is_empty(), "dbus-daemon listens");
-        Self { daemon, address: address.trim().to_owned(), _home: home }
+        let (daemon, address) = launch(&config);
+        Self { daemon, address, home }
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Ends the daemon, and starts another with the same configuration and address.
+    pub fn restart(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+        let _ = std::fs::remove_file(self.home.path().join("bus"));
+        (self.daemon, self.address) = launch(&self.home.path().join("bus.conf"));
     }
 
     pub fn bus(&self) -> DBus {
@@ -49,6 +76,28 @@ impl PrivateBus {
         Builder::address(self.address.as_str()).build().await.unwrap()
     }
 }
+
+fn launch(config: &Path) -> (Child, String) {
+    let mut daemon = Command::new("dbus-daemon")
+        .arg(format!("--config-file={}", config.display()))
+        .args(["--nofork", "--nopidfile", "--print-address"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("dbus-daemon runs here: Debian's package dbus-daemon (ci/parts/tests installs it)");
+    let mut address = String::new();
+    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    assert!(!address.trim().is_empty(), "dbus-daemon listens");
+    // Without the daemon's id, which another run does not have.
+    (daemon, address.split(',').next().unwrap().trim().to_owned())
+}
+
+/// The rules of dbus-daemon's own system.conf.
+const SYSTEM_RULES: &str = r#"<policy context="default"><allow user="*"/><deny own="*"/><deny send_type="method_call"/>
+<allow send_type="signal"/><allow send_requested_reply="true" send_type="method_return"/>
+<allow send_requested_reply="true" send_type="error"/><allow receive_type="method_call"/><allow receive_type="method_return"/>
+<allow receive_type="error"/><allow receive_type="signal"/>
+<allow send_destination="org.freedesktop.DBus" send_interface="org.freedesktop.DBus"/></policy>"#;
 
 impl Drop for PrivateBus {
     fn drop(&mut self) {

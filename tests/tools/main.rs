@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod camera;
+mod compat;
 mod describe;
 mod exec;
 mod files;

@@ -9,7 +9,7 @@ use crate::support::{
 use serde_json::{Value, json};
 
 /// A Pi with a cable, a radio and a tunnel.
-fn tree() -> Copied {
+pub fn tree() -> Copied {
     let tree = Copied::of("pi-4b");
     tree.without("sys/class/net");
     let put = |name: &str, files: &[(&str, &str)]| {
@@ -133,7 +133,7 @@ fn pi(tree: &Copied) -> Pi {
     Pi::on(machine(tree.root()))
 }
 
-fn pi_on(tree: &Copied, daemon: &PrivateBus) -> Pi {
+pub fn pi_on(tree: &Copied, daemon: &PrivateBus) -> Pi {
     Pi::on_bus(machine(tree.root()), daemon.bus())
 }
 

@@ -9,6 +9,13 @@ use rusqlite::{params_from_iter, types::Value};
 
 /// What a word of a heading weighs beside one of the text.
 const TITLE: f64 = 2.0;
+/// What a passage counts more with which a document begins: it says what the document is about. From 1.05 to 1.3 this made every set
+/// of questions better (decision 363).
+const FIRST: f64 = 1.15;
+/// What a further passage of the same document counts: others may answer too.
+const AGAIN: f64 = 0.85;
+/// Passages beside those wanted that are ranked by all words.
+const POOL: u32 = 100;
 /// A score of BM25 at which the score shown is one half.
 const HALF: f64 = 10.0;
 
@@ -47,10 +54,14 @@ impl SearchIndex {
             return Ok(Vec::new());
         };
         let table = query.corpus.table();
-        let mut values = vec![Value::from(expression), Value::from(i64::from(query.top_k))];
+        let telling = reading.telling();
+        let pool = query.top_k.saturating_add(POOL);
+        // What is chosen by, how many, and how many of these are answered.
+        let mut values: Vec<Value> =
+            vec![telling.clone().unwrap_or_else(|| expression.clone()).into(), pool.into(), query.top_k.into()];
         let mut condition = String::new();
         if !self.is_everything(&query)? {
-            let marks: Vec<String> = (0..query.namespaces.len()).map(|at| format!("?{}", at + 3)).collect();
+            let marks: Vec<String> = (0..query.namespaces.len()).map(|at| format!("?{}", at + 4)).collect();
             values.extend(query.namespaces.iter().cloned().map(Value::from));
             condition = format!(
                 " AND rowid IN (SELECT c.id FROM documents d JOIN chunks c ON c.document = d.id
@@ -68,13 +79,25 @@ impl SearchIndex {
             }
             condition.push(')');
         }
-        // The texts of the best ones only.
+        let scored =
+            format!("SELECT rowid AS id, bm25({table}, {TITLE}, 1.0) AS score FROM {table} WHERE {table} MATCH");
+        let mut best = format!("{scored} ?1{condition} ORDER BY score, rowid LIMIT ?2");
+        if telling.is_some() {
+            values.push(expression.into());
+            best = format!("{scored} ?{} AND +rowid IN (SELECT id FROM ({best}))", values.len());
+        }
+        // The texts of those that are shown only.
         let sql = format!(
-            "SELECT d.namespace, d.path, d.etag, b.score, c.line_start, t.text, d.lang
-             FROM (SELECT rowid AS id, bm25({table}, {TITLE}, 1.0) AS score FROM {table} WHERE {table} MATCH ?1{condition}
-                   ORDER BY score, rowid LIMIT ?2) b
-             JOIN {table} t ON t.rowid = b.id JOIN chunks c ON c.id = b.id JOIN documents d ON d.id = c.document
-             ORDER BY b.score, d.namespace, d.path, c.line_start"
+            "SELECT d.namespace, d.path, d.etag, b.score, b.line_start, t.text, d.lang
+             FROM (SELECT f.id, f.document, f.line_start, f.score * CASE
+                     WHEN row_number() OVER (PARTITION BY f.document ORDER BY f.score, f.id) = 1 THEN 1.0 ELSE {AGAIN} END AS score
+                   FROM (SELECT s.id, c.document, c.line_start, s.score * CASE
+                           WHEN EXISTS (SELECT 1 FROM chunks p WHERE p.id = s.id - 1 AND p.document = c.document) THEN 1.0
+                           ELSE {FIRST} END AS score
+                         FROM ({best}) s JOIN chunks c ON c.id = s.id) f
+                   ORDER BY 4, 1 LIMIT ?3) b
+             JOIN {table} t ON t.rowid = b.id JOIN documents d ON d.id = b.document
+             ORDER BY b.score, d.namespace, d.path, b.line_start"
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(values), |row| {

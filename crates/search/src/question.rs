@@ -2,7 +2,7 @@
 
 use crate::{Corpus, SearchIndex, text::telling};
 use base::nearest::distance;
-use rusqlite::params;
+use std::cmp::Reverse;
 
 /// Shortest word that may be misspelled, in letters: of shorter ones most are an edit apart.
 const SHORTEST: usize = 4;
@@ -10,6 +10,9 @@ const SHORTEST: usize = 4;
 const CANDIDATES: usize = 3;
 /// Words of a question that count, at most.
 const MOST: usize = 32;
+/// Passages that the rarest words of a question may have together: by those the passages are chosen that all words then rank.
+/// Ranking a passage is most of the work, and a word of many passages says little.
+const TELLING: i64 = 2000;
 
 /// A question as it is searched for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,17 +23,47 @@ pub struct Reading {
     pub corrected: Vec<(String, String)>,
     /// Words that no document has.
     pub unknown: Vec<String>,
+    /// In how many passages each of the terms is, in their order.
+    pub(crate) passages: Vec<i64>,
 }
 
 impl Reading {
-    /// The FTS5 expression: one word is enough. `None` without a term. Terms are letters and digits, so nothing is an operator.
+    /// The FTS5 expression of all terms: one word is enough. `None` without a term.
     pub(crate) fn expression(&self) -> Option<String> {
-        let quoted = |term: &String| match term.strip_suffix('*') {
-            Some(beginning) => format!("\"{beginning}\"*"),
-            None => format!("\"{term}\""),
+        any_of(self.terms.iter())
+    }
+
+    /// The same of the rarest two, and of as many more as are in [`TELLING`] passages together; `None` if these are all.
+    pub(crate) fn telling(&self) -> Option<String> {
+        let mut rarest: Vec<(i64, &String)> = self.passages.iter().copied().zip(&self.terms).collect();
+        base::sort::sort(&mut rarest);
+        let mut sum = 0;
+        let few = |(at, (passages, _)): &(usize, &(i64, &String))| {
+            sum += passages;
+            *at < 2 || sum <= TELLING
         };
-        let terms: Vec<String> = self.terms.iter().map(quoted).collect();
-        (!terms.is_empty()).then(|| terms.join(" OR "))
+        let taken = rarest.iter().enumerate().take_while(few).count();
+        any_of(rarest[..taken].iter().map(|(_, term)| *term)).filter(|_| taken < rarest.len())
+    }
+
+    fn add(&mut self, term: String, passages: i64) {
+        if !self.terms.contains(&term) {
+            self.terms.push(term);
+            self.passages.push(passages);
+        }
+    }
+}
+
+/// Terms are letters and digits, so nothing is an operator.
+fn any_of<'a>(terms: impl Iterator<Item = &'a String>) -> Option<String> {
+    let all: Vec<String> = terms.map(|term| quoted(term)).collect();
+    (!all.is_empty()).then(|| all.join(" OR "))
+}
+
+fn quoted(term: &str) -> String {
+    match term.strip_suffix('*') {
+        Some(beginning) => format!("\"{beginning}\"*"),
+        None => format!("\"{term}\""),
     }
 }
 
@@ -42,23 +75,24 @@ impl SearchIndex {
     pub fn read(&self, corpus: Corpus, question: &str) -> rusqlite::Result<Reading> {
         let mut reading = Reading::default();
         for word in telling(question, "").into_iter().take(MOST) {
-            let mut add = |term: String| {
-                if !reading.terms.contains(&term) {
-                    reading.terms.push(term);
-                }
-            };
-            if self.matches(corpus, &format!("\"{word}\""))? {
-                add(word);
+            let passages = self.passages(corpus, &word)?;
+            if passages > 0 {
+                reading.add(word, passages);
                 continue;
             }
             let nearest = self.nearest(corpus, &word)?;
+            let beginning = format!("{word}*");
             if !nearest.is_empty() {
                 for known in nearest {
-                    add(known.clone());
+                    let passages = self.passages(corpus, &known)?;
+                    reading.add(known.clone(), passages);
                     reading.corrected.push((word.clone(), known));
                 }
-            } else if word.chars().count() >= SHORTEST && self.matches(corpus, &format!("\"{word}\"*"))? {
-                add(format!("{word}*"));
+                continue;
+            }
+            let passages = if word.chars().count() < SHORTEST { 0 } else { self.passages(corpus, &beginning)? };
+            if passages > 0 {
+                reading.add(beginning, passages);
             } else {
                 reading.unknown.push(word);
             }
@@ -66,43 +100,71 @@ impl SearchIndex {
         Ok(reading)
     }
 
-    fn matches(&self, corpus: Corpus, expression: &str) -> rusqlite::Result<bool> {
+    /// How many passages have a term.
+    fn passages(&self, corpus: Corpus, term: &str) -> rusqlite::Result<i64> {
         let table = corpus.table();
         self.connection
-            .prepare_cached(&format!("SELECT 1 FROM {table} WHERE {table} MATCH ?1 LIMIT 1"))?
-            .exists([expression])
+            .prepare_cached(&format!("SELECT count(*) FROM {table} WHERE {table} MATCH ?1"))?
+            .query_row([quoted(term)], |row| row.get(0))
     }
 
     /// The known words with the fewest edits from `word`, those of most chunks first: one edit in a word of four to seven letters,
     /// two in a longer one.
     fn nearest(&self, corpus: Corpus, word: &str) -> rusqlite::Result<Vec<String>> {
-        let letters = word.chars().count();
-        let edits = match letters {
+        let edits = match word.chars().count() {
             ..SHORTEST => return Ok(Vec::new()),
             SHORTEST..8 => 1,
             _ => 2,
         };
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT word, chunks FROM {}_words WHERE length(word) BETWEEN ?1 AND ?2",
-            corpus.table()
-        ))?;
-        let mut rows = query.query(params![(letters - edits) as i64, (letters + edits) as i64])?;
-        let mut found: Vec<(usize, std::cmp::Reverse<i64>, String)> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let known = row.get_ref(0)?.as_str().unwrap_or_default();
-            // A word that begins and ends differently is seldom a slip of this one, and looking is most of the work.
-            if known.as_bytes().first() != word.as_bytes().first() && known.as_bytes().last() != word.as_bytes().last()
-            {
-                continue;
-            }
-            let away = distance(word, known);
-            if away <= edits {
-                found.push((away, std::cmp::Reverse(row.get(1)?), known.to_owned()));
-            }
+        // Most slips leave the first letter as it is, and words that begin so are together.
+        let first: String = word.chars().take(1).collect();
+        let mut found = Vec::new();
+        self.near(corpus, word, edits, (&first, &format!("{first}{}", char::MAX)), &mut found)?;
+        if !found.iter().any(|(away, ..)| *away == 1) {
+            found.clear();
+            self.near(corpus, word, edits, ("", &char::MAX.to_string()), &mut found)?;
         }
         base::sort::sort(&mut found);
         let best = found.first().map_or(0, |(away, ..)| *away);
         found.retain(|(away, ..)| *away == best);
         Ok(found.into_iter().take(CANDIDATES).map(|(.., word)| word).collect())
     }
+
+    /// Those between two words, with their edits.
+    fn near(
+        &self,
+        corpus: Corpus,
+        word: &str,
+        edits: usize,
+        between: (&str, &str),
+        found: &mut Vec<(usize, Reverse<i64>, String)>,
+    ) -> rusqlite::Result<()> {
+        let (letters, has) = (word.chars().count(), signature(word));
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT word, chunks FROM {}_words WHERE word BETWEEN ?1 AND ?2",
+            corpus.table()
+        ))?;
+        let mut rows = query.query(between)?;
+        while let Some(row) = rows.next()? {
+            let known = row.get_ref(0)?.as_str().unwrap_or_default();
+            // An edit takes one letter and brings one, at most. A word that begins and ends differently is seldom a slip of this one.
+            if known.chars().count().abs_diff(letters) > edits
+                || (signature(known) ^ has).count_ones() as usize > 2 * edits
+                || known.as_bytes().first() != word.as_bytes().first()
+                    && known.as_bytes().last() != word.as_bytes().last()
+            {
+                continue;
+            }
+            let away = distance(word, known);
+            if away <= edits {
+                found.push((away, Reverse(row.get(1)?), known.to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which letters a word has, a bit each; some share one.
+fn signature(word: &str) -> u64 {
+    word.chars().fold(0, |all, letter| all | 1 << (u32::from(letter) % 64))
 }

@@ -131,3 +131,47 @@ fn it_has_an_end_and_says_so() {
     assert!(full > 0 && counts.chunks <= MAX_CHUNKS && counts.documents == 20 - full, "{counts:?}");
     assert_eq!(words("Größe_3, a-b").collect::<Vec<_>>(), ["größe", "3", "a", "b"]);
 }
+
+#[test]
+fn a_beginning_counts_more_and_a_word_of_many_passages_ranks_and_does_not_choose() {
+    let mut index = SearchIndex::in_memory().unwrap();
+    let text = |words: &str| format!("{words}\n");
+    // Two passages of the same length and words: the end of one document, and the whole of another.
+    let (filled, passage) =
+        ("a line of some other words\n".repeat(30), text("valve") + &"a line of some other words\n".repeat(29));
+    put(&mut index, Corpus::Files, "garden", "end.txt", &(filled + &passage));
+    put(&mut index, Corpus::Files, "garden", "whole.txt", &passage);
+    for number in 0..2100 {
+        put(&mut index, Corpus::Files, "garden", &format!("{number}.txt"), &text("pump pump pump"));
+    }
+    put(&mut index, Corpus::Files, "garden", "both.txt", &text("valve of a pump, with some more words here"));
+    put(&mut index, Corpus::Files, "garden", "rust.txt", &text("rust"));
+    assert_eq!(paths(&find(&index, Corpus::Files, &["garden"], None, "valve")), ["both.txt", "whole.txt", "end.txt"]);
+    let found = find(&index, Corpus::Files, &["garden"], None, "pump valve rust");
+    assert_eq!(found.len(), 4, "{:?}", paths(&found));
+    assert!(paths(&found)[..2].contains(&"both.txt") && !paths(&found).contains(&"7.txt"), "{:?}", paths(&found));
+    // Alone it is searched for like any other.
+    assert_eq!(find(&index, Corpus::Files, &["garden"], None, "pump").len(), 10);
+}
+
+#[test]
+fn a_slip_in_the_first_letter_is_corrected_too() {
+    let index = garden();
+    for (slip, meant) in [("eheating", "heating"), ("avlve", "valve"), ("balve", "valve"), ("lams", "lamps")] {
+        let reading = index.read(Corpus::Files, slip).unwrap();
+        assert_eq!(reading.corrected, [(slip.to_owned(), meant.to_owned())]);
+    }
+    assert_eq!(index.read(Corpus::Files, "dumq").unwrap().unknown, ["dumq"]);
+}
+
+#[test]
+fn a_second_passage_of_a_document_gives_way_to_another_document() {
+    let mut index = SearchIndex::in_memory().unwrap();
+    let passage = |words: &str| format!("{words}\n") + &"a line of some other words\n".repeat(29);
+    let three = passage("valve valve valve of other words");
+    put(&mut index, Corpus::Files, "garden", "a.txt", &three.repeat(2));
+    let two = passage("valve valve some of other words");
+    put(&mut index, Corpus::Files, "garden", "b.txt", &(passage("a line of some other words") + &two));
+    let found = find(&index, Corpus::Files, &["garden"], None, "valve");
+    assert_eq!(paths(&found), ["a.txt", "b.txt", "a.txt"], "{found:?}");
+}

@@ -91,6 +91,7 @@ FILES:${PN} += "\
     ${nonarch_libdir}/sysctl.d \
     ${nonarch_libdir}/udev/rules.d \
     ${datadir}/dbus-1 \
+    ${nonarch_libdir}/raspi-mcp/conf.d \
     ${datadir}/bash-completion \
     ${datadir}/zsh \
     ${datadir}/fish \

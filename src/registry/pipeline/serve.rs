@@ -20,7 +20,7 @@ use std::{sync::Arc, time::Duration};
 impl Pipeline {
     /// Serves an admitted call: schema, types, permission, approval, concurrency, intent, handler.
     pub(super) async fn serve(&self, call: Call, trail: &mut Trail) -> Result<ToolOutput, ToolError> {
-        let Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer } = call;
+        let Call { entry, caller, args, alias: _, request_id, correlation_id, cancel, progress, peer } = call;
         let meta = &entry.meta();
         let policy = self.services.policy.held();
         let (told, whole) = self.told(&entry, &args);

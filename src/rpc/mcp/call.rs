@@ -51,7 +51,7 @@ pub async fn run(
     let found = server.pipeline.registry.resolve(&request.name);
     let (entry, _) = found.map_err(|_| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
     let args = Value::Object(request.arguments.unwrap_or_default());
-    let (entry, args) = server.pipeline.unwrap(&caller, entry, args);
+    let (entry, args, alias) = server.pipeline.unwrap(&caller, &request.name, entry, args);
     let modern = is_modern(context);
     let correlation_id = context.meta.get("correlation_id").and_then(Value::as_str).map(str::to_owned);
     let (progress, reports) = forwarding(context.meta.get_progress_token(), entry.name(), context);
@@ -71,6 +71,7 @@ pub async fn run(
         entry: Arc::clone(&entry),
         caller: Arc::clone(&caller),
         args,
+        alias,
         request_id: context.id.to_string(),
         correlation_id,
         cancel: cancel.clone(),

@@ -7,7 +7,7 @@ use super::{
     provider::{self, McpRequest},
 };
 use crate::{
-    registry::listing::descriptor,
+    registry::{compat, listing::descriptor},
     rpc::{
         router::Server,
         running::{Entered, OpenRequests},
@@ -151,7 +151,9 @@ impl ServerHandler for McpHandler {
     /// rmcp reads the called tool's input schema from here, to check headers that mirror parameters.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let (entry, _) = self.server.pipeline.registry.resolve(name).ok()?;
-        serde_json::from_value(descriptor(&entry)).ok()
+        let descriptor =
+            compat::find(name).map_or_else(|| descriptor(&entry), |alias| compat::descriptor(alias, &entry));
+        serde_json::from_value(descriptor).ok()
     }
 
     async fn call_tool(

@@ -20,6 +20,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::sync::watch;
 
 /// How long a client that does not read may delay the sender.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -32,6 +33,8 @@ pub struct Listeners {
     listening: Mutex<HashMap<u64, SubscriptionSink>>,
     /// Conversations that began with `initialize`: they receive everything announced as a capability.
     initialized: Mutex<Vec<Peer<RoleServer>>>,
+    /// Doors that are no MCP.
+    tools: watch::Sender<()>,
 }
 
 impl Default for Listeners {
@@ -41,6 +44,7 @@ impl Default for Listeners {
             next: AtomicU64::default(),
             listening: Mutex::default(),
             initialized: Mutex::default(),
+            tools: watch::Sender::new(()),
         }
     }
 }
@@ -70,8 +74,16 @@ impl Listeners {
         subscription.cancelled().await;
     }
 
+    /// Is told of every announced change of the list of tools; changes that come quickly are told once.
+    pub fn tools(&self) -> watch::Receiver<()> {
+        self.tools.subscribe()
+    }
+
     /// Sends a change to all listeners.
     pub async fn announce(&self, change: ListChange) {
+        if change == ListChange::Tools {
+            self.tools.send_replace(());
+        }
         let listening: Vec<_> = lock(&self.listening).values().cloned().collect();
         let initialized: Vec<_> = lock(&self.initialized).clone();
         let subscriptions = listening.iter().map(|sink| async {

@@ -82,7 +82,7 @@ struct Shown {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     role: Option<String>,
-    /// The way it came in: stdio, http, ws or unix.
+    /// The way it came in: stdio, http, ws, unix or dbus.
     door: String,
     tool: String,
     /// Without secrets, and shortened.

@@ -19,8 +19,8 @@ impl Access {
             return Self { enabled: false, reason: Some(refusal.advice()), call_with: None };
         }
         let carrier = if meta.effect.is_write() { &Run::META } else { &RunRead::META };
-        let is_needed = !is_shown(cx.services.settings.tools.profile, &policy, meta, &cx.caller)
-            && policy.off_for(carrier, None).is_none();
+        let is_needed =
+            !is_shown(&cx.services.settings, &policy, meta, &cx.caller) && policy.off_for(carrier, None).is_none();
         Self { enabled: true, reason: None, call_with: is_needed.then_some(carrier.name) }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::access::Access;
 use crate::registry::{
+    compat::{self, Alias},
     context::Context,
     entry::Entry,
     listing::{CallLimits, at_run_time},
@@ -73,7 +74,11 @@ impl Tool for Describe {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let tools = args.names.iter().map(|name| Described::of(cx, &*find(cx, name)?)).collect::<Result<_, _>>()?;
+        let tools = args
+            .names
+            .iter()
+            .map(|name| Described::of(cx, &*find(cx, name)?, compat::find(name)))
+            .collect::<Result<_, _>>()?;
         Ok(Out { tools })
     }
 }
@@ -87,11 +92,15 @@ fn find(cx: &Context, name: &str) -> Result<Arc<Entry>, ToolError> {
 }
 
 impl Described {
-    fn of(cx: &Context, entry: &Entry) -> Result<Self, ToolError> {
+    fn of(cx: &Context, entry: &Entry, alias: Option<&Alias>) -> Result<Self, ToolError> {
         let policy = cx.services.policy.held();
         let Access { enabled, reason, call_with } = Access::of(cx, &entry.meta());
         let listed = policy.off_for(&entry.meta(), Some(&cx.caller.principal)).is_none();
-        match at_run_time(&policy, CallLimits::of(&cx.services.settings.limits), entry, listed) {
+        let mut descriptor = at_run_time(&policy, CallLimits::of(&cx.services.settings.limits), entry, listed);
+        if let Some(alias) = alias {
+            alias.dress(&mut descriptor);
+        }
+        match descriptor {
             Value::Object(descriptor) => {
                 Ok(Self { name: entry.name().to_owned(), enabled, reason, call_with, descriptor })
             }

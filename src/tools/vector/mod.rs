@@ -1,6 +1,7 @@
 //! `vector.*`: search in the manual and in indexed files (docs/contract/vector.md). The index is lexical, whatever the
 //! name says.
 
+mod get_page;
 mod get_status;
 mod rebuild;
 mod search;
@@ -13,8 +14,12 @@ use crate::{
 use contract::meta::Mode;
 use serde_json::Value;
 
-pub static TOOLS: &[ToolRow] =
-    &[ToolRow::of::<search::Search>(), ToolRow::of::<get_status::GetStatus>(), ToolRow::of::<rebuild::Rebuild>()];
+pub static TOOLS: &[ToolRow] = &[
+    ToolRow::of::<search::Search>(),
+    ToolRow::of::<get_page::GetPage>(),
+    ToolRow::of::<get_status::GetStatus>(),
+    ToolRow::of::<rebuild::Rebuild>(),
+];
 
 /// Whether `files.read` would show the caller the files of a configured root: a search shows no more than that.
 fn may_read_files(cx: &Context) -> bool {

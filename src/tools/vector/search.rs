@@ -2,7 +2,7 @@
 
 use super::{descriptions, may_read_files};
 use crate::{
-    indexing::{IndexQuestion, MANUAL, TOOLS, UNAVAILABLE, kind},
+    indexing::{ADDRESS, IndexQuestion, MANUAL, TOOLS, UNAVAILABLE, kind},
     registry::{context::Context, tool::Tool},
     tools::{files::bounded_or_null, within},
 };
@@ -116,7 +116,7 @@ struct Match {
 
 #[derive(Serialize, JsonSchema)]
 struct Metadata {
-    /// "root:path"; files.read takes both.
+    /// "root:path", which files.read takes; the address of a page of the manual; "tools:name".
     path: String,
     line_start: Option<u32>,
     line_end: Option<u32>,
@@ -199,7 +199,10 @@ impl Tool for Search {
 impl Match {
     fn of(found: Found) -> Self {
         let Found { namespace, path, etag, lang, score, snippet } = found;
-        let path = format!("{namespace}:{path}");
+        let path = match namespace.as_str() {
+            MANUAL => format!("{ADDRESS}{path}"),
+            _ => format!("{namespace}:{path}"),
+        };
         Self {
             id: format!("{path}#{}", snippet.line_start),
             score,

@@ -55,6 +55,7 @@ pub(super) async fn answer(app: &App, request: Request) -> Response<Body> {
         cancel,
         progress: Default::default(),
         peer: None,
+        alias: None,
     };
     let CallOutcome { result, .. } = app.server.pipeline.run(call).await;
     match result.map(|output| output.blob) {

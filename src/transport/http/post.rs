@@ -130,6 +130,7 @@ impl Post<'_> {
     }
 
     async fn request(self, id: &Id, method: &str, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
+        let bytes = self.app.server.completed(method, &bytes).map_or(bytes, Bytes::from);
         let opens_session = method == "initialize" && self.endpoint == Endpoint::Streamable;
         let modern = match modern::era(&self.parts.headers, method, params) {
             modern::Era::Legacy => false,

@@ -80,6 +80,7 @@ impl Server {
             cancel: CancellationToken::new(),
             progress: Default::default(),
             peer: None,
+            alias: None,
         };
         let finished = self.pipeline.run(call).await;
         (finished.result.map(|output| serde_json::from_str(output.json.get()).unwrap()), json!(finished.meta))

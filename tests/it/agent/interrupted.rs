@@ -55,6 +55,7 @@ impl Server {
             cancel: cancel.clone(),
             progress: Default::default(),
             peer: None,
+            alias: None,
         };
         let pipeline = Arc::clone(&self.pipeline);
         Begun(tokio::spawn(async move { pipeline.run(call).await }), cancel)

@@ -5,7 +5,7 @@ use super::Machine;
 const SITE: &str = "/etc/raspi-mcp/10-site.toml";
 
 /// What there is at the top level, in the order of the documentation.
-const TOP: &str = "at the top level there are board, agent, tool_names, environment, agents, then the sections http, tls, socket, limits, \
+const TOP: &str = "at the top level there are board, agent, tool_names, environment, compat, agents, then the sections http, tls, socket, dbus, limits, \
                    access, jwt, tools, policy, approval, halt, service, places, audit, metrics, log, files, process, exec, gpio, i2c, camera, update, \
                    notifications, claim, fleet";
 
@@ -69,6 +69,20 @@ fn a_bad_value_is_answered_with_what_was_expected() {
         "[http]\nallowed_hosts = [\"pi.local\", \"http://pi.local/\"]\n",
         "2:30: http.allowed_hosts must be a list of host names like \"pi.local\" or \"pi.local:8765\"; \"http://pi.local/\" is none",
     );
+}
+
+#[test]
+fn compat_is_a_list_of_the_servers_that_are_known() {
+    use contract::config::DBUS_MCP;
+    assert!(!Machine::new().starts().has_dbus_mcp());
+    assert!(Machine::new().site("compat = [\"dbus-mcp\"]\n").starts().has_dbus_mcp());
+    assert!(Machine::new().site("compat = [\"dbus-mcp\"]\n").agent_starts().has_dbus_mcp(), "both halves read it");
+    assert!(Machine::new().variable("RASPI_MCP__COMPAT", DBUS_MCP).starts().has_dbus_mcp());
+    refused(
+        "compat = [\"dbus_mcp\"]\n",
+        r#"1:11: compat must be a list of "dbus-mcp"; "dbus_mcp" is none; did you mean "dbus-mcp"?"#,
+    );
+    refused("compat = \"dbus-mcp\"\n", r#"1:10: compat must be a list of "dbus-mcp", not "dbus-mcp""#);
 }
 
 #[test]

@@ -64,6 +64,7 @@ fn it_may_not_say_who_is_who_or_where_things_are() {
         ("agent", "\"inprocess\""),
         ("board", "\"simulated\""),
         ("environment", "\"lab\""),
+        ("compat", "[\"dbus-mcp\"]"),
         ("places.agent_socket", "\"/tmp/mine.sock\""),
         ("socket.path", "\"/tmp/mine.sock\""),
         ("audit.max_bytes", "1048576"),

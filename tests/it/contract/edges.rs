@@ -58,6 +58,7 @@ async fn judged(pi: &Pi, entry: &'static ToolRow, args: Value) -> Result<(), Too
         cancel: Default::default(),
         progress: Default::default(),
         peer: None,
+        alias: None,
     };
     let server = pi.server();
     match tokio::time::timeout(ENOUGH, server.pipeline.run(call)).await {

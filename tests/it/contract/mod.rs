@@ -60,12 +60,16 @@ fn committed(path: &Path, text: &str) -> Result<(), String> {
 fn the_committed_schemas_are_what_this_build_promises() {
     const { assert!(raspi_mcp::registry::FROM_TYPES, "a release has its schemas from the files: no witness for them") };
     let (registry, folder) = (all_tools(), here().join("schemas"));
+    let others = cli::schema::others(&registry);
     let stale: Vec<String> = registry
         .rows()
-        .filter_map(|entry| committed(&folder.join(cli::schema::file(entry)), &cli::schema::text(entry)).err())
+        .map(|entry| (cli::schema::file(entry), cli::schema::text(entry)))
+        .chain(others.iter().cloned())
+        .filter_map(|(path, text)| committed(&folder.join(path), &text).err())
         .collect();
     assert!(stale.is_empty(), "{}", stale.join("\n"));
     let mut expected: BTreeSet<PathBuf> = registry.rows().map(|entry| folder.join(cli::schema::file(entry))).collect();
+    expected.extend(others.iter().map(|(path, _)| folder.join(path)));
     expected.insert(folder.join(released::ERRORS));
     let extra: Vec<PathBuf> = files(&folder).into_iter().filter(|path| !expected.contains(path)).collect();
     assert!(extra.is_empty(), "no tool promises {extra:#?}; a tool is deprecated before it goes");

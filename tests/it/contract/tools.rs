@@ -186,6 +186,8 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "agents.send_task" => json!({"agent_id": "process_1", "type": "list_processes", "params": "{}"}),
         "agents.get_status" | "agents.shutdown" => json!({"agent_id": "process_1"}),
         "vector.search" => json!({"query": "pump"}),
+        // The manual is not installed here.
+        "vector.get_page" => json!({}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };

@@ -67,7 +67,8 @@ async fn they_are_listed_and_hold_what_their_tools_answer() {
                 "raspi://audit{?tool,outcome,limit,offset}",
                 "raspi://logs/app{?level,limit,offset}",
                 "raspi://service/{name}",
-                "raspi://gpio/{pin}"
+                "raspi://gpio/{pin}",
+                "raspi://docs/{path}"
             ]
         );
         wire.request("resources/list", json!({"cursor": "after-1"})).await.fault(-32602);
@@ -114,6 +115,13 @@ async fn an_address_that_holds_nothing_is_an_error_that_says_why() {
         assert_eq!(answer.fault(-32002)["data"]["uri"], uri);
         let answer = modern(&mut pi.on(Door::Http).await, "resources/read", Some(uri), json!({ "uri": uri })).await;
         assert_eq!(answer.fault(-32602)["data"]["uri"], uri);
+    }
+    // A page that is not there, wherever it would be.
+    for uri in
+        ["raspi://docs/none.md", "raspi://docs/../../../../etc/passwd", "raspi://docs/..%2F..%2F..%2Fetc%2Fpasswd"]
+    {
+        let answer = wire.request("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(answer.fault(-32003)["data"]["error_code"], "not_found", "{uri}");
     }
     for (uri, says) in [
         ("raspi://health?level=warn", "level"),

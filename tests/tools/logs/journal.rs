@@ -23,13 +23,13 @@ use tempfile::TempDir;
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/journalctl");
 
 /// A machine whose journal says what the test tells it.
-struct Journal {
-    pi: Pi,
-    root: TempDir,
+pub struct Journal {
+    pub pi: Pi,
+    pub root: TempDir,
 }
 
 impl Journal {
-    fn with(lines: impl AsRef<[u8]>) -> Self {
+    pub fn with(lines: impl AsRef<[u8]>) -> Self {
         let root = TempDir::new().unwrap();
         let at = root.path().join("usr/bin");
         fs::create_dir_all(&at).unwrap();
@@ -47,14 +47,14 @@ impl Journal {
         self
     }
     /// It goes on waiting after its lines.
-    fn hangs(self) -> Self {
+    pub fn hangs(self) -> Self {
         self.file("hang", "");
         self
     }
     fn file(&self, name: &str, text: &str) {
         fs::write(self.root.path().join("usr/bin").join(name), text).unwrap();
     }
-    fn read(&self, name: &str) -> String {
+    pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.root.path().join("usr/bin").join(name)).unwrap_or_default()
     }
 
@@ -86,7 +86,7 @@ fn machine(root: &TempDir) -> Machine {
     Machine::new(root, board, None)
 }
 
-fn line(number: u64, message: &str) -> String {
+pub fn line(number: u64, message: &str) -> String {
     let json = json!({
         "__CURSOR": format!("s=a;i={number:x}"),
         "__REALTIME_TIMESTAMP": (1_768_486_200_000_000 + number * 1_000_000).to_string(),

@@ -1,4 +1,4 @@
 //! `logs.*`.
 
-mod journal;
+pub mod journal;
 mod recent;

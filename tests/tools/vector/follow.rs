@@ -1,6 +1,6 @@
 //! The index follows its files: edits, renames, removals, new folders, links, and what is no text.
 
-use super::{becomes, indexed};
+use super::{becomes, indexed, with};
 use serde_json::json;
 use std::{fs, os::unix::fs::symlink};
 
@@ -43,4 +43,28 @@ async fn what_is_hidden_linked_or_no_text_is_not_indexed() {
     let rebuilt = files.call("vector.rebuild", json!({})).await;
     assert_eq!(rebuilt.ok()["namespaces"], json!(["data"]));
     becomes(&files, "zebra", &["data:plain.txt"]).await;
+}
+
+#[tokio::test]
+async fn a_root_that_comes_later_or_again_is_followed() {
+    let home = tempfile::TempDir::new().unwrap();
+    let root = home.path().canonicalize().unwrap().join("mnt/stick/notes");
+    let files = with(|settings| settings.files.roots[0].path = root.clone()).await;
+    becomes(&files, "zebra", &[]).await;
+    // In steps: each part of the way is awaited in the one above it. What else comes there is nothing to it.
+    fs::create_dir(home.path().join("other")).unwrap();
+    fs::create_dir_all(root.parent().unwrap()).unwrap();
+    becomes(&files, "zebra", &[]).await;
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("one.txt"), "zebra\n").unwrap();
+    becomes(&files, "zebra", &["data:one.txt"]).await;
+    // Moved away, and back.
+    fs::rename(home.path().join("mnt"), home.path().join("gone")).unwrap();
+    fs::rename(home.path().join("gone/stick/notes"), home.path().join("kept")).unwrap();
+    becomes(&files, "zebra", &[]).await;
+    fs::create_dir_all(root.parent().unwrap()).unwrap();
+    fs::rename(home.path().join("kept"), &root).unwrap();
+    becomes(&files, "zebra", &["data:one.txt"]).await;
+    fs::write(root.join("two.txt"), "okapi\n").unwrap();
+    becomes(&files, "okapi", &["data:two.txt"]).await;
 }

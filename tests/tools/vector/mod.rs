@@ -1,6 +1,7 @@
 //! `vector.*`: the contract of search, what is shown to whom, and an index that follows its files.
 
 mod follow;
+mod manual;
 mod search;
 
 use crate::support::files::Files;

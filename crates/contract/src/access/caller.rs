@@ -13,6 +13,7 @@ pub enum Transport {
     Http,
     Ws,
     Unix,
+    Dbus,
 }
 
 impl Transport {
@@ -22,6 +23,7 @@ impl Transport {
             Self::Http => "http",
             Self::Ws => "ws",
             Self::Unix => "unix",
+            Self::Dbus => "dbus",
         }
     }
 }

@@ -18,6 +18,9 @@ pub fn to_a_role(caller: &Caller, needed: Role) -> String {
                        the owner can add this user to the group"
                 .to_owned()
         }
+        Transport::Dbus => format!(
+            "on the bus root and the members of access.admin_group are admin; the owner can give this user {role} in dbus.roles"
+        ),
         Transport::Http | Transport::Ws => match caller.principal.split_once(':') {
             Some(("jwt", _)) => format!("the issuer of your token has to put {role} into its role claim"),
             Some(_) => format!(
@@ -36,6 +39,7 @@ pub fn role_of(caller: &Caller) -> String {
     match (caller.transport, caller.principal.split_once(':')) {
         (Transport::Stdio, _) => "access.stdio_role".into(),
         (Transport::Unix, _) => "access.admin_group".into(),
+        (Transport::Dbus, _) => "access.admin_group or dbus.roles".into(),
         (_, Some(("jwt", _))) => "the role claim of its token".into(),
         (_, Some((_, name))) => format!("the role of token {name}"),
         (_, None) => "access.loopback_role".into(),
@@ -50,7 +54,7 @@ pub fn to_open(caller: &Caller, command: &str) -> String {
 /// As [`to_open`], for cases where the command alone is not enough.
 pub fn to_run(caller: &Caller, command: &str) -> String {
     let at = match caller.transport {
-        Transport::Stdio | Transport::Unix => "in a terminal on this device",
+        Transport::Stdio | Transport::Unix | Transport::Dbus => "in a terminal on this device",
         Transport::Http | Transport::Ws => "on the device, at its console or over ssh",
     };
     format!("the owner opens it with `{command}`, run {at} (as root where raspi-mcp is installed)")
@@ -59,7 +63,7 @@ pub fn to_run(caller: &Caller, command: &str) -> String {
 /// How a person approves the ask `id`.
 pub fn to_an_approval(caller: &Caller, id: &str) -> String {
     let at = match caller.transport {
-        Transport::Stdio | Transport::Unix => "in a terminal on this device",
+        Transport::Stdio | Transport::Unix | Transport::Dbus => "in a terminal on this device",
         Transport::Http | Transport::Ws => "on the device, at its console or over ssh",
     };
     format!("tell the person to run `raspi-mcp approve {id}` {at}, then make the same call again")

@@ -100,6 +100,9 @@ const INTRODUCTION: &str = "\
 
 <!-- Generated from the sections in crates/contract/src/config: BLESS=1 cargo test writes it. -->
 
+Every setting, with what it does and its default: ports, tokens, limits of calls, folders, photos, updates and all else. Where a
+settings file is, and whether the server starts anyway when there is a typo or another mistake in it.
+
 raspi-mcp runs without any configuration: read-only, on loopback. Settings are merged from these sources; later ones
 override earlier ones:
 
@@ -122,7 +125,7 @@ For a user who is neither root nor `raspi-mcp`, the XDG folders are used: `~/.co
 
 ## Invalid settings
 
-Unknown keys and invalid values are all reported at once, each with its file, line and column, what was expected, and the
+Unknown keys (a typo) and invalid values are all reported at once, each with its file, line and column, what was expected, and the
 nearest known key:
 
 ```text

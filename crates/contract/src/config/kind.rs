@@ -5,7 +5,7 @@ use super::{
     fault::TextPosition,
     found::{LocatedValue, UncheckedValue},
     owners,
-    sections::{gpio::PwmPin, update},
+    sections::{dbus, gpio::PwmPin, update},
     table_setting::TableSetting,
     words::{NAMESPACES, full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -27,6 +27,8 @@ pub enum SettingKind {
     },
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A list of these words.
+    Words(&'static [&'static str]),
     /// Address and port.
     Address,
     /// One line of text, or nothing.
@@ -81,6 +83,8 @@ pub enum SettingKind {
     FleetName,
     /// At most 8 labels of DNS, of at most 20 characters each.
     Tags,
+    /// A table of users and their roles, like `{ ann = "ops_rw" }`.
+    UserRoles,
 }
 
 /// What an integer counts.
@@ -141,6 +145,7 @@ impl SettingKind {
                 IntegerUnit::Bytes => format!("a whole number of bytes from {} to {}", sized(min), sized(max)),
             },
             Self::Choice(words) => one_of(words),
+            Self::Words(words) => format!("a list of {}", one_of(words)),
             Self::Mode => one_of(MODES),
             Self::Text => format!("one line of at most {TEXT_BYTES} bytes, or \"\" for none"),
             Self::Address => "an address and port like \"127.0.0.1:8765\"".into(),
@@ -172,6 +177,7 @@ impl SettingKind {
             Self::Programs => "a list of full paths without \"..\", like \"/usr/libexec/check-sensors\"".into(),
             Self::Brokers => "a list of addresses like \"tls://broker.example.org:4222\"".into(),
             Self::FleetName => "1 to 63 of a-z, 0-9 and \"-\", with no \"-\" at either end, or \"\" for none".into(),
+            Self::UserRoles => "a table of users with \"read_only\", \"ops_rw\" or \"admin\", like { ann = \"ops_rw\" }".into(),
             Self::Tags => format!("a list of at most {TAGS} words of 1 to {TAG_BYTES} of a-z, 0-9 and \"-\""),
         }
     }
@@ -186,6 +192,9 @@ impl SettingKind {
     ) -> Option<Value> {
         match self {
             Self::Tables(tables) => tables.check(found, tools, wrong),
+            Self::UserRoles if let UncheckedValue::Table(entries) = &found.value => {
+                dbus::roles(name, entries).map_err(|(at, fault)| wrong.push((at.or(found.at), fault))).ok()
+            }
             _ if self.is_list() => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
@@ -224,7 +233,8 @@ impl SettingKind {
     fn is_list(self) -> bool {
         matches!(
             self,
-            Self::Hosts
+            Self::Words(_)
+                | Self::Hosts
                 | Self::Origins
                 | Self::Clients
                 | Self::Services
@@ -323,6 +333,7 @@ impl SettingKind {
         let names = || tools.iter().map(|(name, _)| *name);
         let grouped = || names().filter_map(|name| name.split('.').next());
         match self {
+            Self::Words(words) => return word(words, text),
             Self::Hosts if is_host(text) => {}
             Self::Origins
                 if text.split_once("://").is_some_and(|(scheme, host)| is_name(scheme, 32) && is_host(host)) => {}

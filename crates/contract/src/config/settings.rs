@@ -12,7 +12,10 @@ use super::{
     token_files::TokenFiles,
 };
 use crate::meta::Environment;
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
+
+/// In `compat`: the sixteen tools of dbus-mcp.
+pub const DBUS_MCP: &str = "dbus-mcp";
 
 settings! {
     /// All settings, after merging and checking. Build it with [`super::load`].
@@ -31,6 +34,9 @@ settings! {
         tool_names: ToolNames = ToolNames::Auto, ToolNames::KIND, InState::Free;
         /// The environment of this machine. Some tools run only in some environments.
         environment: Environment = Environment::Prod, SettingKind::Choice(&["prod", "staging", "lab"]), InState::Never;
+        /// Other servers whose names of tools `tools/list` returns, in place of the names with the same meaning. Calls
+        /// accept these names always (docs/compat.md).
+        compat: BTreeSet<String> = BTreeSet::new(), SettingKind::Words(&[DBUS_MCP]), InState::Never;
         /// Programs that bring tools of their own, one `[[agents]]` each, with a table `[agents.tools.NAME]` for each tool:
         /// `tier`, `role`, `policy`, `timeout_seconds`, and for kind `command` also `description`, `input` and `output`
         /// (docs/agents.md). Last of the top level, since the lines below a table belong to it.
@@ -39,6 +45,7 @@ settings! {
     [http] Http;
     [tls] Tls;
     [socket] Socket;
+    [dbus] DbusSettings;
     [limits] Limits;
     [access] Access;
     [jwt] Jwt;
@@ -106,6 +113,11 @@ impl Settings {
     /// Whether a fragment was not understood, so that only the fundamental tier may run.
     pub fn is_restricted(&self) -> bool {
         !self.restricted.is_empty()
+    }
+
+    /// Whether clients of dbus-mcp get its names (`compat`).
+    pub fn has_dbus_mcp(&self) -> bool {
+        self.compat.contains(DBUS_MCP)
     }
 
     /// The settings in a form that may be shown: tokens without their hashes, webhooks without

@@ -6,7 +6,10 @@ use crate::{
     resources::{RESOURCES, Resource},
     tools::service,
 };
-use base::error::{ErrorCode, ToolError};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::blocking,
+};
 use contract::values::Pin;
 use rmcp::{
     ErrorData,
@@ -75,6 +78,10 @@ async fn of_resource(asked: &McpRequest, uri: &str, parameter: &str) -> Result<V
         "pin" => {
             let pins = Pin::all().filter(|pin| services.gpio.rules.allows(*pin));
             pins.map(|pin| pin.bcm().to_string()).collect()
+        }
+        "path" if resource.admit(&asked.server.pipeline, &asked.caller).is_ok() => {
+            let indexing = services.indexing.clone();
+            blocking::run("vector", move |_| Ok(indexing.pages())).await?
         }
         _ => Vec::new(),
     })

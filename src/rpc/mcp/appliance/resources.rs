@@ -2,7 +2,10 @@
 
 use super::{McpRequest, fault, hints};
 use crate::{
-    registry::pipeline::{Call, CallOutcome},
+    registry::{
+        pipeline::{Call, CallOutcome},
+        tool::Blob,
+    },
     resources::{RESOURCES, Resource as Known, ResourceAddress},
     rpc::mcp::provider::until_gone,
 };
@@ -82,13 +85,23 @@ pub async fn contents(asked: &McpRequest, uri: &str, address: ResourceAddress) -
     let CallOutcome { result, meta } = run(asked, address).await?;
     let output = result?;
     let contents = match &output.blob {
-        Some(blob) => ResourceContents::blob(base64url::standard(&blob.bytes), uri).with_mime_type(blob.mime),
+        Some(blob) => file(blob, uri),
         None => ResourceContents::text(output.json.get(), uri).with_mime_type(JSON),
     };
     Ok(match json!(meta) {
         Value::Object(meta) => contents.with_meta(MetaObject(meta)),
         _ => contents,
     })
+}
+
+/// A file of text as text, any other in base64.
+fn file(blob: &Blob, uri: &str) -> ResourceContents {
+    let text = if blob.mime.starts_with("text/") { std::str::from_utf8(&blob.bytes).ok() } else { None };
+    match text {
+        Some(text) => ResourceContents::text(text, uri),
+        None => ResourceContents::blob(base64url::standard(&blob.bytes), uri),
+    }
+    .with_mime_type(blob.mime)
 }
 
 async fn run(asked: &McpRequest, address: ResourceAddress) -> Result<CallOutcome, ToolError> {
@@ -102,6 +115,7 @@ async fn run(asked: &McpRequest, address: ResourceAddress) -> Result<CallOutcome
         cancel: cancel.clone(),
         progress: Default::default(),
         peer: None,
+        alias: None,
     };
     Ok(until_gone(context, cancel, server.pipeline.run(call)).await)
 }
@@ -114,4 +128,19 @@ fn admitted<T>(asked: &McpRequest, show: impl Fn(&Known, &str) -> Option<T>) -> 
 
 fn name(known: &Known) -> &'static str {
     known.base().trim_start_matches("raspi://").trim_end_matches('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_text_and_a_photo_is_not() {
+        let of = |mime, bytes: &'static [u8]| json!(file(&Blob { mime, bytes: bytes.into() }, "raspi://x"));
+        let page = of("text/markdown", b"# One");
+        assert_eq!(page, json!({ "uri": "raspi://x", "mimeType": "text/markdown", "text": "# One" }));
+        let photo = of("image/jpeg", b"# One");
+        assert_eq!(photo, json!({ "uri": "raspi://x", "mimeType": "image/jpeg", "blob": "IyBPbmU=" }));
+        assert_eq!(of("text/markdown", b"\xff")["blob"], "/w==");
+    }
 }

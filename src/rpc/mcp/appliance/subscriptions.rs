@@ -3,10 +3,8 @@
 use super::{super::fault::fault as plain, McpRequest, fault, resources};
 use crate::{
     log::rank,
-    registry::pipeline::Call,
     resources::{
         LOG, ResourceAddress,
-        subscription::Ear,
         subscriptions::{PER_CONVERSATION, Subscriptions},
     },
     rpc::{
@@ -14,16 +12,13 @@ use crate::{
         router::Server,
     },
 };
-use base::error::ToolError;
 use contract::access::caller::Caller;
 use rmcp::{
     ErrorData,
-    model::{ErrorCode, RequestId, SubscriptionFilter},
+    model::{ErrorCode, SubscriptionFilter},
     service::SubscriptionContext,
 };
-use serde_json::Value;
 use std::{any::Any, sync::Arc};
-use tokio_util::sync::CancellationToken;
 
 /// `resources/subscribe`.
 ///
@@ -33,9 +28,9 @@ pub async fn subscribe(asked: &McpRequest, uri: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
     let McpRequest { server, caller, conversation, context, .. } = asked;
     let address = resources::parse(uri)?;
-    judge(server, caller, &context.id, &address).await.map_err(|error| fault(&error))?;
+    server.may_read(caller, context.id.to_string(), &address).await.map_err(|error| fault(&error))?;
     let ear = Arc::new(PeerEar::new(context.peer.clone(), caller));
-    enter(server, conversation.number, caller, uri, address, ear).map_err(|error| fault(&error))
+    server.subscribe(conversation.number, caller, uri, address, ear).map_err(|error| fault(&error))
 }
 
 /// The part of a filter that this server can serve: unknown and surplus addresses are omitted, as the acknowledgement
@@ -61,10 +56,10 @@ pub async fn listen(
     let held = Held { subscriptions: Arc::clone(&server.subscriptions), number: server.subscriptions.conversation() };
     for uri in subscription.accepted().resource_subscriptions.iter().flatten() {
         let address = resources::parse(uri)?;
-        let id = &subscription.request_context().id;
-        judge(server, caller, id, &address).await.map_err(|error| fault(&error))?;
+        let id = subscription.request_context().id.to_string();
+        server.may_read(caller, id, &address).await.map_err(|error| fault(&error))?;
         let ear = Arc::new(SinkEar(subscription.sink().clone()));
-        enter(server, held.number, caller, uri, address, ear).map_err(|error| fault(&error))?;
+        server.subscribe(held.number, caller, uri, address, ear).map_err(|error| fault(&error))?;
     }
     Ok(Box::new(held))
 }
@@ -78,52 +73,11 @@ pub async fn listen_to_log(asked: &McpRequest, level: &str) -> Result<(), ErrorD
     let McpRequest { server, caller, conversation, context, .. } = asked;
     let services = &server.pipeline.services;
     let least = rank(level).unwrap_or(0);
-    judge(server, caller, &context.id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
+    let id = context.id.to_string();
+    server.may_read(caller, id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
     let ear = Arc::new(PeerEar::new(context.peer.clone(), caller));
     let start = server.subscriptions.listen_to_log(conversation.number, caller, least, &services.log, ear);
     server.employ_notifier(start.map_err(|error| fault(&error))?);
-    Ok(())
-}
-
-/// Whether the caller may read the resource, without reading it. A refusal counts and is recorded as a refused call of
-/// the tool behind it.
-async fn judge(
-    server: &Arc<Server>,
-    caller: &Arc<Caller>,
-    id: &RequestId,
-    address: &ResourceAddress,
-) -> Result<(), ToolError> {
-    let services = &server.pipeline.services;
-    let registry = &server.pipeline.registry;
-    let entry = address.resource.entry(registry)?;
-    let args = Value::Object(address.args.clone());
-    let admitted = services.policy.get().admit(&entry.meta(), caller);
-    let Err(refusal) = admitted.and_then(|()| entry.prepare(args.clone()).map(drop)) else {
-        return Ok(());
-    };
-    let call = Call {
-        entry,
-        caller: Arc::clone(caller),
-        args,
-        request_id: id.to_string(),
-        correlation_id: None,
-        cancel: CancellationToken::new(),
-        progress: Default::default(),
-        peer: None,
-    };
-    server.pipeline.run(call).await.result.and(Err(refusal))
-}
-
-fn enter(
-    server: &Arc<Server>,
-    number: u64,
-    caller: &Arc<Caller>,
-    uri: &str,
-    address: ResourceAddress,
-    ear: Arc<dyn Ear>,
-) -> Result<(), ToolError> {
-    let log = &server.pipeline.services.log;
-    server.employ_notifier(server.subscriptions.subscribe(number, caller, uri, address, log, ear)?);
     Ok(())
 }
 

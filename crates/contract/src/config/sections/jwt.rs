@@ -8,7 +8,7 @@ use crate::config::{
 use std::path::PathBuf;
 
 section! {
-    /// JSON Web Tokens of another issuer, signed with EdDSA, ES256 or RS256.
+    /// JSON Web Tokens of another issuer, such as the identity provider of a company, signed with EdDSA, ES256 or RS256.
     [jwt] pub struct Jwt given places {
         /// The accepted `iss` claim. Empty: no JWT is accepted.
         issuer: String = String::new(), SettingKind::Text, InState::Never;

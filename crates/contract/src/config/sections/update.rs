@@ -46,7 +46,7 @@ section! {
         check_interval_hours: u32 = 0, count(0, 720), InState::Never;
         /// Whether a release that a check finds is installed without a request.
         automatic: bool = false, SettingKind::Bool, InState::Off;
-        /// When an automatic update may start and restart the machine, in local time. Empty: at any time.
+        /// When an automatic update may start and restart the machine, in local time: only at night, for example. Empty: at any time.
         window: Windows = Windows::default(), SettingKind::Windows, InState::Never;
         /// When updates may be downloaded, in local time, for connections billed by the hour. Empty: at any time.
         download_window: Windows = Windows::default(), SettingKind::Windows, InState::Never;

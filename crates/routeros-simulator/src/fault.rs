@@ -1,0 +1,20 @@
+//! What can go wrong with a router and the way to it.
+
+use std::time::Duration;
+
+/// A fault that a test or a person sets; see [`crate::Router::fault`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Every answer takes so long.
+    Slow(Duration),
+    /// The connection breaks after the next write was done, before its answer.
+    CutAfterWrite,
+    /// The connection breaks when so many more requests have come, before that one is done.
+    CutBefore(u32),
+    /// Nothing can be written: `failure: not enough space on disk`.
+    DiskFull,
+    /// Another certificate than the one before is shown, from the next connection on.
+    OtherCertificate,
+    /// The clock shows another time, in seconds since 1970 UTC.
+    ClockJump(u64),
+}

@@ -1,0 +1,61 @@
+//! A router as its owner configured it.
+
+use crate::client::Trust;
+use std::{collections::BTreeMap, fmt};
+
+/// What a router is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Environment {
+    Lab,
+    Staging,
+    Prod,
+}
+
+impl Environment {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Lab => "lab",
+            Self::Staging => "staging",
+            Self::Prod => "prod",
+        }
+    }
+}
+
+/// A password. It is not printed, also not by `Debug`.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// For the Authorization header and nothing else.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// A router: where it is, how it is known, and what may be done with it.
+#[derive(Clone)]
+pub struct Device {
+    /// As tools name it: `[a-z0-9-]`, at most 63 characters.
+    pub id: String,
+    /// Host and port of its HTTPS (`www-ssl`), such as `192.168.88.1:443`.
+    pub address: String,
+    pub environment: Environment,
+    pub trust: Trust,
+    pub user: String,
+    pub password: Secret,
+    pub tags: BTreeMap<String, String>,
+    /// Whether tools of the advanced tier may write to it.
+    pub advanced_writes: bool,
+    /// Whether plans may be applied to it.
+    pub professional_workflows: bool,
+}

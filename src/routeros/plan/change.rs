@@ -1,0 +1,116 @@
+//! One change: rows are named by what they hold, since ids differ between routers and change with time.
+
+use base::error::ToolError;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Fields of RouterOS with their texts.
+pub type Fields = BTreeMap<String, String>;
+/// The fields that a row has to have; empty for a singleton such as `system/identity`.
+pub type Selector = Fields;
+
+/// The menus that a plan may change: those whose changes the scheduler can take back with the policies read and write.
+const MENUS: [&str; 21] = [
+    "interface",
+    "interface/bridge",
+    "interface/bridge/port",
+    "interface/bridge/vlan",
+    "interface/list/member",
+    "interface/vlan",
+    "interface/wifi",
+    "interface/wifi/configuration",
+    "interface/wireless",
+    "ip/address",
+    "ip/dhcp-server",
+    "ip/dhcp-server/network",
+    "ip/dns",
+    "ip/dns/static",
+    "ip/firewall/address-list",
+    "ip/firewall/filter",
+    "ip/firewall/nat",
+    "ip/pool",
+    "ip/route",
+    "system/identity",
+    "system/ntp/client",
+];
+/// Fields that a router keeps and does not show: the inverse of a change to them cannot be made.
+const SECRETS: [&str; 6] =
+    ["password", "passphrase", "wpa2-pre-shared-key", "wpa-pre-shared-key", "private-key", "secret"];
+
+/// What is done with a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Adds a row with the fields of the selector and these; before the row that the second one selects.
+    Add(Fields, Option<Selector>),
+    /// Changes these fields.
+    Set(Fields),
+    /// Takes the row away: it is disabled first, and removed when the change was confirmed.
+    Remove,
+}
+
+/// A change of one row of a menu.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Such as `ip/firewall/filter`.
+    pub menu: String,
+    pub select: Selector,
+    pub action: Action,
+}
+
+impl Change {
+    /// Whether it can be taken back, and is written as RouterOS writes names.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a name or value that cannot be written, `failed_precondition` for a change of a secret.
+    pub fn check(&self) -> Result<(), ToolError> {
+        let given = match &self.action {
+            Action::Add(fields, _) | Action::Set(fields) => Some(fields),
+            Action::Remove => None,
+        };
+        let before = if let Action::Add(_, Some(before)) = &self.action { Some(before) } else { None };
+        if !MENUS.contains(&self.menu.as_str()) {
+            return Err(
+                ToolError::invalid(format!("a plan does not change {:?}", self.menu)).with("menus", MENUS.to_vec())
+            );
+        }
+        let all = [Some(&self.select), given, before];
+        if let Some(name) = all.into_iter().flatten().flat_map(Fields::keys).find(|name| !is_name(name)) {
+            return Err(ToolError::invalid(format!("{name:?} is no name of RouterOS")));
+        }
+        match (&self.action, given.and_then(|fields| fields.keys().find(|name| SECRETS.contains(&name.as_str())))) {
+            (Action::Set(_), Some(secret)) => Err(ToolError::precondition(format!(
+                "{} of {} cannot be taken back: a router does not show it",
+                secret, self.menu
+            ))
+            .hint("change it at the router")),
+            (Action::Set(fields), None) if fields.is_empty() => Err(ToolError::invalid("a change without a field")),
+            (Action::Remove | Action::Add(..), _) if self.select.is_empty() => {
+                Err(ToolError::invalid(format!("a row of {} is added or removed by what it holds", self.menu)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the row holds afterwards, of what is known.
+    pub fn after(&self) -> Fields {
+        let mut fields = self.select.clone();
+        match &self.action {
+            Action::Add(given, _) | Action::Set(given) => fields.extend(given.clone()),
+            Action::Remove => {}
+        }
+        fields
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.'))
+}
+
+/// Whether a row of a listing holds what is selected. RouterOS shows flags as `true` and takes `yes`.
+pub fn holds(row: &Value, fields: &Fields) -> bool {
+    fields.iter().all(|(name, value)| {
+        let shown = row[name.as_str()].as_str().unwrap_or_default();
+        shown == value || matches!((shown, value.as_str()), ("true", "yes") | ("false" | "", "no" | "false"))
+    })
+}

@@ -1,0 +1,15 @@
+//! Changes of one router that take themselves back unless they are confirmed (commit-confirmed).
+//!
+//! Before anything is written, the router's own scheduler gets the inverse of all changes, twice: after an interval, and at
+//! the next start, since an interval does not count over a start and clocks without a battery begin in 1970. What was
+//! written counts only when a connection that was made anew has read it; then both entries are taken away.
+
+mod apply;
+mod base;
+mod change;
+mod script;
+
+pub use apply::{Applied, Apply, Outcome};
+pub use base::Base;
+pub use change::{Action, Change, Fields, Selector};
+pub use script::{inverse, quoted};

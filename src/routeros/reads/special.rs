@@ -1,0 +1,300 @@
+//! What needs more than one menu, or a command.
+
+use super::{
+    super::{
+        client::RouterClient,
+        value::{
+            Field,
+            Kind::{Flag, Integer, List, Milliseconds, Number, Seconds, Text},
+            object, typed,
+        },
+    },
+    Page, rows,
+};
+use base::error::{ErrorCode, ToolError};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+type Answer = Result<Map<String, Value>, ToolError>;
+
+fn begun(client: &RouterClient) -> Map<String, Value> {
+    Map::from_iter([("device_id".to_owned(), json!(client.device().id))])
+}
+
+/// What this router does not have is left out.
+fn if_there(read: Result<Value, ToolError>) -> Result<Value, ToolError> {
+    match read {
+        Err(error) if matches!(error.code, ErrorCode::CapabilityMissing | ErrorCode::NotFound) => Ok(Value::Null),
+        other => other,
+    }
+}
+
+/// `check_connectivity`: whether it answers, how fast, and what to do when not. Never an error.
+pub async fn connectivity(client: &RouterClient) -> Map<String, Value> {
+    let start = Instant::now();
+    let probed = client.probe("system/resource").await;
+    let mut answer = begun(client);
+    let milliseconds = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (version, reason, suggestions) = match &probed {
+        Ok(resource) => (resource["version"].clone(), Value::Null, json!([])),
+        Err((reason, error)) => (Value::Null, json!(reason.word()), json!([error.message, error.hint])),
+    };
+    for (name, value) in [
+        ("reachable", json!(probed.is_ok())),
+        ("response_time_ms", json!(milliseconds)),
+        ("routeros_version", version),
+        ("failure_reason", reason),
+        ("transport", json!("rest")),
+        ("fallback_used", json!(false)),
+        ("attempted_transports", json!(["rest"])),
+        ("suggestions", suggestions),
+    ] {
+        answer.insert(name.into(), value);
+    }
+    answer
+}
+
+/// `get_system_overview`. The four reads run side by side.
+///
+/// # Errors
+/// See [`super::super::failure`].
+pub async fn overview(client: &RouterClient) -> Answer {
+    let (resource, identity, board, health) = tokio::join!(
+        client.get("system/resource"),
+        client.get("system/identity"),
+        client.get("system/routerboard"),
+        client.get("system/health"),
+    );
+    let (resource, identity) = (resource?, identity?);
+    let (board, health) = (if_there(board)?, if_there(health)?);
+    let mut answer = begun(client);
+    answer.extend(object(&identity, &[("identity", "name", Text)]));
+    answer.extend(object(
+        &resource,
+        &[
+            ("routeros_version", "version", Text),
+            ("uptime_seconds", "uptime", Seconds),
+            ("hardware_model", "board-name", Text),
+            ("architecture", "architecture-name", Text),
+        ],
+    ));
+    answer.extend(object(
+        &board,
+        &[("serial_number", "serial-number", Text), ("firmware_version", "current-firmware", Text)],
+    ));
+    answer.insert(
+        "cpu".into(),
+        object(&resource, &[("usage_percent", "cpu-load", Number), ("count", "cpu-count", Integer)]).into(),
+    );
+    let mut memory =
+        object(&resource, &[("total_bytes", "total-memory", Integer), ("free_bytes", "free-memory", Integer)]);
+    if let (Some(total), Some(free)) =
+        (memory.get("total_bytes").and_then(Value::as_i64), memory.get("free_bytes").and_then(Value::as_i64))
+    {
+        memory.insert("used_bytes".into(), json!(total - free));
+    }
+    answer.insert("memory".into(), memory.into());
+    answer.insert("health".into(), sensors(&health).into());
+    Ok(answer)
+}
+
+/// Sensors by their names: `temperature_celsius`, `voltage`; others as they are called.
+fn sensors(health: &Value) -> Map<String, Value> {
+    let name = |sensor: &str| match sensor {
+        "temperature" | "cpu-temperature" => format!("{}_celsius", sensor.replace('-', "_")),
+        other => other.replace('-', "_"),
+    };
+    let rows = health.as_array().into_iter().flatten();
+    rows.filter_map(|row| Some((name(row["name"].as_str()?), typed(Number, row["value"].as_str()?)))).collect()
+}
+
+/// `get_system_clock`: as RFC 3339, with the router's offset.
+///
+/// # Errors
+/// See [`super::super::failure`].
+pub async fn clock(client: &RouterClient) -> Answer {
+    let clock = client.get("system/clock").await?;
+    let mut answer = begun(client);
+    let text = |name: &str| clock[name].as_str().unwrap_or_default();
+    let (date, time, offset) = (text("date"), text("time"), text("gmt-offset"));
+    let is_iso = date.len() == 10 && date.as_bytes()[4] == b'-';
+    let stamp = if is_iso {
+        format!("{date}T{time}{}", if offset == "+00:00" { "Z" } else { offset })
+    } else {
+        format!("{date} {time}")
+    };
+    answer.insert("time".into(), stamp.into());
+    answer.insert("timezone".into(), text("time-zone-name").into());
+    answer.extend(object(
+        &clock,
+        &[
+            ("time_zone_name", "time-zone-name", Text),
+            ("gmt_offset", "gmt-offset", Text),
+            ("time_zone_autodetect", "time-zone-autodetect", Flag),
+        ],
+    ));
+    Ok(answer)
+}
+
+/// `get_dns_status`. Sizes are in KiB, as RouterOS gives them.
+///
+/// # Errors
+/// See [`super::super::failure`].
+pub async fn dns(client: &RouterClient) -> Answer {
+    let fields: &[Field] = &[
+        ("dns_servers", "servers", List),
+        ("dynamic_servers", "dynamic-servers", List),
+        ("allow_remote_requests", "allow-remote-requests", Flag),
+        ("cache_size_kb", "cache-size", Integer),
+        ("cache_used_kb", "cache-used", Integer),
+        ("use_doh_server", "use-doh-server", Text),
+    ];
+    let mut answer = begun(client);
+    answer.extend(object(&client.get("ip/dns").await?, fields));
+    Ok(answer)
+}
+
+/// `get_ntp_status`: `system/ntp/client` has it all; the `monitor` of older descriptions exists in no version 7.
+///
+/// # Errors
+/// See [`super::super::failure`].
+pub async fn ntp(client: &RouterClient) -> Answer {
+    let fields: &[Field] = &[
+        ("enabled", "enabled", Flag),
+        ("ntp_servers", "servers", List),
+        ("mode", "mode", Text),
+        ("status", "status", Text),
+        ("synced_server", "synced-server", Text),
+        ("stratum", "synced-stratum", Integer),
+        ("offset_ms", "system-offset", Number),
+    ];
+    let mut answer = begun(client);
+    answer.extend(object(&client.get("system/ntp/client").await?, fields));
+    Ok(answer)
+}
+
+/// `get_routing_summary`: counts of all routes, and a page of them.
+///
+/// # Errors
+/// See [`super::super::failure`].
+pub async fn routing(client: &RouterClient, page: Page) -> Answer {
+    let routes = client.get("ip/route").await?;
+    let routes: Vec<Map<String, Value>> =
+        routes.as_array().into_iter().flatten().map(|row| object(row, rows::ROUTE)).collect();
+    let is = |route: &&Map<String, Value>, flag: &str| route[flag] == true;
+    let connected = routes.iter().filter(|route| is(route, "connected")).count();
+    let dynamic = routes.iter().filter(|route| is(route, "dynamic") && !is(route, "connected")).count();
+    let mut answer = begun(client);
+    for (name, count) in [
+        ("total_routes", routes.len()),
+        ("static_routes", routes.len() - connected - dynamic),
+        ("connected_routes", connected),
+        ("dynamic_routes", dynamic),
+    ] {
+        answer.insert(name.into(), count.into());
+    }
+    let shown: Vec<Map<String, Value>> = routes.into_iter().skip(page.offset).take(page.limit).collect();
+    answer.insert("routes".into(), json!(shown));
+    Ok(answer)
+}
+
+/// `get_dhcp_server_status`: servers with their networks and pools.
+///
+/// # Errors
+/// See [`super::super::failure`].
+pub async fn dhcp(client: &RouterClient) -> Answer {
+    let (servers, networks, pools) =
+        tokio::join!(client.get("ip/dhcp-server"), client.get("ip/dhcp-server/network"), client.get("ip/pool"));
+    let shown = |rows: &Value, fields: &[Field]| -> Vec<Map<String, Value>> {
+        rows.as_array().into_iter().flatten().map(|row| object(row, fields)).collect()
+    };
+    let mut answer = begun(client);
+    let servers = shown(
+        &servers?,
+        &[
+            ("id", ".id", Text),
+            ("name", "name", Text),
+            ("interface", "interface", Text),
+            ("address_pool", "address-pool", Text),
+            ("lease_time_seconds", "lease-time", Seconds),
+            ("disabled", "disabled", Flag),
+            ("invalid", "invalid", Flag),
+        ],
+    );
+    let networks = shown(
+        &networks?,
+        &[
+            ("id", ".id", Text),
+            ("address", "address", Text),
+            ("gateway", "gateway", Text),
+            ("dns_servers", "dns-server", List),
+            ("comment", "comment", Text),
+        ],
+    );
+    let pools = shown(
+        &pools?,
+        &[("id", ".id", Text), ("name", "name", Text), ("ranges", "ranges", List), ("next_pool", "next-pool", Text)],
+    );
+    for (name, rows) in [("servers", servers), ("networks", networks), ("pools", pools)] {
+        answer.insert(name.into(), json!(rows));
+    }
+    Ok(answer)
+}
+
+/// `get_interface_stats`: the traffic of this moment. Without names: of all interfaces.
+///
+/// # Errors
+/// See [`super::super::failure`].
+pub async fn interface_stats(client: &RouterClient, names: &[String]) -> Answer {
+    let names = if names.is_empty() {
+        let all = client.get("interface?.proplist=name").await?;
+        all.as_array().into_iter().flatten().filter_map(|row| row["name"].as_str().map(str::to_owned)).collect()
+    } else {
+        names.to_vec()
+    };
+    if names.iter().any(|name| name.contains(',')) {
+        return Err(ToolError::invalid("a name of an interface has no comma").with("parameter", "interface_names"));
+    }
+    // Without `once` the command does not end.
+    let arguments = Map::from_iter([("interface".to_owned(), json!(names.join(","))), ("once".to_owned(), json!(""))]);
+    let stats = client.command("interface/monitor-traffic", &arguments).await?;
+    let fields: &[Field] = &[
+        ("name", "name", Text),
+        ("rx_bits_per_second", "rx-bits-per-second", Integer),
+        ("tx_bits_per_second", "tx-bits-per-second", Integer),
+        ("rx_packets_per_second", "rx-packets-per-second", Integer),
+        ("tx_packets_per_second", "tx-packets-per-second", Integer),
+        ("rx_drops_per_second", "rx-drops-per-second", Integer),
+        ("rx_errors_per_second", "rx-errors-per-second", Integer),
+    ];
+    let mut answer = begun(client);
+    let stats: Vec<Map<String, Value>> =
+        stats.as_array().into_iter().flatten().map(|row| object(row, fields)).collect();
+    answer.insert("stats".into(), json!(stats));
+    Ok(answer)
+}
+
+/// `ping` from the router: at most ten packets.
+///
+/// # Errors
+/// See [`super::super::failure`].
+pub async fn ping(client: &RouterClient, address: &str, count: u32) -> Answer {
+    let arguments =
+        Map::from_iter([("address".to_owned(), json!(address)), ("count".to_owned(), json!(count.to_string()))]);
+    let replies = client.command("tool/ping", &arguments).await?;
+    let last = replies.as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+    let mut answer = begun(client);
+    answer.extend(object(
+        &last,
+        &[
+            ("host", "host", Text),
+            ("packets_sent", "sent", Integer),
+            ("packets_received", "received", Integer),
+            ("packet_loss_percent", "packet-loss", Number),
+            ("min_rtt_ms", "min-rtt", Milliseconds),
+            ("avg_rtt_ms", "avg-rtt", Milliseconds),
+            ("max_rtt_ms", "max-rtt", Milliseconds),
+        ],
+    ));
+    Ok(answer)
+}

@@ -1,0 +1,42 @@
+//! Routers: the client and what it reads, against simulated routers of three versions over real TLS.
+
+mod client;
+mod plan;
+mod reads;
+
+use appliance::certificate::Fingerprint;
+use raspi_mcp::{
+    client::Trust,
+    routeros::{Device, Environment, RouterClient, device::Secret},
+};
+use routeros_simulator::{PASSWORD, Profile, Router, server::Listener};
+
+/// A router that listens, and a client that pins it.
+pub struct Bench {
+    pub router: Router,
+    pub listener: Listener,
+    pub client: RouterClient,
+}
+
+pub fn device(listener: &Listener, pin: Fingerprint) -> Device {
+    Device {
+        id: "attic".into(),
+        address: listener.address().to_string(),
+        environment: Environment::Lab,
+        trust: Trust::Pin(pin),
+        user: "raspi".into(),
+        password: Secret::new(PASSWORD),
+        tags: [].into(),
+        advanced_writes: false,
+        professional_workflows: false,
+    }
+}
+
+impl Bench {
+    pub async fn new(profile: Profile) -> Self {
+        let router = Router::new(profile);
+        let listener = Listener::bind(router.clone(), "127.0.0.1:0").await.unwrap();
+        let client = RouterClient::new(device(&listener, Fingerprint::of(listener.certificate()))).unwrap();
+        Self { router, listener, client }
+    }
+}
