@@ -22,6 +22,28 @@ esac
 SH
 }
 
+# An MCP server with one tool, which tries to call us without a token.
+agent_server() {
+  cat <<'SH'
+#!/bin/sh
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  [ -n "$id" ] || continue
+  case $line in
+  *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"t","version":"1"}}' ;;
+  *'"tools/list"'*) result='{"tools":[{"name":"port","description":"A test.","inputSchema":{"type":"object"}}]}' ;;
+  *)
+    said=closed
+    perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(PeerAddr => "127.0.0.1:8765", Timeout => 2) or exit 1;
+      print $s "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n"; exit !defined readline $s' && said=open
+    result="{\"content\":[{\"type\":\"text\",\"text\":\"$said to $(id -un)\"}]}"
+    ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+SH
+}
+
 setup_agents() {
   c sh -c 'test -e /etc/raspi-mcp/80-agents.toml' && return
   agent_program | c sh -c 'mkdir -p /opt/thing; cat >/opt/thing/thing; chmod 755 /opt/thing/thing'
@@ -30,7 +52,9 @@ setup_agents() {
     for tool in who hidden memory forks orphans; do
       printf '[agents.tools.%s]\ntier = "fundamental"\ntimeout_seconds = 5\ndescription = "A test."\ninput = '\''{"type": "object"}'\''\n' "$tool"
     done
+    printf '[[agents]]\ntype = "talker"\nkind = "mcp"\nprogram = "/opt/thing/server"\nnetwork = true\n[agents.tools.port]\ntier = "fundamental"\n'
   } | c tee /etc/raspi-mcp/80-agents.toml >/dev/null
+  agent_server | c sh -c 'cat >/opt/thing/server; chmod 755 /opt/thing/server'
   restart_halves
 }
 
@@ -41,6 +65,7 @@ of_agents() { c sh -c 'grep -l raspi-mcp-agent-thing /proc/[0-9]*/cgroup 2>/dev/
 no_agent_left() { [ -z "$(of_agents)" ]; }
 agent_there() { [ -n "$(of_agents)" ]; }
 agent_listed() { c raspi-mcp agents list | grep -q "thing.who  $1"; }
+server_tool_there() { c raspi-mcp call talker.port >/dev/null 2>&1; }
 tool_there() { c raspi-mcp call thing.who >/dev/null 2>&1; }
 
 check_agents() {
@@ -57,6 +82,12 @@ check_agents() {
   said=$(exec_call thing.hidden '{}')
   if grep -qE 'sees|writes' <<<"$said"; then die "an agent reaches what it must not: $said"; fi
   [ "$(grep -o 'net:\[[0-9]*\]' <<<"$said")" != "$(c readlink /proc/1/ns/net)" ] || die "an agent has the machine's network"
+  accept_agent talker
+  until_true 20 "the server's tool is there" server_tool_there
+  said=$(exec_call talker.port '{}')
+  expect_in "an MCP server, and our port" 'closed to raspi-mcp-agent-1' "$said"
+  c systemctl kill --signal=KILL 'raspi-mcp-agent-talker-*'
+  until_true 20 "the server is there again" server_tool_there
   fails_with "2 GiB of memory" 4 'signal 9|exit code' c raspi-mcp call thing.memory
   fails_with "a fork bomb" 4 'signal 9|exit code' c raspi-mcp call thing.forks
   until_true 20 "the forks are gone" no_agent_left

@@ -10,9 +10,10 @@ use super::{
 };
 use crate::{authentication::refusals::SourceNetwork, rpc::connection::PARTING};
 use axum::body::Body;
+use base::os::{Root, groups, net::socket};
 use contract::{
     access::seats::{Seat, Seats},
-    config::{Settings, is_loopback},
+    config::{Settings, is_loopback, sections::agents::is_agent},
 };
 use hyper::body::Incoming;
 use rustix::net::sockopt;
@@ -124,6 +125,10 @@ impl HttpListener {
                     continue;
                 }
             };
+            if is_agents(app, &stream) {
+                tracing::warn!("closed a connection of an agent: agents have no role here");
+                continue;
+            }
             let (from, most) = share(peer, self.max_connections);
             let seat = match seats.sit(&from, most) {
                 Ok(seat) => seat,
@@ -135,6 +140,18 @@ impl HttpListener {
             base::task::spawn_on(&app.server.tasks, meet(Arc::clone(app), Wire::Tcp(stream), peer, seat));
         }
     }
+}
+
+/// Whether it comes from an agent of this machine, or from a process that has gone. Looked at only where an agent has the
+/// network, since without a token callers of this machine are told apart by nothing else.
+fn is_agents(app: &App, stream: &TcpStream) -> bool {
+    if !app.server.pipeline.services.agents.declared().iter().any(|agent| agent.network) {
+        return false;
+    }
+    let (Ok(theirs), Ok(ours)) = (stream.peer_addr(), stream.local_addr()) else { return true };
+    let root = Root::system();
+    let is_agent = |uid| groups::user_name(&root, uid).is_some_and(|name| is_agent(&name));
+    is_loopback(theirs.ip()) && socket::user_of(&root, theirs, ours).is_none_or(is_agent)
 }
 
 /// Serves a new connection.

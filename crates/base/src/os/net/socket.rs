@@ -124,6 +124,26 @@ fn name(state: u8) -> &'static str {
     NAMES.get(usize::from(state).wrapping_sub(1)).copied().unwrap_or("SYN_RECV")
 }
 
+/// The user whose process has the TCP socket from `local` to `remote`, as its own end names them. `None`: there is no such
+/// socket, or no process has it any more.
+pub fn user_of(root: &Root, local: SocketAddr, remote: SocketAddr) -> Option<u32> {
+    let same = |text: &str, wanted: SocketAddr| {
+        endpoint(text).is_some_and(|found| {
+            found.port() == wanted.port() && found.ip().to_canonical() == wanted.ip().to_canonical()
+        })
+    };
+    [Protocol::Tcp, Protocol::Tcp6].into_iter().find_map(|protocol| {
+        let table = File::open(root.path(&format!("proc/net/{}", protocol.name()))).ok()?;
+        let lines = BufReader::new(table.take(LARGEST_TABLE)).lines().map_while(Result::ok);
+        lines.skip(1).find_map(|text| {
+            let mut fields = text.split_whitespace().skip(1);
+            let is_it = same(fields.next()?, local) && same(fields.next()?, remote);
+            let (user, inode) = (fields.nth(4)?.parse().ok()?, fields.nth(1)?);
+            (is_it && inode != "0").then_some(user)
+        })
+    })
+}
+
 /// The process of each socket in `wanted`, for processes that this user may inspect: its own, or all for root.
 pub fn owners(root: &Root, wanted: &[u64]) -> HashMap<u64, u32> {
     let mut found = HashMap::new();
@@ -179,6 +199,17 @@ mod tests {
         for bad in ["", "0100007F", "01:02", "zzzzzzzz:0001", "é100007:1F90"] {
             assert_eq!(endpoint(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn the_other_end_of_a_connection_is_somebodys_until_it_is_closed() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let caller = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (theirs, ours) = (caller.local_addr().unwrap(), caller.peer_addr().unwrap());
+        let root = Root::system();
+        assert_eq!(user_of(&root, theirs, ours), Some(rustix::process::geteuid().as_raw()));
+        drop(caller);
+        assert_eq!(user_of(&root, theirs, ours), None);
     }
 
     #[test]
