@@ -25,8 +25,8 @@ async fn a_started_call_reports_steps_and_its_end_to_its_caller_alone() {
     assert_eq!((progress, total, message.as_str()), (0.0, 3.0, "step 0"));
     let running = caller.raw(&path, CALL, "Result", &()).await.unwrap();
     assert_eq!(running.body().deserialize::<(bool, String)>().unwrap(), (false, String::new()));
-    Failed::of(other.raw(&path, CALL, "Result", &()).await.unwrap_err()).is_of_bus("UnknownObject");
-    Failed::of(other.raw(&path, CALL, "Cancel", &()).await.unwrap_err()).is_of_bus("UnknownObject");
+    Failed::of(other.raw(&path, CALL, "Result", &()).await.unwrap_err()).of_bus("UnknownObject");
+    Failed::of(other.raw(&path, CALL, "Cancel", &()).await.unwrap_err()).of_bus("UnknownObject");
     let end = signal(&mut hears, "Finished").await;
     assert_eq!(finished(&end), (true, json!({"done": true})));
     let result = caller.raw(&path, CALL, "Result", &()).await.unwrap();

@@ -26,7 +26,7 @@ async fn a_stop_waits_for_calls_that_run() {
     server.tasks.close();
     soon(server.tasks.wait()).await;
     let gone = caller.tools("List", &Options::new()).await.unwrap_err();
-    Failed::of(gone).is_of_bus("ServiceUnknown");
+    Failed::of(gone).of_bus("ServiceUnknown");
 }
 
 #[tokio::test]

@@ -170,7 +170,7 @@ impl Failed {
 
     /// Is an error that D-Bus itself knows.
     #[track_caller]
-    fn is_of_bus(self, name: &str) -> Self {
+    fn of_bus(self, name: &str) -> Self {
         assert_eq!(self.name, format!("org.freedesktop.DBus.Error.{name}"), "{self:?}");
         self
     }

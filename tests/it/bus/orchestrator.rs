@@ -45,7 +45,7 @@ async fn the_command_of_dbus_mcp_s_document_spawns_an_agent() {
     let mut overhears = caller.overhears().await;
     let words =
         "call org.dbusmcp.Orchestrator /org/dbusmcp/Orchestrator org.dbusmcp.Orchestrator SpawnAgent ss systemd {}";
-    let said = busctl(&pi, &words.split(' ').collect::<Vec<_>>()).await.unwrap();
+    let said = busctl(&pi, &words.split(' ').collect::<Vec<_>>()).await;
     assert_eq!(said.trim(), r#"s "systemd_1""#);
     let spawned = signal(&mut overhears, "AgentSpawned").await;
     let (id, agent_type, when): (String, String, i64) = spawned.body().deserialize().unwrap();
@@ -75,7 +75,7 @@ async fn an_agent_is_listed_gets_tasks_and_dies() {
     let answer = caller.orchestrator("SpawnAgent", &("process", "{}")).await.unwrap();
     let id: String = answer.body().deserialize().unwrap();
     let listed = caller.orchestrator("ListAgents", &()).await.unwrap();
-    assert_eq!(listed.body().deserialize::<Vec<String>>().unwrap(), [id.clone()]);
+    assert_eq!(listed.body().deserialize::<Vec<String>>().unwrap(), std::slice::from_ref(&id));
     let status = caller.orchestrator("GetAgentStatus", &id.as_str()).await.unwrap();
     let status: Value = serde_json::from_str(status.body().deserialize().unwrap()).unwrap();
     assert_eq!((&status["type"], &status["kind"]), (&json!("process"), &json!("view")));
@@ -112,7 +112,7 @@ async fn each_failure_has_dbus_mcp_s_code() {
     let nobody = pi.caller_as(NOBODY).await;
     let refused = nobody.orchestrator("SpawnAgent", &("systemd", "{}")).await.unwrap_err().is("PermissionDenied");
     assert_eq!(refused.details["dbus_mcp_code"], -32203);
-    caller.orchestrator("SpawnAgent", &"systemd").await.unwrap_err().is_of_bus("InvalidArgs");
+    caller.orchestrator("SpawnAgent", &"systemd").await.unwrap_err().of_bus("InvalidArgs");
     caller.raw(OBJECT, super::TOOLS, "List", &super::Options::new()).await.unwrap_err();
 }
 
@@ -120,7 +120,7 @@ async fn each_failure_has_dbus_mcp_s_code() {
 async fn without_the_setting_there_is_no_orchestrator() {
     let pi = BusPi::start().await;
     let caller = pi.caller().await;
-    caller.orchestrator("ListAgents", &()).await.unwrap_err().is_of_bus("UnknownObject");
+    caller.orchestrator("ListAgents", &()).await.unwrap_err().of_bus("UnknownObject");
     let asked = caller.connection.call_method(Some(NAME), OBJECT, Some(NAME), "ListAgents", &()).await;
-    Failed::of(asked.unwrap_err()).is_of_bus("ServiceUnknown");
+    Failed::of(asked.unwrap_err()).of_bus("ServiceUnknown");
 }

@@ -100,14 +100,14 @@ async fn properties_are_read_and_not_set() {
     let get = async |name: &str| caller.raw(OBJECT, properties, "Get", &(TOOLS, name)).await;
     let version: OwnedVariant = get("Version").await.unwrap().body().deserialize().unwrap();
     assert_eq!(*version, Variant::from(env!("CARGO_PKG_VERSION")));
-    Failed::of(get("Colour").await.unwrap_err()).is_of_bus("UnknownProperty");
+    Failed::of(get("Colour").await.unwrap_err()).of_bus("UnknownProperty");
     let all = caller.raw(OBJECT, properties, "GetAll", &TOOLS).await.unwrap();
     let all: std::collections::HashMap<String, OwnedVariant> = all.body().deserialize().unwrap();
     assert_eq!((all.len(), &*all["Simulated"]), (2, &Variant::from(true)));
     let unknown = caller.raw(OBJECT, properties, "GetAll", &"org.other").await.unwrap_err();
-    Failed::of(unknown).is_of_bus("UnknownInterface");
+    Failed::of(unknown).of_bus("UnknownInterface");
     let set = caller.raw(OBJECT, properties, "Set", &(TOOLS, "Version", Variant::from("9"))).await;
-    Failed::of(set.unwrap_err()).is_of_bus("PropertyReadOnly");
+    Failed::of(set.unwrap_err()).of_bus("PropertyReadOnly");
     caller.raw(OBJECT, "org.freedesktop.DBus.Peer", "Ping", &()).await.unwrap();
     let id: String = caller
         .raw(OBJECT, "org.freedesktop.DBus.Peer", "GetMachineId", &())

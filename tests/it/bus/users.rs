@@ -86,11 +86,11 @@ async fn only_the_server_s_account_may_have_the_name() {
     let bus = "org.freedesktop.DBus";
     let path = "/org/freedesktop/DBus";
     let asked = nobody.connection.call_method(Some(bus), path, Some(bus), "RequestName", &(NAME, 4_u32)).await;
-    Failed::of(asked.unwrap_err()).is_of_bus("AccessDenied");
+    Failed::of(asked.unwrap_err()).of_bus("AccessDenied");
     let ours = pi.caller().await;
     let asked = ours.connection.call_method(Some(bus), path, Some(bus), "RequestName", &(NAME, 4_u32)).await.unwrap();
     assert_eq!(asked.body().deserialize::<u32>().unwrap(), 1);
     // And the rules let nobody say anything but what the door has.
     let odd = nobody.raw(OBJECT, "org.other.Interface", "Do", &()).await;
-    Failed::of(odd.unwrap_err()).is_of_bus("AccessDenied");
+    Failed::of(odd.unwrap_err()).of_bus("AccessDenied");
 }
