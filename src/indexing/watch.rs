@@ -11,7 +11,7 @@ use std::{
     io,
     mem::MaybeUninit,
     os::fd::{AsFd, OwnedFd},
-    path::Path,
+    path::{Path, PathBuf},
 };
 use tokio::io::unix::AsyncFd;
 
@@ -28,11 +28,13 @@ const CHANGES: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// What shows that an awaited folder may be there, or that the one it is awaited in is not any more.
+/// What shows that an awaited folder may be there, or that the one it is awaited in is not any more. Once only: the folder may be a
+/// busy one, and each event wakes the server.
 const APPEARS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVED_TO)
     .union(WatchFlags::DELETE_SELF)
     .union(WatchFlags::MOVE_SELF)
+    .union(WatchFlags::ONESHOT)
     .union(WatchFlags::ONLYDIR);
 
 /// A folder of a root: the root's name, and the path relative to it.
@@ -49,8 +51,8 @@ pub struct TreeChanges {
 /// The watched folders.
 pub struct TreeWatch {
     events: AsyncFd<OwnedFd>,
-    /// Folders in which something is awaited on the way to a root that is not there: its name, and the root's.
-    awaited: BTreeMap<i32, BTreeSet<(OsString, String)>>,
+    /// Folders in which something is awaited on the way to a root that is not there: its name, and the root's name and path.
+    awaited: BTreeMap<i32, BTreeSet<(OsString, String, PathBuf)>>,
     places: BTreeMap<i32, Place>,
     numbers: BTreeMap<Place, i32>,
     /// Whether a folder is not watched, for want of room.
@@ -115,7 +117,7 @@ impl TreeWatch {
             }
             let (Some(number), Some(name)) = (found, wanted.file_name()) else { return };
             if wanted == path || !wanted.exists() {
-                self.awaited.entry(number).or_default().insert((name.to_owned(), root.to_owned()));
+                self.awaited.entry(number).or_default().insert((name.to_owned(), root.to_owned(), path.to_owned()));
                 return;
             }
         }
@@ -124,7 +126,7 @@ impl TreeWatch {
     /// The root is there.
     pub fn expect_no_more(&mut self, root: &str) {
         self.awaited.retain(|number, names| {
-            names.retain(|(_, other)| other != root);
+            names.retain(|(_, other, _)| other != root);
             if names.is_empty() {
                 let _ = inotify::remove_watch(self.events.get_ref(), *number);
             }
@@ -165,7 +167,7 @@ impl TreeWatch {
     /// What changed since the last call. A folder that was moved away or removed is not watched any more: its parent has changed.
     pub fn changes(&mut self) -> TreeChanges {
         let mut changes = TreeChanges::default();
-        let mut gone = Vec::new();
+        let (mut gone, mut others) = (Vec::new(), Vec::new());
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(self.events.get_ref(), &mut buffer);
         while let Ok(event) = reader.next() {
@@ -174,10 +176,11 @@ impl TreeWatch {
                 changes.lost = true;
                 continue;
             }
-            for (name, root) in self.awaited.get(&event.wd()).into_iter().flatten() {
+            for (name, root, path) in self.awaited.remove(&event.wd()).into_iter().flatten() {
                 // Without a name it is about the folder itself, which is gone.
-                if event.file_name().is_none_or(|there| there.to_bytes() == name.as_encoded_bytes()) {
-                    changes.folders.insert((root.clone(), String::new()));
+                match event.file_name() {
+                    Some(there) if there.to_bytes() != name.as_encoded_bytes() => others.push((root, path)),
+                    _ => drop(changes.folders.insert((root, String::new()))),
                 }
             }
             let Some(place) = self.places.get(&event.wd()) else { continue };
@@ -197,6 +200,13 @@ impl TreeWatch {
         }
         for (root, path) in gone {
             self.forget(&root, &path);
+        }
+        for (root, path) in others {
+            self.expect(&root, &path);
+            // It may have come meanwhile.
+            if path.exists() {
+                changes.folders.insert((root, String::new()));
+            }
         }
         changes
     }
