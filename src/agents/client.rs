@@ -25,12 +25,15 @@ const PAGES: usize = 16;
 /// How long an agent may take to read what is written to it.
 const UNREAD: Duration = Duration::from_secs(10);
 
+/// Where an answer arrives.
+type Waits = oneshot::Sender<Result<Value, ToolError>>;
+
 /// A conversation with an MCP server.
 pub(super) struct Conversation {
     name: String,
     writer: tokio::sync::Mutex<OwnedWriteHalf>,
     /// `None` once the conversation is over.
-    waiting: Mutex<Option<HashMap<u64, oneshot::Sender<Result<Value, ToolError>>>>>,
+    waiting: Mutex<Option<HashMap<u64, Waits>>>,
     next: AtomicU64,
     /// The names that the agent gave its tools, by ours.
     names: Mutex<BTreeMap<String, String>>,

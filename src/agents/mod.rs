@@ -170,18 +170,27 @@ impl Agents {
         self.state().known.get(name).cloned()
     }
 
+    /// Whether there can be agents of this type.
+    ///
+    /// # Errors
+    /// `not_found` with `details.dbus_mcp_code`.
+    pub fn check_type(&self, agent_type: &str) -> Result<(), ToolError> {
+        if self.find(agent_type).is_some() || VIEWS.contains(&agent_type) {
+            return Ok(());
+        }
+        Err(ToolError::not_found("there are no agents of this type")
+            .with("parameter", "type")
+            .with(CODE, SPAWN_FAILED)
+            .hint("agents.list names the types; the owner declares others in [[agents]]"))
+    }
+
     /// Gives `caller` an id of its own for an agent of this type. An MCP server is started, unless it runs.
     ///
     /// # Errors
     /// `not_found`, `resource_exhausted`, and why it could not be started, all with `details.dbus_mcp_code`.
     pub async fn spawn(self: &Arc<Self>, caller: &Caller, agent_type: &str) -> Result<SpawnedAgent, ToolError> {
+        self.check_type(agent_type)?;
         let declared = self.find(agent_type);
-        if declared.is_none() && !VIEWS.contains(&agent_type) {
-            return Err(ToolError::not_found("there are no agents of this type")
-                .with("parameter", "type")
-                .with(CODE, SPAWN_FAILED)
-                .hint("agents.list names the types; the owner declares others in [[agents]]"));
-        }
         let full = |state: &State| {
             let own = |agent: &&SpawnedAgent| agent.spawned_by == caller.principal;
             let most = if declared.is_some() { MOST } else { MOST_IDS };

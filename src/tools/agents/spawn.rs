@@ -36,6 +36,11 @@ impl Tool for Spawn {
         ..Meta::RISKY
     };
 
+    /// Nobody is asked about a type that there is not.
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        cx.services.agents.check_type(&args.r#type)
+    }
+
     /// A view starts nothing.
     fn asks(args: &Args) -> bool {
         !VIEWS.contains(&args.r#type.as_str())

@@ -15,6 +15,16 @@ fn the_examples_are_good_and_only_the_owner_declares_agents() {
     assert_eq!(Machine::new().site(GOOD).agent_starts().agents.len(), 1, "both halves read it");
 }
 
+/// The names that the configuration keeps free are those that the program gives (both crates have a list).
+#[test]
+fn the_reserved_names_are_those_of_dbus_mcp() {
+    let text = include_str!("../../../src/registry/compat/dbus_mcp.json");
+    let descriptors: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap();
+    let names: std::collections::BTreeSet<&str> = descriptors.keys().map(String::as_str).collect();
+    let reserved = contract::config::sections::agents::DBUS_MCP_TOOLS.into_iter().collect();
+    assert_eq!(names, reserved);
+}
+
 #[test]
 fn mistakes_are_told_with_what_to_do() {
     let command = |tool: &str| {

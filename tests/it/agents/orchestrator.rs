@@ -35,7 +35,7 @@ async fn the_types_of_dbus_mcp_are_views_of_our_tools() {
     let none = wire.call("agents.send_task", json!({"agent_id": "process_99", "type": "list_processes"})).await;
     assert_eq!(none.failed("not_found")["details"]["dbus_mcp_code"], -32101);
     let unknown = wire.call("agents.spawn", json!({"type": "teleporter"})).await;
-    assert_eq!(unknown.error()["details"]["ask_id"], Value::Null);
+    assert_eq!(unknown.failed("not_found")["details"]["dbus_mcp_code"], -32100);
     assert_eq!(wire.call("agents.list", json!({})).await.ok()["agents"][0]["agent_id"], id);
     assert_eq!(wire.call("agents.shutdown", json!({"agent_id": id})).await.ok()["ended"], true);
     assert_eq!(wire.call("agents.shutdown", json!({"agent_id": id})).await.ok()["ended"], false);
