@@ -70,7 +70,9 @@ pub fn nanoseconds(text: &str) -> Option<u64> {
             "ns" => 1,
             _ => return None,
         };
-        total = total.checked_add((number.parse::<f64>().ok()? * nanoseconds as f64) as u64)?;
+        let time = number.parse::<f64>().ok()? * nanoseconds as f64;
+        // Past some centuries it is no time of a router.
+        total = total.checked_add((time < u64::MAX as f64).then_some(time as u64)?)?;
         rest = more;
     }
     (begin > 0).then_some(total)
