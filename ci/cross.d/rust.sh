@@ -89,9 +89,10 @@ cross_cargo() {
   under=${triple//-/_}
   upper=${under^^}
   cargo=(cargo "$command" --locked --target "$triple" "$@")
-  # armhf's packaged standard library is older than our crates allow: built from source, which stable cargo must be told to.
-  if [ ! -d "$RUST/usr/lib/rustlib/$triple/lib" ]; then
-    cargo=(env RUSTC_BOOTSTRAP=1 "${cargo[@]}" "-Zbuild-std=std,panic_unwind")
+  # The standard library from its source, which stable cargo must be told to: armhf's package is older than our crates allow, and one
+  # that is compiled for size like the rest, and reads no symbols for backtraces (the program has none), is smaller (decision 338).
+  if [ "$machine" != x86_64 ]; then
+    cargo=(env RUSTC_BOOTSTRAP=1 "${cargo[@]}" "-Zbuild-std=std,panic_unwind" "-Zbuild-std-features=panic-unwind,optimize_for_size")
   fi
   # bindgen reads the kernel's header as that machine's compiler would.
   [ "$machine" = x86_64 ] || cargo=(env "BINDGEN_EXTRA_CLANG_ARGS_$under=--sysroot=/usr/$gnu" "${cargo[@]}")
