@@ -88,7 +88,7 @@ impl ToolHandler for Brought {
         Box::pin(async move {
             match self.agent.kind {
                 AgentKind::Command => self.run(cx, args).await,
-                AgentKind::Mcp | AgentKind::Dbus => {
+                AgentKind::Mcp => {
                     let answer = cx.services.agents.call(&self.agent, &self.tool, args, &cx.cancel).await?;
                     self.changed(cx);
                     self.mcp_result(&answer)

@@ -60,7 +60,6 @@ impl TypeOut {
             r#type: name.to_owned(),
             kind: match declared.kind {
                 AgentKind::Command => "command",
-                AgentKind::Dbus => "dbus",
                 AgentKind::Mcp => "mcp",
             },
             state: if declared.kind == AgentKind::Command { "ready" } else { agents.standing(name) },

@@ -104,7 +104,7 @@ impl Agents {
                 "name": tool, "title": declared.title, "description": declared.description,
                 "inputSchema": declared.input, "outputSchema": declared.output,
             })),
-            AgentKind::Dbus | AgentKind::Mcp => state.offered.get(&agent.name)?.get(tool).cloned(),
+            AgentKind::Mcp => state.offered.get(&agent.name)?.get(tool).cloned(),
         }
     }
 

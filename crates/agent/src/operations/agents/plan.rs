@@ -6,7 +6,7 @@ use crate::{
     operations::commands::{interpreters, trusted, unchangeable},
 };
 use base::{error::ToolError, os::groups};
-use contract::config::{AgentType, sections::agents::AgentKind};
+use contract::config::AgentType;
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -67,10 +67,6 @@ pub(super) fn plan(
         ("RASPI_MCP_AGENT", name),
     ];
     let env = fixed.into_iter().chain(tool.map(|tool| ("RASPI_MCP_TOOL", tool)));
-    let mut hidden = cx.settings.hidden_from_commands();
-    if declared.kind == AgentKind::Dbus {
-        hidden.retain(|path| !path.starts_with("/run/dbus"));
-    }
     Ok(CommandPlan {
         id: id.to_owned(),
         program: if simulated { declared.program.clone() } else { trusted(&declared.program)? },
@@ -81,7 +77,7 @@ pub(super) fn plan(
         stdio: None,
         network: declared.network,
         writable: declared.writable.clone(),
-        hidden,
+        hidden: cx.settings.hidden_from_commands(),
         limit,
         unit: UnitClass::of_agent(name, declared.memory_mb << 20, declared.tasks),
         account: Account { name: user, uid, gid },

@@ -27,8 +27,6 @@ choice! {
     pub enum AgentKind {
         /// A program that runs once for each call: arguments as JSON on standard input, the result on standard output.
         Command = "command",
-        /// A program on the system bus with the interface `org.dbusmcp.Agent`.
-        Dbus = "dbus",
         /// An MCP server on standard input and output.
         Mcp = "mcp",
     }
@@ -41,8 +39,6 @@ choice! {
         Demand = "demand",
         /// When the server starts.
         Boot = "boot",
-        /// By somebody else.
-        Never = "never",
     }
 }
 

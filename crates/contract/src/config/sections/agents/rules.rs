@@ -83,9 +83,6 @@ fn of_kind(agent: &AgentType) -> Vec<String> {
     if is_command && agent.start != AgentStart::Demand {
         faults.push("a command runs when it is called; leave start out".to_owned());
     }
-    if agent.kind == AgentKind::Mcp && agent.start == AgentStart::Never {
-        faults.push("an MCP server is reached by the streams it is started with; start is demand or boot".into());
-    }
     if agent.kind == AgentKind::Mcp && agent.instances > 1 {
         faults.push("one MCP server of a type runs at once; leave instances out, or declare another type".into());
     }
