@@ -35,7 +35,7 @@ fn mistakes_are_told_with_what_to_do() {
     for (text, says) in [
         (GOOD.replace("greenhouse", "Green"), "agents.type must be 1 to 32 characters"),
         (GOOD.replace("kind = \"mcp\"\n", ""), "this agent has no kind"),
-        (GOOD.replace("\"mcp\"", "\"http\""), "agents.kind must be \"command\", \"dbus\" or \"mcp\""),
+        (GOOD.replace("\"mcp\"", "\"dbus\""), "agents.kind must be \"command\" or \"mcp\""),
         (GOOD.replace("/opt/x", "/usr/bin/npx"), "fetches what it runs"),
         (
             GOOD.replace("/opt/x\"", "/usr/bin/node\"\nargs = [\"/usr/lib/node_modules/npm/bin/npx-cli.js\"]"),
