@@ -2,7 +2,7 @@
 
 use super::say::{out, outln};
 use super::{
-    bundle_head::{head, open, refused},
+    bundle::files,
     exit::{Exit, Failure},
     sources,
 };
@@ -104,8 +104,8 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
 
 /// The manifest of a bundle.
 fn manifest(path: &Path) -> Result<Manifest, Failure> {
-    let envelope = head(path, &mut open(path)?)?;
-    Manifest::parse(&envelope.manifest).map_err(|fault| refused(path, fault))
+    let envelope = files::head(path, &mut files::open(path)?)?;
+    Manifest::parse(&envelope.manifest).map_err(|fault| files::refused(path, fault))
 }
 
 /// The firmware's power flags, if this user may read them: from the kernel's file, on a Raspberry Pi.

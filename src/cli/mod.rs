@@ -9,11 +9,8 @@ pub mod approve;
 mod approver;
 mod audit;
 mod bridge;
-#[cfg(feature = "console")]
 mod bundle;
-mod bundle_head;
 mod call;
-#[cfg(feature = "console")]
 mod channel;
 mod claim;
 pub mod doctor;
@@ -75,10 +72,8 @@ enum Command {
     /// Create a TLS certificate for this server, or show the current one
     Tls(tls::Args),
     /// Build, sign and verify update bundles
-    #[cfg(feature = "console")]
     Bundle(bundle::Args),
     /// Publish releases in an update channel, as files for any web space
-    #[cfg(feature = "console")]
     Channel(channel::Args),
     /// Query many devices: version, slots, last update, health
     Fleet(fleet::Args),
@@ -137,9 +132,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Schema(args) => schema::run(&args),
         Command::Token(args) => token::run(args, &cli.sources),
         Command::Tls(args) => tls::run(args, &cli.sources),
-        #[cfg(feature = "console")]
         Command::Bundle(args) => bundle::run(args),
-        #[cfg(feature = "console")]
         Command::Channel(args) => channel::run(args),
         Command::Fleet(args) => fleet::run(&args, &cli.sources),
         Command::Claim(args) => claim::run(args, &cli.sources),

@@ -1,8 +1,7 @@
 //! Reading and writing files for these commands: keys, heads, times.
 
-pub(in crate::cli) use crate::cli::bundle_head::{failed, head, open, refused};
-
 use crate::cli::exit::{Exit, Failure};
+use base::error::ToolError;
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use std::{
     fs::{File, OpenOptions},
@@ -12,15 +11,35 @@ use std::{
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use update::{
-    bundle::{BlockIndex, Envelope, MAX_MANIFEST},
+    bundle::{BlockIndex, BundleError, BundleHead, Envelope, MAX_HEAD, MAX_MANIFEST},
     trust::{MAX_SIGNED, PublicKey, RootOfTrust, SecretKey},
 };
 
 /// Largest key file, in bytes: ours have 119.
 const MAX_KEY: u64 = 16 << 10;
 
+impl From<BundleError> for Failure {
+    fn from(fault: BundleError) -> Self {
+        ToolError::from(fault).into()
+    }
+}
+
+pub(in crate::cli) fn failed(path: &Path, what: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Failed, format!("{}: {what}", path.display()))
+}
+
+/// An error about a file, prefixed with its name.
+pub(in crate::cli) fn refused(path: &Path, fault: BundleError) -> Failure {
+    let failure = Failure::from(fault);
+    Failure::new(failure.exit, format!("{}: {}", path.display(), failure.message))
+}
+
 pub(in crate::cli) fn usage(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Usage, message)
+}
+
+pub(in crate::cli) fn open(path: &Path) -> Result<File, Failure> {
+    File::open(path).map_err(|error| failed(path, error))
 }
 
 /// Reads a whole file of at most `limit` bytes.
@@ -91,6 +110,18 @@ pub(in crate::cli) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
     digits
         .map(|digits| PublicKey(digits.0))
         .ok_or_else(|| failed(path, "is no public key: 64 hexadecimal digits and nothing else"))
+}
+
+/// Reads the head of an open bundle.
+pub(in crate::cli) fn head(path: &Path, file: &mut File) -> Result<Envelope, Failure> {
+    let mut bytes = Vec::new();
+    (&mut *file).take(MAX_HEAD as u64).read_to_end(&mut bytes).map_err(|error| failed(path, error))?;
+    match Envelope::read(&bytes).map_err(|fault| refused(path, fault))? {
+        BundleHead::Whole(envelope) => Ok(envelope),
+        BundleHead::More(wanted) => {
+            Err(failed(path, format!("ends after {} of its head's {wanted} bytes", bytes.len())))
+        }
+    }
 }
 
 /// Reads the bytes of its index.
