@@ -146,7 +146,7 @@ impl SocketOptions {
     /// The caller that a user of this machine is.
     ///
     /// # Errors
-    /// As [`LocalAccess::caller`].
+    /// As `LocalAccess::caller`.
     pub fn caller(&self, uid: u32, gid: u32, root: &Root) -> io::Result<Caller> {
         let access = LocalAccess { admin_group: &self.admin_group, owners: &self.owners };
         access.caller(uid, &[gid], Transport::Unix, root)
