@@ -11,7 +11,7 @@ use std::{
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use update::{
-    bundle::{BlockIndex, BundleError, BundleHead, Envelope, MAX_HEAD, MAX_MANIFEST},
+    bundle::{BundleError, BundleHead, Envelope, MAX_HEAD},
     trust::{MAX_SIGNED, PublicKey, RootOfTrust, SecretKey},
 };
 
@@ -53,8 +53,10 @@ pub(in crate::cli) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> 
 }
 
 /// Reads names of settings, one per line.
+#[cfg(feature = "console")]
 pub(super) fn keys_of_settings(path: &Path) -> Result<Vec<String>, Failure> {
-    let text = String::from_utf8(read(path, MAX_MANIFEST as u64)?).map_err(|_| failed(path, "is no UTF-8 text"))?;
+    let text = String::from_utf8(read(path, update::bundle::MAX_MANIFEST as u64)?)
+        .map_err(|_| failed(path, "is no UTF-8 text"))?;
     let keys: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
     if keys.is_empty() {
         return Err(failed(path, "has no names of settings; `raspi-mcp bundle config-keys` prints them"));
@@ -134,11 +136,12 @@ pub(in crate::cli) fn index(path: &Path, file: &mut File, envelope: &Envelope) -
 }
 
 /// A bundle's index, without verification.
-pub(in crate::cli) fn unverified_index(path: &Path) -> Result<BlockIndex, Failure> {
+#[cfg(feature = "console")]
+pub(in crate::cli) fn unverified_index(path: &Path) -> Result<update::bundle::BlockIndex, Failure> {
     let mut file = open(path)?;
     let envelope = head(path, &mut file)?;
     let manifest = update::bundle::Manifest::parse(&envelope.manifest)?;
-    Ok(BlockIndex::unverified(index(path, &mut file, &envelope)?, &manifest, &envelope)?)
+    Ok(update::bundle::BlockIndex::unverified(index(path, &mut file, &envelope)?, &manifest, &envelope)?)
 }
 
 /// The last of a chain of roots: the first is trusted, each of the others must follow from the one before.

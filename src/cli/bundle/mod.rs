@@ -1,7 +1,9 @@
 //! `raspi-mcp bundle`: makes, signs and inspects bundles (docs/bundle-format.md). For the publisher's computer; needs
 //! no configuration, server or Raspberry Pi.
 
+#[cfg(feature = "console")]
 mod build;
+#[cfg(feature = "console")]
 mod delta;
 pub(super) mod files;
 mod inspect;
@@ -22,6 +24,7 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     /// Build a bundle from a root image and a boot image
+    #[cfg(feature = "console")]
     Build(build::Args),
     /// Add a signature to a bundle
     Sign(sign::Args),
@@ -30,6 +33,7 @@ enum Command {
     /// Show the contents of a bundle's head, without verifying it
     Inspect(inspect::Args),
     /// Print how much a device with the old version would download
+    #[cfg(feature = "console")]
     DeltaSize(delta::Args),
     /// Print the settings that this program knows, one per line, for `build --config-keys`
     ConfigKeys,
@@ -41,10 +45,12 @@ enum Command {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     match args.command {
+        #[cfg(feature = "console")]
         Command::Build(args) => build::run(args),
         Command::Sign(args) => sign::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        #[cfg(feature = "console")]
         Command::DeltaSize(args) => delta::run(&args),
         Command::ConfigKeys => {
             KEYS.iter().for_each(|key| outln!("{}", key.name));
