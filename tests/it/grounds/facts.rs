@@ -117,6 +117,7 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("config_summary/board", Text, Always),
             Fact("config_summary/agent", Text, Always),
             Fact("config_summary/http/listen", Text, Always),
+            Fact("config_summary/dbus/serve", Flag, Always),
             Fact("config_summary/tls/certificate", Text, Always),
             Fact("config_summary/fleet/ca", Text, Always),
             Fact("config_summary/fleet/certificate", Text, Always),
