@@ -6,7 +6,6 @@ mod death;
 mod supervisor;
 
 pub use death::{AgentEvent, DeathReason};
-pub use supervisor::new_id;
 
 use agent::{AgentLink, AgentState, AgentsNow, OfferedTool, ToolState};
 use base::error::{ErrorCode, ToolError};

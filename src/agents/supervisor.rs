@@ -6,9 +6,8 @@ use agent::operations::{
     agents::{AgentRequest, OfferRequest, OfferTool, RunAgent},
     commands::{CommandEnd, CommandRef, StopCommand},
 };
-use base::{canonical, error::ToolError};
+use base::error::ToolError;
 use contract::config::AgentType;
-use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Value, json};
 use std::{
     convert::Infallible,
@@ -151,8 +150,8 @@ impl Supervisor {
     async fn run_once(&self, agents: &Arc<Agents>, declared: &AgentType) -> (ToolError, i32, DeathReason) {
         let (link, name) = (agents.link(), &declared.name);
         let failed = |error: ToolError| (super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed);
-        let id = match new_id() {
-            Ok(id) => id,
+        let id = match CommandRef::random() {
+            Ok(CommandRef { id }) => id,
             Err(error) => return failed(error),
         };
         let stream = match link.attach(&id).await {
@@ -250,14 +249,4 @@ fn died(name: &str, end: Result<CommandEnd, ToolError>) -> (ToolError, i32, Deat
             (error, code, reason)
         }
     }
-}
-
-/// 32 hexadecimal digits.
-///
-/// # Errors
-/// `internal` when the system has no random numbers.
-pub fn new_id() -> Result<String, ToolError> {
-    let mut bytes = [0; 16];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| ToolError::internal("the system gives no random numbers"))?;
-    Ok(canonical::hex(&bytes))
 }

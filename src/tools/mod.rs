@@ -18,6 +18,7 @@ pub mod network;
 pub mod none;
 pub mod page;
 pub mod process;
+mod running_command;
 pub mod service;
 pub mod system;
 pub mod time;

@@ -1,20 +1,20 @@
 //! The tools that agents bring: what they are, and what a call of one does.
 
 use crate::{
-    agents::new_id,
     registry::{
         added::ToolHandler,
         context::Context,
         entry::Entry,
         tool::{ToolFuture, ToolOutput},
     },
+    tools::running_command::{StopWhenDropped, told_to_end},
 };
 use agent::{
     AgentState, OfferedTool, ToolState,
     exec::Ending,
     operations::{
         agents::{AgentToolRequest, RunAgentTool},
-        commands::{AFTER_LIMIT, CommandEnd, CommandRef, StopCommand},
+        commands::{AFTER_LIMIT, CommandEnd, CommandRef},
     },
 };
 use base::error::{ErrorCode, ToolError};
@@ -111,9 +111,9 @@ impl Brought {
 
     /// Runs the program once.
     async fn run(&self, cx: &Context, args: Value) -> Result<ToolOutput, ToolError> {
-        let id = new_id()?;
+        let CommandRef { id } = CommandRef::random()?;
         let agent = &cx.services.agent;
-        let mut stop = StopWhenDropped { cx, id: Some(id.clone()) };
+        let stop = StopWhenDropped::new(agent, &id);
         let request = AgentToolRequest {
             id: id.clone(),
             agent: self.agent.name.clone(),
@@ -126,14 +126,13 @@ impl Brought {
         let end = tokio::select! {
             biased;
             end = &mut run => end,
-            () = cx.cancel.cancelled() => {
-                // It answers the call when everything has ended. A program that is not there yet never is: the call is
-                // refused before it, or the program is stopped when this is dropped.
-                let _ = agent.call::<StopCommand>(CommandRef { id }).await;
-                run.await
-            }
+            () = cx.cancel.cancelled() => tokio::select! {
+                biased;
+                end = run => end,
+                never = told_to_end(agent, &id) => match never {},
+            },
         }?;
-        stop.id = None;
+        stop.ended();
         if end.simulated {
             cx.notes.simulated();
         }
@@ -213,21 +212,4 @@ fn too_large(name: &str, limit: usize) -> ToolError {
     ToolError::new(ErrorCode::ContentTooLarge, format!("{name} answered more than {limit} bytes"))
         .with("limit_bytes", limit)
         .hint("ask it for less")
-}
-
-/// Stops the program if the call is dropped.
-struct StopWhenDropped<'a> {
-    cx: &'a Context,
-    id: Option<String>,
-}
-
-impl Drop for StopWhenDropped<'_> {
-    fn drop(&mut self) {
-        let Some(id) = self.id.take() else { return };
-        let agent = self.cx.services.agent.clone();
-        base::task::spawn(async move {
-            // If it is not there any more, it has ended.
-            let _ = agent.call::<StopCommand>(CommandRef { id }).await;
-        });
-    }
 }

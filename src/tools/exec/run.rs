@@ -7,19 +7,18 @@ use crate::{
         progress::{OutputChunk, Update},
         tool::Tool,
     },
-    tools::bounded,
-};
-use agent::{
-    AgentLink,
-    exec::{Ending, output::Chunk},
-    operations::commands::{
-        AFTER_LIMIT, CommandEnd, CommandRef, CommandRequest, ReadOutput, RunCommand, StopCommand, without_input,
+    tools::{
+        bounded,
+        running_command::{StopWhenDropped, told_to_end},
     },
 };
-use base::{
-    base64url, canonical,
-    error::{ErrorCode, ToolError},
+use agent::{
+    exec::{Ending, output::Chunk},
+    operations::commands::{
+        AFTER_LIMIT, CommandEnd, CommandRef, CommandRequest, ReadOutput, RunCommand, without_input,
+    },
 };
+use base::{base64url, error::ToolError};
 use contract::{
     access::{
         commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, RequestedCommand, STDIN_BYTES, TIMEOUT_MS, judge},
@@ -27,14 +26,11 @@ use contract::{
     },
     meta::Meta,
 };
-use ring::rand::{SecureRandom, SystemRandom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Value, json};
 use std::{convert::Infallible, future::pending, time::Duration};
 
-/// Delay before a stop is repeated to an agent that does not know the command yet.
-const AGAIN: Duration = Duration::from_millis(50);
 /// Most bytes of output in one progress message for an MCP client.
 const SHOWN: usize = 1024;
 
@@ -197,7 +193,7 @@ impl Tool for Run {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let limit = judge(&cx.services.settings.exec, &wanted(&args))?.limit;
-        let id = new_id()?;
+        let CommandRef { id } = CommandRef::random()?;
         let request = CommandRequest {
             id: id.clone(),
             command: args.command,
@@ -210,7 +206,7 @@ impl Tool for Run {
             authorization: cx.authorization(),
         };
         let agent = &cx.services.agent;
-        let mut stop = StopWhenDropped { agent: agent.clone(), id: Some(id.clone()) };
+        let stop = StopWhenDropped::new(agent, &id);
         let end = {
             let run = agent.call_within::<RunCommand>(request, limit + AFTER_LIMIT);
             tokio::pin!(run);
@@ -228,7 +224,7 @@ impl Tool for Run {
         };
         // Without an answer, nothing is known about the command.
         let end = end?;
-        stop.id = None;
+        stop.ended();
         if end.simulated {
             cx.notes.simulated();
         }
@@ -257,12 +253,6 @@ fn wanted(args: &Args) -> RequestedCommand<'_> {
     }
 }
 
-fn new_id() -> Result<String, ToolError> {
-    let mut bytes = [0; 16];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| ToolError::internal("the system gives no random numbers"))?;
-    Ok(canonical::hex(&bytes))
-}
-
 /// Forwards output as it arrives. Never returns: the end of the command is awaited elsewhere.
 async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) -> Infallible {
     let mut bytes = 0;
@@ -278,19 +268,6 @@ async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) -> Infall
         if output.ended {
             break;
         }
-    }
-    pending().await
-}
-
-/// Tells the agent to stop the command. Never returns: the agent answers the original call.
-async fn told_to_end(agent: &AgentLink, id: &str) -> Infallible {
-    // If the cancellation follows directly after the call, the agent may not know the command yet.
-    while let Err(error) = agent.call::<StopCommand>(CommandRef { id: id.to_owned() }).await {
-        if error.code != ErrorCode::NotFound {
-            tracing::warn!(%error, "the command could not be told to end");
-            break;
-        }
-        tokio::time::sleep(AGAIN).await;
     }
     pending().await
 }
@@ -315,23 +292,4 @@ fn with_output(mut error: ToolError, out: &Out) -> ToolError {
         error.details.extend(fields);
     }
     error
-}
-
-/// Stops the command if the call is dropped.
-struct StopWhenDropped {
-    agent: AgentLink,
-    id: Option<String>,
-}
-
-impl Drop for StopWhenDropped {
-    fn drop(&mut self) {
-        let Some(id) = self.id.take() else { return };
-        let agent = self.agent.clone();
-        base::task::spawn(async move {
-            // If the agent is gone, so is the command.
-            if let Err(error) = agent.call::<StopCommand>(CommandRef { id }).await {
-                tracing::debug!(%error, "the command was not there to be stopped");
-            }
-        });
-    }
 }

@@ -1,5 +1,6 @@
 //! One connection of a caller to the bus: who it is, what it has under way, and what ends with it.
 
+use super::{BUS, BUS_OBJECT};
 use crate::{rpc::router::Server, transport::local::LocalAccess};
 use base::{
     error::ToolError,
@@ -70,10 +71,9 @@ impl Client {
     }
 
     async fn identify(&self, bus: &Connection, server: &Server) -> Result<Arc<Caller>, ToolError> {
-        let (service, path) = ("org.freedesktop.DBus", "/org/freedesktop/DBus");
         let method = "GetConnectionCredentials";
-        let answer = bus.call_method(Some(service), path, Some(service), method, &self.name.as_str()).await;
-        let answer = answer.map_err(|error| base::os::bus::refusal(service, method, &error))?;
+        let answer = bus.call_method(Some(BUS), BUS_OBJECT, Some(BUS), method, &self.name.as_str()).await;
+        let answer = answer.map_err(|error| base::os::bus::refusal(BUS, method, &error))?;
         let body = answer.body();
         let credentials: Option<ConnectionCredentials> = body.deserialize().ok();
         let Some((uid, credentials)) = credentials.and_then(|found| Some((found.unix_user_id()?, found))) else {

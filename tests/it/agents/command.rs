@@ -140,7 +140,7 @@ async fn policy_role_and_halt_hold_in_both_halves_and_what_was_done_is_in_the_au
     assert_eq!(ask.request.args, json!({"bed": 2}));
     // The server half cannot do it without the person, nor another call with their approval.
     let request = |bed: u8, ask: Option<String>| ::agent::operations::agents::AgentToolRequest {
-        id: raspi_mcp::agents::new_id().unwrap(),
+        id: agent::operations::commands::CommandRef::random().unwrap().id,
         agent: "greenhouse".into(),
         tool: "water".into(),
         args: json!({"bed": bed}),
