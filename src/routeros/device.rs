@@ -1,25 +1,7 @@
 //! A router as its owner configured it.
 
 use crate::client::Trust;
-use std::{collections::BTreeMap, fmt};
-
-/// What a router is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Environment {
-    Lab,
-    Staging,
-    Prod,
-}
-
-impl Environment {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Lab => "lab",
-            Self::Staging => "staging",
-            Self::Prod => "prod",
-        }
-    }
-}
+use std::fmt;
 
 /// A password. It is not printed, also not by `Debug`.
 #[derive(Clone)]
@@ -42,20 +24,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A router: where it is, how it is known, and what may be done with it.
+/// A router: where it is and how it is known.
 #[derive(Clone)]
 pub struct Device {
     /// As tools name it: `[a-z0-9-]`, at most 63 characters.
     pub id: String,
     /// Host and port of its HTTPS (`www-ssl`), such as `192.168.88.1:443`.
     pub address: String,
-    pub environment: Environment,
     pub trust: Trust,
     pub user: String,
     pub password: Secret,
-    pub tags: BTreeMap<String, String>,
-    /// Whether tools of the advanced tier may write to it.
-    pub advanced_writes: bool,
-    /// Whether plans may be applied to it.
-    pub professional_workflows: bool,
 }

@@ -36,9 +36,7 @@ impl Reason {
         match self {
             Self::Timeout => "check that the router has power, and that its firewall lets this machine reach its HTTPS",
             Self::ConnectionRefused => "enable the service www-ssl on the router, and check the port",
-            Self::Certificate => {
-                "compare the router's certificate with the pin; if it was replaced, run `raspi-mcp routeros add` again"
-            }
+            Self::Certificate => "compare the router's certificate with the pin; if the router has a new one, pin that",
             Self::AuthenticationFailed => {
                 "check the router's user: it needs a group with the policies read and rest-api; its password may have changed"
             }

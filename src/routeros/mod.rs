@@ -10,4 +10,4 @@ pub mod reads;
 pub mod value;
 
 pub use client::RouterClient;
-pub use device::{Device, Environment};
+pub use device::Device;

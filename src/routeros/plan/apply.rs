@@ -2,7 +2,7 @@
 
 use super::{
     super::{client::RouterClient, device::Device},
-    base::Base,
+    base::{Base, menus},
     change::{Action, Change, Fields, holds},
     script::inverse,
 };
@@ -138,7 +138,7 @@ impl Apply<'_> {
                 Err(error) if error.may_have_changed() => {}
                 other => other?,
             }
-            if !is_done(client, change).await? {
+            if !is_done(&client.get(&change.menu).await?, change) {
                 return Err(ToolError::precondition(format!(
                     "the router {} did not keep a change of {}",
                     self.device.id, change.menu
@@ -180,8 +180,9 @@ impl Apply<'_> {
     }
 
     async fn all_done(&self, client: &RouterClient) -> Result<(), ToolError> {
+        let menus = menus(client, self.changes).await?;
         for change in self.changes {
-            if !is_done(client, change).await? {
+            if !is_done(&menus[change.menu.as_str()], change) {
                 return Err(ToolError::precondition(format!("a change of {} did not last", change.menu)));
             }
         }
@@ -262,16 +263,16 @@ fn body(fields: &Fields) -> Map<String, Value> {
     fields.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
 }
 
-async fn is_done(client: &RouterClient, change: &Change) -> Result<bool, ToolError> {
-    let listing = client.get(&change.menu).await?;
+/// Whether a menu has what a change was to make of it.
+fn is_done(listing: &Value, change: &Change) -> bool {
     let mut wanted = change.after();
     if change.action == Action::Remove {
         wanted.insert("disabled".into(), "yes".into());
     }
-    Ok(match &listing {
+    match listing {
         Value::Array(rows) => rows.iter().filter(|row| holds(row, &wanted)).count() == 1,
         single => holds(single, &wanted),
-    })
+    }
 }
 
 /// The whole configuration, without secrets and without the lines that say when it was made.

@@ -30,13 +30,10 @@ impl Base {
     /// # Errors
     /// `failed_precondition` when a row is there already, is not there, is there twice, or is the router's own.
     pub async fn read(client: &RouterClient, changes: &[Change]) -> Result<Self, ToolError> {
-        let mut menus: BTreeMap<&str, Value> = BTreeMap::new();
+        changes.iter().try_for_each(Change::check)?;
+        let menus = menus(client, changes).await?;
         let mut rows = Vec::new();
         for change in changes {
-            change.check()?;
-            if !menus.contains_key(change.menu.as_str()) {
-                menus.insert(&change.menu, client.get(&change.menu).await?);
-            }
             rows.push(
                 of(change, &menus[change.menu.as_str()])
                     .map_err(|error| error.with("device_id", client.device().id.as_str()))?,
@@ -61,6 +58,20 @@ impl Base {
     pub(super) fn row(&self, at: usize) -> Option<&BaseRow> {
         self.rows[at].as_ref()
     }
+}
+
+/// Reads the menus of the changes, each once.
+pub(super) async fn menus<'a>(
+    client: &RouterClient,
+    changes: &'a [Change],
+) -> Result<BTreeMap<&'a str, Value>, ToolError> {
+    let mut menus = BTreeMap::new();
+    for change in changes {
+        if !menus.contains_key(change.menu.as_str()) {
+            menus.insert(change.menu.as_str(), client.get(&change.menu).await?);
+        }
+    }
+    Ok(menus)
 }
 
 fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, ToolError> {

@@ -38,6 +38,19 @@ pub struct Page {
 }
 
 impl MenuRead {
+    /// The page that a caller asks for; everything for what has no pages.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a `limit` of 0, or above the most of this listing.
+    pub fn page(&self, limit: Option<usize>, offset: usize) -> Result<Page, ToolError> {
+        let Shape::List { usual, most, .. } = self.shape else { return Ok(Page { limit: usize::MAX, offset: 0 }) };
+        let limit = limit.unwrap_or(usual);
+        if (1..=most).contains(&limit) {
+            return Ok(Page { limit, offset });
+        }
+        Err(ToolError::invalid(format!("limit must be from 1 to {most}, not {limit}")).with("parameter", "limit"))
+    }
+
     /// The tool's answer. `chosen`: the id or name for [`Shape::One`].
     ///
     /// # Errors

@@ -3,10 +3,10 @@
 use super::{
     super::value::{
         Field,
-        Kind::{Flag, Integer, List as Texts, Seconds, Text},
+        Kind::{Flag, Integer, List as Texts, Number, Seconds, Text},
     },
     MenuRead,
-    Shape::{List, One},
+    Shape::{List, One, Whole},
 };
 
 const INTERFACE: &[Field] = &[
@@ -90,7 +90,7 @@ const BRIDGE: &[Field] = &[
 ];
 
 /// Every tool that shows one menu.
-pub static READS: [MenuRead; 20] = [
+pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_system_packages",
         menus: &["system/package"],
@@ -144,6 +144,35 @@ pub static READS: [MenuRead; 20] = [
         menus: &["ip/dns/cache"],
         shape: List { name: "cache_entries", usual: 100, most: 1000 },
         fields: &[("name", "name", Text), ("type", "type", Text), ("data", "data", Text), ("ttl", "ttl", Seconds)],
+    },
+    // Sizes are in KiB, as RouterOS gives them.
+    MenuRead {
+        tool: "get_dns_status",
+        menus: &["ip/dns"],
+        shape: Whole,
+        fields: &[
+            ("dns_servers", "servers", Texts),
+            ("dynamic_servers", "dynamic-servers", Texts),
+            ("allow_remote_requests", "allow-remote-requests", Flag),
+            ("cache_size_kb", "cache-size", Integer),
+            ("cache_used_kb", "cache-used", Integer),
+            ("use_doh_server", "use-doh-server", Text),
+        ],
+    },
+    // The `monitor` of older descriptions exists in no version 7.
+    MenuRead {
+        tool: "get_ntp_status",
+        menus: &["system/ntp/client"],
+        shape: Whole,
+        fields: &[
+            ("enabled", "enabled", Flag),
+            ("ntp_servers", "servers", Texts),
+            ("mode", "mode", Text),
+            ("status", "status", Text),
+            ("synced_server", "synced-server", Text),
+            ("stratum", "synced-stratum", Integer),
+            ("offset_ms", "system-offset", Number),
+        ],
     },
     MenuRead {
         tool: "get_route",

@@ -136,43 +136,6 @@ pub async fn clock(client: &RouterClient) -> Answer {
     Ok(answer)
 }
 
-/// `get_dns_status`. Sizes are in KiB, as RouterOS gives them.
-///
-/// # Errors
-/// See [`super::super::failure`].
-pub async fn dns(client: &RouterClient) -> Answer {
-    let fields: &[Field] = &[
-        ("dns_servers", "servers", List),
-        ("dynamic_servers", "dynamic-servers", List),
-        ("allow_remote_requests", "allow-remote-requests", Flag),
-        ("cache_size_kb", "cache-size", Integer),
-        ("cache_used_kb", "cache-used", Integer),
-        ("use_doh_server", "use-doh-server", Text),
-    ];
-    let mut answer = begun(client);
-    answer.extend(object(&client.get("ip/dns").await?, fields));
-    Ok(answer)
-}
-
-/// `get_ntp_status`: `system/ntp/client` has it all; the `monitor` of older descriptions exists in no version 7.
-///
-/// # Errors
-/// See [`super::super::failure`].
-pub async fn ntp(client: &RouterClient) -> Answer {
-    let fields: &[Field] = &[
-        ("enabled", "enabled", Flag),
-        ("ntp_servers", "servers", List),
-        ("mode", "mode", Text),
-        ("status", "status", Text),
-        ("synced_server", "synced-server", Text),
-        ("stratum", "synced-stratum", Integer),
-        ("offset_ms", "system-offset", Number),
-    ];
-    let mut answer = begun(client);
-    answer.extend(object(&client.get("system/ntp/client").await?, fields));
-    Ok(answer)
-}
-
 /// `get_routing_summary`: counts of all routes, and a page of them.
 ///
 /// # Errors

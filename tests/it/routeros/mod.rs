@@ -7,7 +7,7 @@ mod reads;
 use appliance::certificate::Fingerprint;
 use raspi_mcp::{
     client::Trust,
-    routeros::{Device, Environment, RouterClient, device::Secret},
+    routeros::{Device, RouterClient, device::Secret},
 };
 use routeros_simulator::{PASSWORD, Profile, Router, server::Listener};
 
@@ -22,13 +22,9 @@ pub fn device(listener: &Listener, pin: Fingerprint) -> Device {
     Device {
         id: "attic".into(),
         address: listener.address().to_string(),
-        environment: Environment::Lab,
         trust: Trust::Pin(pin),
         user: "raspi".into(),
         password: Secret::new(PASSWORD),
-        tags: [].into(),
-        advanced_writes: false,
-        professional_workflows: false,
     }
 }
 

@@ -57,6 +57,11 @@ async fn values_have_types_and_pages_are_pages() {
     let error = soon(find("get_interface").unwrap().run(&bench.client, PAGE, "../ip/address")).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound, "{error:?}");
     assert_eq!(path_segment("a/b c").unwrap(), "a%2Fb%20c");
+    let list = find("get_arp_table").unwrap();
+    assert_eq!((list.page(None, 3).unwrap().limit, list.page(Some(1000), 0).unwrap().limit), (100, 1000));
+    for bad in [0, 1001] {
+        assert_eq!(list.page(Some(bad), 0).unwrap_err().code, ErrorCode::InvalidArgument, "{bad}");
+    }
     for bad in ["", ".", "..", "a\nb"] {
         assert_eq!(path_segment(bad).unwrap_err().code, ErrorCode::InvalidArgument, "{bad:?}");
     }
@@ -79,8 +84,11 @@ async fn what_needs_more_than_a_menu() {
         assert_eq!(overview["memory"]["used_bytes"], 318_767_104);
         let clock = soon(special::clock(client)).await.unwrap();
         assert_eq!(clock["time"], "2026-11-26T08:00:00+02:00");
-        assert_eq!(soon(special::dns(client)).await.unwrap()["dynamic_servers"], json!(["192.0.2.53"]));
-        let ntp = soon(special::ntp(client)).await.unwrap();
+        assert_eq!(
+            soon(find("get_dns_status").unwrap().run(client, PAGE, "")).await.unwrap()["dynamic_servers"],
+            json!(["192.0.2.53"])
+        );
+        let ntp = soon(find("get_ntp_status").unwrap().run(client, PAGE, "")).await.unwrap();
         assert_eq!((&ntp["stratum"], &ntp["offset_ms"], &ntp["enabled"]), (&json!(2), &json!(0.412), &json!(true)));
         let routes = soon(special::routing(client, PAGE)).await.unwrap();
         assert_eq!(
