@@ -12,7 +12,7 @@ use crate::{
         trail::{Trail, not_done},
     },
 };
-use base::error::ToolError;
+use base::{canonical, error::ToolError};
 use contract::{access::caller::Caller, audit::ApprovalRecord, meta::Mode};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
@@ -49,7 +49,13 @@ impl Pipeline {
         prepared.permit(&cx)?;
         if let Some(args) = asked.filter(|_| prepared.asks()) {
             trail.asked = true;
-            let approval = self.approval(&entry, &cx, &args).await?;
+            let subject = match prepared.subject(&cx) {
+                Some(subject) => Some(
+                    cancel.run_until_cancelled(subject).await.ok_or_else(|| ToolError::cancelled(entry.name()))??,
+                ),
+                None => None,
+            };
+            let approval = self.approval(&entry, &cx, &args, subject.as_ref()).await?;
             cx.approval = Some(approval.ask_id.clone());
             trail.approval = Some(approval);
         }
@@ -120,17 +126,25 @@ impl Pipeline {
         result
     }
 
-    /// A person's approval of this very call.
+    /// A person's approval of this very call: of its arguments, or of what stands for them.
     ///
     /// # Errors
     /// Those of [`super::Gate::approve`]; `cancelled`, and `resource_exhausted` while too many calls of this caller wait.
-    async fn approval(&self, entry: &Arc<Entry>, cx: &Context, args: &Value) -> Result<ApprovalRecord, ToolError> {
+    async fn approval(
+        &self,
+        entry: &Arc<Entry>,
+        cx: &Context,
+        args: &Value,
+        subject: Option<&Value>,
+    ) -> Result<ApprovalRecord, ToolError> {
         let _waits = self.places.approval(&cx.caller)?;
+        let of_subject = subject.map(canonical::sha256_hex);
         let ask = ApprovalSubject {
             entry,
             caller: &cx.caller,
             args,
-            args_sha256: &cx.args_sha256,
+            subject,
+            args_sha256: of_subject.as_deref().unwrap_or(&cx.args_sha256),
             progress: &cx.progress,
             cancel: &cx.cancel,
             peer: cx.peer.as_ref(),

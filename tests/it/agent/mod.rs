@@ -18,6 +18,7 @@ mod oracle;
 mod power;
 mod rescue;
 mod rewritten;
+mod routeros;
 mod signed;
 mod socket;
 mod sql_json;
@@ -97,6 +98,8 @@ impl Pi {
             },
             server_uid: None,
             approval_page_uid: None,
+            routers_uid: None,
+            routers: Vec::new(),
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,
