@@ -2,7 +2,8 @@
 
 use crate::{
     agents::Agents, audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt,
-    indexing::Indexing, log::Ring, notifications::Notifications, sampling::Sampling, store::Store,
+    indexing::Indexing, log::Ring, notifications::Notifications, routeros::link::RouterosLink, sampling::Sampling,
+    store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
@@ -14,7 +15,7 @@ use hw::{camera::Cameras, gpio::GpioLines, i2c::I2c, machine::Machine};
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 use time::OffsetDateTime;
 use update_client::UpdateClient;
@@ -44,6 +45,8 @@ pub struct Services {
     pub indexing: Indexing,
     /// Programs that bring tools of their own.
     pub agents: Arc<Agents>,
+    /// The way to the routers; set if there are some.
+    pub routeros: OnceLock<RouterosLink>,
     /// The pins of the header, and their leases.
     pub gpio: Arc<GpioLines>,
     /// Cameras and their photos.
@@ -62,7 +65,7 @@ pub struct Services {
     pub seats: Mutex<Vec<Arc<Seats>>>,
     /// The fleet that this server serves, at its owner's console.
     #[cfg(feature = "console")]
-    pub fleet: std::sync::OnceLock<crate::fleet_port::ServedFleet>,
+    pub fleet: OnceLock<crate::fleet_port::ServedFleet>,
     pub started: OffsetDateTime,
 }
 
@@ -122,6 +125,7 @@ impl Services {
             notifications: Notifications::of(&settings, &machine.root, Wall::system()),
             indexing: Indexing::of(&files, &settings.places.state_dir, &machine.root),
             files,
+            routeros: OnceLock::new(),
             agents: Agents::of(&settings.agents, agent.clone()),
             agent,
             machine,
@@ -130,7 +134,7 @@ impl Services {
             tokens: Tokens::of(&settings),
             seats: Mutex::default(),
             #[cfg(feature = "console")]
-            fleet: std::sync::OnceLock::new(),
+            fleet: OnceLock::new(),
             started: OffsetDateTime::now_utc(),
             settings,
         }

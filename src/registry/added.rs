@@ -6,8 +6,11 @@ use super::{
     tool::{PreparedCall, SubjectFuture, ToolFuture},
 };
 use base::error::ToolError;
-use contract::{meta::OwnedMeta, schema::Checker};
-use serde_json::Value;
+use contract::{
+    meta::OwnedMeta,
+    schema::{Checker, advertised::executed},
+};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Does the work of a tool that is no part of this program.
@@ -22,14 +25,22 @@ pub trait ToolHandler: Send + Sync + 'static {
     fn subject<'a>(&'a self, _cx: &'a Context, _args: &'a Value) -> Option<SubjectFuture<'a>> {
         None
     }
+
+    /// See [`super::tool::Tool::asks`].
+    fn asks(&self, _args: &Value) -> bool {
+        true
+    }
 }
 
 pub(super) struct Added {
     pub meta: OwnedMeta,
+    /// As it is advertised.
     pub input: Value,
+    /// The schemas of properties that accept more.
+    pub accepts: Map<String, Value>,
     /// Null: results are not described.
     pub output: Value,
-    /// `agent:` and the namespace.
+    /// `agent:` and the namespace; empty: this program does it.
     pub by: Box<str>,
     handler: Arc<dyn ToolHandler>,
 }
@@ -41,13 +52,15 @@ impl Added {
     pub fn new(
         meta: OwnedMeta,
         input: Value,
+        accepts: Map<String, Value>,
         output: Value,
-        handler: impl ToolHandler,
+        handler: Arc<dyn ToolHandler>,
     ) -> Result<(Self, Checker), ToolError> {
         let name = meta.declaration().name;
         names::check(name).map_err(|why| ToolError::invalid(format!("{name} cannot be the name of a tool: {why}")))?;
         let bad = |which: &str, why: &str| ToolError::invalid(format!("the {which} of {name} cannot be used: {why}"));
-        let checker = Checker::new(&input).map_err(|why| bad("inputSchema", &why))?;
+        let checker =
+            Checker::new(&executed(input.clone(), accepts.clone())).map_err(|why| bad("inputSchema", &why))?;
         for (which, schema) in [("inputSchema", &input), ("outputSchema", &output)] {
             if (which == "inputSchema" || !schema.is_null()) && schema["type"] != "object" {
                 return Err(bad(which, "its type is not \"object\""));
@@ -57,7 +70,7 @@ impl Added {
             Checker::new(&output).map_err(|why| bad("outputSchema", &why))?;
         }
         let by = format!("agent:{}", meta.declaration().namespace()).into();
-        Ok((Self { meta, input, output, by, handler: Arc::new(handler) }, checker))
+        Ok((Self { meta, input, accepts, output, by, handler }, checker))
     }
 
     pub fn prepare(&self, args: Value) -> Box<dyn PreparedCall> {
@@ -75,7 +88,7 @@ impl PreparedCall for Ready {
         Ok(())
     }
     fn asks(&self) -> bool {
-        true
+        self.handler.asks(&self.args)
     }
     fn subject<'a>(&'a self, cx: &'a Context) -> Option<SubjectFuture<'a>> {
         self.handler.subject(cx, &self.args)

@@ -11,7 +11,7 @@ use contract::{
     schema::{self, Checker},
 };
 use serde_json::{Map, Value};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A tool in the registry. Calls keep it for as long as they run, also after it was removed.
 pub struct Entry {
@@ -38,7 +38,24 @@ impl Entry {
     /// # Errors
     /// `invalid_argument`, saying what is wrong with the name or the schemas.
     pub fn added(meta: OwnedMeta, input: Value, output: Value, handler: impl ToolHandler) -> Result<Self, ToolError> {
-        let (added, checker) = Added::new(meta, input, output, handler)?;
+        let (added, checker) = Added::new(meta, input, Map::new(), output, Arc::new(handler))?;
+        Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
+    }
+
+    /// A tool of this program that is there only where it is configured. `accepts`: the schemas of properties that accept more
+    /// than `input` advertises.
+    ///
+    /// # Errors
+    /// As [`Entry::added`].
+    pub fn configured(
+        meta: OwnedMeta,
+        input: Value,
+        accepts: Map<String, Value>,
+        output: Value,
+        handler: impl ToolHandler,
+    ) -> Result<Self, ToolError> {
+        let (mut added, checker) = Added::new(meta, input, accepts, output, Arc::new(handler))?;
+        added.by = "".into();
         Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
     }
 
@@ -60,7 +77,7 @@ impl Entry {
     pub fn by(&self) -> Option<&str> {
         match &self.source {
             Source::Row(_) => None,
-            Source::Added(added) => Some(&added.by),
+            Source::Added(added) => Some(&*added.by).filter(|by| !by.is_empty()),
         }
     }
 
@@ -81,7 +98,7 @@ impl Entry {
     pub fn input_schema(&self) -> Value {
         match &self.source {
             Source::Row(row) => row.input_schema(),
-            Source::Added(added) => added.input.clone(),
+            Source::Added(added) => schema::advertised::executed(added.input.clone(), added.accepts.clone()),
         }
     }
 
@@ -89,7 +106,7 @@ impl Entry {
     pub fn advertised(&self) -> (Value, Map<String, Value>) {
         match &self.source {
             Source::Row(row) => row.advertised(),
-            Source::Added(added) => (added.input.clone(), Map::new()),
+            Source::Added(added) => (added.input.clone(), added.accepts.clone()),
         }
     }
 

@@ -1,12 +1,18 @@
 //! MikroTik routers: a client of RouterOS' REST API, what is read with it, and changes that take themselves back.
 //!
-//! It knows `client` (for a connection that is checked) and `base`. Not yet part of a process of its own: no tool uses it.
+//! It knows `client` (for a connection that is checked), `contract` and `base`. The tools are rows (`table`); `service` checks and
+//! runs a call, wherever that is done; `link` is the server's way to it.
 
+pub mod call;
 pub mod client;
 pub mod device;
 pub mod failure;
+pub mod link;
 pub mod plan;
 pub mod reads;
+pub mod routers;
+pub mod service;
+pub mod table;
 pub mod value;
 
 pub use client::RouterClient;

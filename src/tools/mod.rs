@@ -18,6 +18,7 @@ pub mod network;
 pub mod none;
 pub mod page;
 pub mod process;
+pub mod routeros;
 mod running_command;
 pub mod service;
 pub mod system;

@@ -22,8 +22,8 @@ pub struct MenuRead {
 
 /// How the answer is made.
 pub enum Shape {
-    /// Rows under a name, a page of them: how many without `limit`, and at most.
-    List { name: &'static str, usual: usize, most: usize },
+    /// Rows under a name, a page of them: how many without `limit` (as JSON), and at most.
+    List { name: &'static str, usual: &'static str, most: i64 },
     /// One row under a name, chosen by this argument: an id such as `*1`, or a name.
     One { name: &'static str, argument: &'static str },
     /// The fields of a singleton.
@@ -44,8 +44,8 @@ impl MenuRead {
     /// `invalid_argument` for a `limit` of 0, or above the most of this listing.
     pub fn page(&self, limit: Option<usize>, offset: usize) -> Result<Page, ToolError> {
         let Shape::List { usual, most, .. } = self.shape else { return Ok(Page { limit: usize::MAX, offset: 0 }) };
-        let limit = limit.unwrap_or(usual);
-        if (1..=most).contains(&limit) {
+        let limit = limit.or_else(|| usual.parse().ok()).unwrap_or_default();
+        if i64::try_from(limit).is_ok_and(|limit| (1..=most).contains(&limit)) {
             return Ok(Page { limit, offset });
         }
         Err(ToolError::invalid(format!("limit must be from 1 to {most}, not {limit}")).with("parameter", "limit"))

@@ -94,7 +94,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_system_packages",
         menus: &["system/package"],
-        shape: List { name: "packages", usual: 100, most: 500 },
+        shape: List { name: "packages", usual: "100", most: 500 },
         fields: &[
             ("name", "name", Text),
             ("version", "version", Text),
@@ -105,7 +105,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "list_interfaces",
         menus: &["interface"],
-        shape: List { name: "interfaces", usual: 50, most: 500 },
+        shape: List { name: "interfaces", usual: "50", most: 500 },
         fields: INTERFACE,
     },
     MenuRead {
@@ -117,7 +117,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "list_ip_addresses",
         menus: &["ip/address"],
-        shape: List { name: "addresses", usual: 50, most: 500 },
+        shape: List { name: "addresses", usual: "50", most: 500 },
         fields: ADDRESS,
     },
     MenuRead {
@@ -129,7 +129,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_arp_table",
         menus: &["ip/arp"],
-        shape: List { name: "arp_entries", usual: 100, most: 1000 },
+        shape: List { name: "arp_entries", usual: "100", most: 1000 },
         fields: &[
             ("address", "address", Text),
             ("mac_address", "mac-address", Text),
@@ -142,7 +142,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_dns_cache",
         menus: &["ip/dns/cache"],
-        shape: List { name: "cache_entries", usual: 100, most: 1000 },
+        shape: List { name: "cache_entries", usual: "100", most: 1000 },
         fields: &[("name", "name", Text), ("type", "type", Text), ("data", "data", Text), ("ttl", "ttl", Seconds)],
     },
     // Sizes are in KiB, as RouterOS gives them.
@@ -183,19 +183,19 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "list_firewall_filter_rules",
         menus: &["ip/firewall/filter"],
-        shape: List { name: "filter_rules", usual: 50, most: 500 },
+        shape: List { name: "filter_rules", usual: "50", most: 500 },
         fields: RULE,
     },
     MenuRead {
         tool: "list_firewall_nat_rules",
         menus: &["ip/firewall/nat"],
-        shape: List { name: "nat_rules", usual: 50, most: 500 },
+        shape: List { name: "nat_rules", usual: "50", most: 500 },
         fields: RULE,
     },
     MenuRead {
         tool: "get_logging_config",
         menus: &["system/logging"],
-        shape: List { name: "logging_actions", usual: 100, most: 500 },
+        shape: List { name: "logging_actions", usual: "100", most: 500 },
         fields: &[
             ("topics", "topics", Texts),
             ("action", "action", Text),
@@ -206,7 +206,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_dhcp_leases",
         menus: &["ip/dhcp-server/lease"],
-        shape: List { name: "leases", usual: 100, most: 1000 },
+        shape: List { name: "leases", usual: "100", most: 1000 },
         fields: &[
             ("id", ".id", Text),
             ("address", "address", Text),
@@ -224,7 +224,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "list_bridges",
         menus: &["interface/bridge"],
-        shape: List { name: "bridges", usual: 50, most: 500 },
+        shape: List { name: "bridges", usual: "50", most: 500 },
         fields: BRIDGE,
     },
     MenuRead {
@@ -236,7 +236,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_bridge_ports",
         menus: &["interface/bridge/port"],
-        shape: List { name: "ports", usual: 100, most: 500 },
+        shape: List { name: "ports", usual: "100", most: 500 },
         fields: &[
             ("id", ".id", Text),
             ("bridge", "bridge", Text),
@@ -251,7 +251,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "list_firewall_address_lists",
         menus: &["ip/firewall/address-list"],
-        shape: List { name: "address_lists", usual: 100, most: 1000 },
+        shape: List { name: "address_lists", usual: "100", most: 1000 },
         fields: &[
             ("id", ".id", Text),
             ("list_name", "list", Text),
@@ -265,7 +265,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_wireless_interfaces",
         menus: &["interface/wifi", "interface/wireless"],
-        shape: List { name: "interfaces", usual: 50, most: 500 },
+        shape: List { name: "interfaces", usual: "50", most: 500 },
         fields: &[
             ("id", ".id", Text),
             ("name", "name", Text),
@@ -288,13 +288,13 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_wireless_clients",
         menus: &["interface/wifi/registration-table", "interface/wireless/registration-table"],
-        shape: List { name: "clients", usual: 100, most: 1000 },
+        shape: List { name: "clients", usual: "100", most: 1000 },
         fields: CLIENT,
     },
     MenuRead {
         tool: "get_capsman_remote_caps",
         menus: &["interface/wifi/capsman/remote-cap", "caps-man/remote-cap"],
-        shape: List { name: "remote_caps", usual: 100, most: 500 },
+        shape: List { name: "remote_caps", usual: "100", most: 500 },
         fields: &[
             ("address", "address", Text),
             ("identity", "identity", Text),
@@ -306,7 +306,7 @@ pub static READS: [MenuRead; 22] = [
     MenuRead {
         tool: "get_capsman_registrations",
         menus: &["interface/wifi/registration-table", "caps-man/registration-table"],
-        shape: List { name: "registrations", usual: 100, most: 1000 },
+        shape: List { name: "registrations", usual: "100", most: 1000 },
         fields: CLIENT,
     },
 ];

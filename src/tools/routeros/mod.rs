@@ -1,0 +1,93 @@
+//! `routeros.*`: tools for MikroTik routers, of the rows in `routeros::table` (docs/contract/routeros.md). They are there when a
+//! router is configured.
+
+use crate::{
+    registry::{
+        Registry,
+        added::ToolHandler,
+        context::Context,
+        entry::Entry,
+        tool::{ToolFuture, ToolOutput},
+    },
+    routeros::{
+        call::RouterCall,
+        link::RouterosLink,
+        table::{self, NAMESPACE, RouterTool},
+    },
+    services::Services,
+};
+use base::error::ToolError;
+use contract::meta::{Listing, Meta, OwnedMeta, Tier};
+use serde_json::{Value, value::to_raw_value};
+
+/// Offers the tools, whose calls go over `link`. Without a router there are none.
+///
+/// # Errors
+/// `internal`: a row that is none, which a contract test rules out.
+pub fn offer(registry: &Registry, services: &Services, link: RouterosLink) -> Result<(), ToolError> {
+    if link.devices().is_empty() || services.routeros.set(link).is_err() {
+        return Ok(());
+    }
+    registry.set_namespace(NAMESPACE, entries()?).map(drop)
+}
+
+/// An entry of each row.
+///
+/// # Errors
+/// See [`offer`].
+pub fn entries() -> Result<Vec<Entry>, ToolError> {
+    table::all().map(entry).collect()
+}
+
+fn entry(tool: &'static RouterTool) -> Result<Entry, ToolError> {
+    let meta = OwnedMeta::new(tool.name, tool.title, tool.description, meta_of(tool));
+    let (advertised, accepts) = tool.input();
+    Entry::configured(meta, advertised, accepts, tool.output(), Routed(tool))
+}
+
+fn meta_of(tool: &'static RouterTool) -> Meta {
+    let meta = match tool.tier {
+        Tier::Fundamental => Meta::READ,
+        Tier::Advanced => Meta::WRITE,
+        Tier::Professional => Meta::RISKY,
+    };
+    Meta {
+        effect: tool.effect,
+        listing: if tool.listed { Listing::Core } else { Listing::Extra },
+        open_world: true,
+        timeout_seconds: tool.timeout_seconds,
+        long: tool.timeout_seconds > Meta::READ.timeout_seconds,
+        dry_run: tool.has("dry_run"),
+        paginated: tool.has("offset"),
+        estimated_tokens: tool.estimated_tokens,
+        tags: tool.tags,
+        ..meta
+    }
+}
+
+/// A row whose calls go to the routers' process.
+struct Routed(&'static RouterTool);
+
+impl ToolHandler for Routed {
+    fn asks(&self, _args: &Value) -> bool {
+        self.0.asks
+    }
+
+    fn call<'a>(&'a self, cx: &'a Context, args: Value) -> ToolFuture<'a> {
+        Box::pin(async move {
+            let link = cx.services.routeros.get().ok_or_else(|| ToolError::internal("a tool without its routers"))?;
+            let Value::Object(args) = args else { return Err(ToolError::internal("arguments that are no object")) };
+            let call = RouterCall {
+                ask_id: cx.approval.clone(),
+                cancel: cx.cancel.clone(),
+                ..RouterCall::new(self.0, args, cx.caller.principal.clone())
+            };
+            let answer = link.call(call).await?;
+            if answer["changed"] == true {
+                cx.notes.changed();
+            }
+            let json = to_raw_value(&answer).map_err(|error| ToolError::internal(error.to_string()))?;
+            Ok(ToolOutput { json, content: Vec::new(), whole: None, blob: None })
+        })
+    }
+}
