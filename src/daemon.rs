@@ -20,6 +20,7 @@ use crate::{
     sampling::DefaultJob,
     services::Services,
     store::Store,
+    tools,
     transport::{bus::BusDoor, http, stdio, unix},
 };
 use agent::AgentLink;
@@ -127,6 +128,7 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     server.pipeline.services.halt.learn().await;
     live::follow(&server);
     live::agents::follow(&server);
+    offer_routers(&server)?;
     if let Some(prepare) = prepare {
         prepare(Arc::clone(&server)).await?;
     }
@@ -145,6 +147,13 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     services.sampling.resume(&services.machine, default_job(services, stdio));
     server.pipeline.services.updates.begin(&server.pipeline.services.machine, server.stop.clone());
     Ok(RunningServer { server, http, _instance: instance })
+}
+
+/// Offers the tools for routers where there are some.
+fn offer_routers(server: &Server) -> Result<(), String> {
+    let (registry, services) = (&server.pipeline.registry, &server.pipeline.services);
+    let Some(link) = process_setup::routers(&services.settings, &services.agent)? else { return Ok(()) };
+    tools::routeros::offer(registry, services, link).map_err(|error| error.advice())
 }
 
 /// Only the service on a real board samples by default; a stdio server works only for its client.

@@ -1,6 +1,12 @@
 //! Sets up the machine and the link to the agent: a process of its own or, on a simulated board, in this process.
 
-use crate::owner;
+use crate::{
+    owner,
+    routeros::{
+        configured::{self, Passwords},
+        link::{self, RouterosLink, RoutersSocket},
+    },
+};
 use agent::{
     self, AgentLink, AgentSettings,
     operations::{status::GetStatus, throttled::ReadThrottled},
@@ -74,6 +80,24 @@ pub fn link(
         ..AgentSettings::of(settings, simulated, Root::system())
     };
     Ok(agent::in_process(settings, board, stop.clone()))
+}
+
+/// The way to the routers' process, or `None` without routers: in this process where the agent is.
+///
+/// # Errors
+/// In this process, for a router whose password or authorities cannot be read.
+pub fn routers(settings: &Settings, agent: &AgentLink) -> Result<Option<RouterosLink>, String> {
+    if settings.routeros.is_empty() {
+        return Ok(None);
+    }
+    let places = &settings.places;
+    if let AgentLink::InProcess(_) = agent {
+        let folder = places.state_dir.join("routeros");
+        let service = configured::service(&settings.routeros, &Passwords::Files, folder, agent.clone());
+        return service.map(|service| Some(RouterosLink::InProcess(service))).map_err(|error| error.advice());
+    }
+    let devices = settings.routeros.iter().map(|router| router.name.clone()).collect();
+    Ok(Some(RouterosLink::Socket(Arc::new(RoutersSocket { path: link::socket(places), devices }))))
 }
 
 /// Logs once, when a server with a separate agent starts, which places differ between them. An agent that does not

@@ -3,6 +3,7 @@
 //! (docs/approvals.md).
 
 pub mod grants;
+pub mod routers;
 pub mod tokens;
 
 use agent::SiteOrders;

@@ -7,7 +7,7 @@ use crate::{
         added::ToolHandler,
         context::Context,
         entry::Entry,
-        tool::{ToolFuture, ToolOutput},
+        tool::{SubjectFuture, ToolFuture, ToolOutput},
     },
     routeros::{
         call::RouterCall,
@@ -19,6 +19,7 @@ use crate::{
 use base::error::ToolError;
 use contract::meta::{Listing, Meta, OwnedMeta, Tier};
 use serde_json::{Value, value::to_raw_value};
+use std::sync::Arc;
 
 /// Offers the tools, whose calls go over `link`. Without a router there are none.
 ///
@@ -68,20 +69,42 @@ fn meta_of(tool: &'static RouterTool) -> Meta {
 /// A row whose calls go to the routers' process.
 struct Routed(&'static RouterTool);
 
+impl Routed {
+    /// The call as it goes to the routers' process.
+    fn routed<'a>(&self, cx: &'a Context, args: Value) -> Result<(&'a RouterosLink, RouterCall), ToolError> {
+        let link = cx.services.routeros.get().ok_or_else(|| ToolError::internal("a tool without its routers"))?;
+        let Value::Object(args) = args else { return Err(ToolError::internal("arguments that are no object")) };
+        let progress = cx.progress.clone();
+        let call = RouterCall {
+            ask_id: cx.approval.clone(),
+            cancel: cx.cancel.clone(),
+            progress: Arc::new(move |done, total, message| {
+                progress.say(done as f64, Some(total as f64), "routers", message.to_owned());
+            }),
+            ..RouterCall::new(self.0, args, cx.caller.principal.clone())
+        };
+        Ok((link, call))
+    }
+}
+
 impl ToolHandler for Routed {
     fn asks(&self, _args: &Value) -> bool {
         self.0.asks
     }
 
+    /// Asked of who does it: for a plan, the person sees what is in the plan, by what that process has in its own files.
+    fn subject<'a>(&'a self, cx: &'a Context, args: &'a Value) -> Option<SubjectFuture<'a>> {
+        self.0.effect.is_write().then(|| {
+            Box::pin(async move {
+                let (link, call) = self.routed(cx, args.clone())?;
+                link.subject(&call).await
+            }) as SubjectFuture<'a>
+        })
+    }
+
     fn call<'a>(&'a self, cx: &'a Context, args: Value) -> ToolFuture<'a> {
         Box::pin(async move {
-            let link = cx.services.routeros.get().ok_or_else(|| ToolError::internal("a tool without its routers"))?;
-            let Value::Object(args) = args else { return Err(ToolError::internal("arguments that are no object")) };
-            let call = RouterCall {
-                ask_id: cx.approval.clone(),
-                cancel: cx.cancel.clone(),
-                ..RouterCall::new(self.0, args, cx.caller.principal.clone())
-            };
+            let (link, call) = self.routed(cx, args)?;
             let answer = link.call(call).await?;
             if answer["changed"] == true {
                 cx.notes.changed();

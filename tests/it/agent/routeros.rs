@@ -5,6 +5,7 @@ use ::agent::operations::{
     Done,
     routeros::{AuthorizeRouterWrite, ListRouters, RouterWrite, RoutersRequest},
 };
+use base::error::ErrorCode;
 use contract::{
     config::RouterSetting,
     meta::{Environment, Mode},
@@ -165,9 +166,6 @@ async fn the_owner_decides_about_each_tool_and_a_halt_stops_them_all() {
     let closed = Pi::with(|settings| settings.routers = vec![router("edge", true, true)]);
     assert_eq!(write(&closed, tool, &subject, None).await.unwrap_err().code, ErrorCode::PermissionDenied);
     let halted = pi();
-    halted
-        .person::<op::halt::SetHalt>(op::halt::HaltRequest { reason: Some("work on the network".into()) })
-        .await
-        .unwrap();
+    halted.person::<op::halt::SetHalt>(op::halt::HaltRequest { reason: None, authorization: None }).await.unwrap();
     assert_eq!(write(&halted, tool, &subject, None).await.unwrap_err().code, ErrorCode::FailedPrecondition);
 }
