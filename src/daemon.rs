@@ -20,7 +20,6 @@ use crate::{
     sampling::DefaultJob,
     services::Services,
     store::Store,
-    tools,
     transport::{bus::BusDoor, http, stdio, unix},
 };
 use agent::AgentLink;
@@ -128,6 +127,7 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     server.pipeline.services.halt.learn().await;
     live::follow(&server);
     live::agents::follow(&server);
+    #[cfg(feature = "routeros")]
     offer_routers(&server)?;
     if let Some(prepare) = prepare {
         prepare(Arc::clone(&server)).await?;
@@ -150,10 +150,11 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
 }
 
 /// Offers the tools for routers where there are some.
+#[cfg(feature = "routeros")]
 fn offer_routers(server: &Server) -> Result<(), String> {
     let (registry, services) = (&server.pipeline.registry, &server.pipeline.services);
     let Some(link) = process_setup::routers(&services.settings, &services.agent)? else { return Ok(()) };
-    tools::routeros::offer(registry, services, link).map_err(|error| error.advice())
+    crate::tools::routeros::offer(registry, services, link).map_err(|error| error.advice())
 }
 
 /// Only the service on a real board samples by default; a stdio server works only for its client.

@@ -1,11 +1,10 @@
 //! Sets up the machine and the link to the agent: a process of its own or, on a simulated board, in this process.
 
-use crate::{
-    owner,
-    routeros::{
-        configured::{self, Passwords},
-        link::{self, RouterosLink, RoutersSocket},
-    },
+use crate::owner;
+#[cfg(feature = "routeros")]
+use crate::routeros::{
+    configured::{self, Passwords},
+    link::{self, RouterosLink, RoutersSocket},
 };
 use agent::{
     self, AgentLink, AgentSettings,
@@ -86,6 +85,7 @@ pub fn link(
 ///
 /// # Errors
 /// In this process, for a router whose password or authorities cannot be read.
+#[cfg(feature = "routeros")]
 pub fn routers(settings: &Settings, agent: &AgentLink) -> Result<Option<RouterosLink>, String> {
     if settings.routeros.is_empty() {
         return Ok(None);

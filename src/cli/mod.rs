@@ -22,6 +22,7 @@ mod notifications;
 mod order;
 pub mod pins;
 mod prepare;
+#[cfg(feature = "routeros")]
 mod routeros;
 mod say;
 pub mod schema;
@@ -87,6 +88,7 @@ enum Command {
     /// List the agents of the configuration, and accept or revoke their tools. Needs root on an installed system
     Agents(agents::Args),
     /// Add, list, test and remove the MikroTik routers that this machine looks after
+    #[cfg(feature = "routeros")]
     Routeros(routeros::Args),
     /// Approve or deny a caller's pending request
     Approve(approve::Args),
@@ -142,6 +144,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Allow(args) => allow::run(&args, &cli.sources),
         Command::Revoke(args) => allow::revoke(&args, &cli.sources),
         Command::Agents(args) => agents::run(args, &cli.sources),
+        #[cfg(feature = "routeros")]
         Command::Routeros(args) => routeros::run(args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::ApprovalPage(args) => approval_page::run(&args, &cli.sources),

@@ -3,6 +3,7 @@
 //! (docs/approvals.md).
 
 pub mod grants;
+#[cfg(feature = "routeros")]
 pub mod routers;
 pub mod tokens;
 

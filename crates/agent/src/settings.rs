@@ -109,6 +109,7 @@ impl AgentSettings {
             "/usr/bin/raspi-mcp",
             "/run/raspi-mcp",
             "/run/raspi-mcp-agent",
+            "/run/raspi-mcp-routeros",
             appliance::FOLDER,
             "/run/dbus",
             "/run/systemd/resolve/io.systemd.Resolve",
