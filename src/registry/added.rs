@@ -34,6 +34,8 @@ pub(super) struct Added {
     pub output: Value,
     /// `agent:` and the namespace; empty: this program does it.
     pub by: Box<str>,
+    /// Other names that are accepted and not listed.
+    pub aliases: Vec<&'static str>,
     handler: Arc<dyn ToolHandler>,
 }
 
@@ -62,7 +64,7 @@ impl Added {
             Checker::new(&output).map_err(|why| bad("outputSchema", &why))?;
         }
         let by = format!("agent:{}", meta.declaration().namespace()).into();
-        Ok((Self { meta, input, accepts, output, by, handler }, checker))
+        Ok((Self { meta, input, accepts, output, by, aliases: Vec::new(), handler }, checker))
     }
 
     pub fn prepare(&self, args: Value) -> Box<dyn PreparedCall> {

@@ -19,6 +19,7 @@ use crate::{
 use base::error::ToolError;
 use contract::meta::{Listing, Meta, OwnedMeta, Tier};
 use serde_json::{Value, value::to_raw_value};
+use std::sync::Arc;
 
 /// Offers the tools, whose calls go over `link`. Without a router there are none.
 ///
@@ -40,18 +41,24 @@ pub fn entries() -> Result<Vec<Entry>, ToolError> {
 }
 
 fn entry(tool: &'static RouterTool) -> Result<Entry, ToolError> {
-    let meta = OwnedMeta::new(tool.name, tool.title, tool.description, meta_of(tool));
+    let meta = meta(tool);
+    let meta = OwnedMeta::new(meta.name, meta.title, meta.description, meta);
     let (advertised, accepts) = tool.input();
-    Entry::configured(meta, advertised, accepts, tool.output(), Routed(tool))
+    let aliases = [tool.catalogue, tool.operation()].into_iter().filter(|alias| !alias.is_empty()).collect();
+    Entry::configured(meta, advertised, accepts, tool.output(), aliases, Routed(tool))
 }
 
-fn meta_of(tool: &'static RouterTool) -> Meta {
+/// Its declaration, as policy, listings and `raspi-mcp allow` take it.
+pub fn meta(tool: &'static RouterTool) -> Meta {
     let meta = match tool.tier {
         Tier::Fundamental => Meta::READ,
         Tier::Advanced => Meta::WRITE,
         Tier::Professional => Meta::RISKY,
     };
     Meta {
+        name: tool.name,
+        title: tool.title,
+        description: tool.description,
         effect: tool.effect,
         listing: if tool.listed { Listing::Core } else { Listing::Extra },
         open_world: true,
@@ -77,7 +84,11 @@ impl ToolHandler for Routed {
         Box::pin(async move {
             let link = cx.services.routeros.get().ok_or_else(|| ToolError::internal("a tool without its routers"))?;
             let Value::Object(args) = args else { return Err(ToolError::internal("arguments that are no object")) };
+            let progress = cx.progress.clone();
             let call = RouterCall {
+                progress: Arc::new(move |done, total, said| {
+                    progress.say(done as f64, Some(total as f64), "routers", said);
+                }),
                 ask_id: cx.approval.clone(),
                 cancel: cx.cancel.clone(),
                 ..RouterCall::new(self.0, args, cx.caller.principal.clone())
