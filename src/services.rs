@@ -2,8 +2,7 @@
 
 use crate::{
     agents::Agents, audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt,
-    indexing::Indexing, log::Ring, notifications::Notifications, sampling::Sampling,
-    store::Store,
+    indexing::Indexing, log::Ring, notifications::Notifications, sampling::Sampling, store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};

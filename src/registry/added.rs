@@ -42,6 +42,8 @@ pub(super) struct Added {
     pub output: Value,
     /// `agent:` and the namespace; empty: this program does it.
     pub by: Box<str>,
+    /// Other names that are accepted and not listed.
+    pub aliases: Vec<&'static str>,
     handler: Arc<dyn ToolHandler>,
 }
 
@@ -70,7 +72,7 @@ impl Added {
             Checker::new(&output).map_err(|why| bad("outputSchema", &why))?;
         }
         let by = format!("agent:{}", meta.declaration().namespace()).into();
-        Ok((Self { meta, input, accepts, output, by, handler }, checker))
+        Ok((Self { meta, input, accepts, output, by, aliases: Vec::new(), handler }, checker))
     }
 
     pub fn prepare(&self, args: Value) -> Box<dyn PreparedCall> {

@@ -43,7 +43,7 @@ impl Entry {
     }
 
     /// A tool of this program that is there only where it is configured. `accepts`: the schemas of properties that accept more
-    /// than `input` advertises.
+    /// than `input` advertises; `aliases`: other names that calls may use.
     ///
     /// # Errors
     /// As [`Entry::added`].
@@ -52,10 +52,11 @@ impl Entry {
         input: Value,
         accepts: Map<String, Value>,
         output: Value,
+        aliases: Vec<&'static str>,
         handler: impl ToolHandler,
     ) -> Result<Self, ToolError> {
         let (mut added, checker) = Added::new(meta, input, accepts, output, Arc::new(handler))?;
-        added.by = "".into();
+        (added.by, added.aliases) = ("".into(), aliases);
         Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
     }
 
@@ -78,6 +79,14 @@ impl Entry {
         match &self.source {
             Source::Row(_) => None,
             Source::Added(added) => Some(&*added.by).filter(|by| !by.is_empty()),
+        }
+    }
+
+    /// Other names that calls may use, and that are not listed.
+    pub fn aliases(&self) -> &[&'static str] {
+        match &self.source {
+            Source::Row(_) => &[],
+            Source::Added(added) => &added.aliases,
         }
     }
 

@@ -68,7 +68,16 @@ pub enum Dialect {
 pub struct Names {
     dotted: HashMap<Box<str>, Arc<Versions>>,
     underscored: HashMap<Box<str>, Arc<Versions>>,
+    /// Other names of entries ([`Entry::aliases`]): what no spelling is.
+    aliases: HashMap<&'static str, Arc<Versions>>,
 }
+
+/// Names of RouterOS tools whose meaning a tool of every server has. They are names where there are routers.
+const ROUTEROS: [(&str, &str); 3] = [
+    ("echo", "system.get_basic_info"),
+    ("service_health", "manage.get_server_status"),
+    ("audit/get-events", "logs.get_recent_audit_logs"),
+];
 
 /// The schema versions of one tool.
 struct Versions {
@@ -178,6 +187,7 @@ impl Names {
             let name = entry.name();
             let older = entries.iter().find(|other| other.is_older() && other.name() == name).cloned();
             let found = Arc::new(Versions { newest: Arc::clone(entry), older });
+            names.aliases.extend(entry.aliases().iter().map(|alias| (*alias, Arc::clone(&found))));
             if names.dotted.insert(name.into(), Arc::clone(&found)).is_some() {
                 return Err(format!("there is a tool {name} already"));
             }
@@ -190,6 +200,11 @@ impl Names {
             if let Some(other) = names.underscored.insert(underscored.clone().into(), found) {
                 return Err(format!("{name} is spelled {underscored}, which {} is too", other.newest.name()));
             }
+        }
+        if !names.aliases.is_empty() {
+            let known =
+                ROUTEROS.iter().filter_map(|(alias, tool)| Some((*alias, Arc::clone(names.dotted.get(*tool)?))));
+            names.aliases.extend(known.collect::<Vec<_>>());
         }
         Ok(names)
     }
@@ -211,7 +226,8 @@ impl Names {
             let other = || self.dotted.get(compat::find(written)?.tool);
             self.underscored.get(base).or_else(other).map(|found| (found, Dialect::Dotted))
         };
-        let Some((found, dialect)) = found else {
+        let dialect = if base.contains('/') { Dialect::Slash } else { Dialect::Dotted };
+        let Some((found, dialect)) = found.or_else(|| Some((self.aliases.get(base)?, dialect))) else {
             return Err(ToolNameError::Name { nearest: self.nearest(base) });
         };
         let entry = match version {

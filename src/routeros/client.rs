@@ -40,7 +40,6 @@ impl RouterClient {
             .https_only(true)
             .no_proxy()
             .connect_timeout(CONNECT)
-            .timeout(REQUEST)
             .redirect(redirect::Policy::none())
             .pool_max_idle_per_host(AT_ONCE)
             .build()
@@ -66,8 +65,8 @@ impl RouterClient {
     /// # Errors
     /// See [`super::failure`].
     pub async fn probe(&self, path: &str) -> Result<Value, Failure> {
-        match self.send(Method::GET, path, None).await {
-            Err((Reason::Network, _)) => self.send(Method::GET, path, None).await,
+        match self.send(Method::GET, path, None, REQUEST).await {
+            Err((Reason::Network, _)) => self.send(Method::GET, path, None, REQUEST).await,
             answered => answered,
         }
     }
@@ -77,7 +76,20 @@ impl RouterClient {
     /// # Errors
     /// See [`super::failure`].
     pub async fn command(&self, path: &str, arguments: &Map<String, Value>) -> Result<Value, ToolError> {
-        self.send(Method::POST, path, Some(arguments)).await.map_err(|(_, error)| error)
+        self.command_within(path, arguments, REQUEST).await
+    }
+
+    /// As [`RouterClient::command`], for what measures: it may take this long.
+    ///
+    /// # Errors
+    /// See [`super::failure`].
+    pub async fn command_within(
+        &self,
+        path: &str,
+        arguments: &Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Value, ToolError> {
+        self.send(Method::POST, path, Some(arguments), limit).await.map_err(|(_, error)| error)
     }
 
     /// Writes: `PUT` adds, `PATCH` changes, `DELETE` removes a row, `POST` runs a command.
@@ -85,17 +97,23 @@ impl RouterClient {
     /// # Errors
     /// See [`super::failure`]. `details.changed` is `"unknown"` when the connection broke: read before anything else.
     pub async fn write(&self, method: Method, path: &str, body: &Map<String, Value>) -> Result<Value, ToolError> {
-        self.send(method, path, Some(body)).await.map_err(|(reason, error)| {
+        self.send(method, path, Some(body), REQUEST).await.map_err(|(reason, error)| {
             let may_be_done = matches!(reason, Reason::Timeout | Reason::Network);
             if may_be_done { error.maybe_changed() } else { error }
         })
     }
 
-    async fn send(&self, method: Method, path: &str, body: Option<&Map<String, Value>>) -> Result<Value, Failure> {
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Map<String, Value>>,
+        limit: Duration,
+    ) -> Result<Value, Failure> {
         let device = self.device.id.as_str();
         // Closed never.
         let _permit = self.permits.acquire().await;
-        let mut request = self.client.request(method, format!("{}{path}", self.base));
+        let mut request = self.client.request(method, format!("{}{path}", self.base)).timeout(limit);
         request = request.basic_auth(&self.device.user, Some(self.device.password.expose()));
         if let Some(body) = body {
             request = request.json(body);

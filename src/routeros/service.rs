@@ -2,7 +2,6 @@
 
 use super::{
     call::RouterCall,
-    reads::Shape,
     routers::{Router, Routers},
     table::{self, Run},
 };
@@ -59,15 +58,13 @@ impl RouterService {
                 Run::Call(run) | Run::Asked(_, run) => run(self, call).await,
                 Run::Menu(read) => {
                     let router = self.router(call, call.text("device_id"))?;
-                    let page = read.page(Some(call.number("limit")), call.number("offset"))?;
-                    let chosen = if let Shape::One { argument, .. } = read.shape { call.text(argument) } else { "" };
-                    let answer = read.run(&router.client, page, chosen).await;
+                    let answer = read.run(&router.client, call).await;
                     router.note(answer.as_ref().err());
                     answer.map(Value::Object)
                 }
                 Run::Device(run) => {
                     let router = self.router(call, call.text("device_id"))?;
-                    let answer = run(&router.client, call).await;
+                    let answer = run(router, call).await;
                     router.note(answer.as_ref().err());
                     answer.map(Value::Object)
                 }
@@ -140,6 +137,13 @@ impl RouterService {
         let mut args = Value::Object(std::mem::take(&mut call.args));
         checker.without_nulls(&mut args);
         checker.check(&args).map_err(|fault| fault.refusal(&args))?;
+        if let Some(path) = control_character(&args) {
+            // No value of RouterOS has one, and a script could end with it.
+            return Err(ToolError::invalid(format!("parameter '{path}' has a control character"))
+                .with("parameter", path.as_str())
+                .with("path", format!("/{}", path.replace('.', "/")))
+                .hint("leave line breaks and other control characters out"));
+        }
         let Value::Object(mut args) = args else { return Ok(()) };
         for arg in call.tool.arguments() {
             if let Some(default) = arg.default() {
@@ -154,4 +158,18 @@ impl RouterService {
 /// Whether the caller's credential is good for this device.
 pub fn in_scope(call: &RouterCall, id: &str) -> bool {
     call.device_scope.as_ref().is_none_or(|devices| devices.iter().any(|device| device == id))
+}
+
+/// Where a text has a control character, as `a.b.0`.
+fn control_character(value: &Value) -> Option<String> {
+    let inside = |name: String, item: &Value| {
+        let rest = control_character(item)?;
+        Some(if rest.is_empty() { name } else { format!("{name}.{rest}") })
+    };
+    match value {
+        Value::String(text) => text.chars().any(char::is_control).then(String::new),
+        Value::Array(items) => items.iter().enumerate().find_map(|(at, item)| inside(at.to_string(), item)),
+        Value::Object(map) => map.iter().find_map(|(name, item)| inside(name.clone(), item)),
+        _ => None,
+    }
 }

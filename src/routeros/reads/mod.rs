@@ -1,9 +1,13 @@
-//! What is read from a router: rows of a table (`rows`), and what needs more than one menu (`special`).
+//! What is read from a router: menus as rows say it, and what needs more than one menu, or a command.
 
-pub mod rows;
+pub mod diagnostics;
+pub mod export;
+pub mod health;
+pub mod log;
 pub mod special;
 
 use super::{
+    call::RouterCall,
     client::RouterClient,
     value::{Field, object},
 };
@@ -12,8 +16,6 @@ use serde_json::{Map, Value, json};
 
 /// What a tool reads of one menu.
 pub struct MenuRead {
-    /// The name of the tool without its namespace.
-    pub tool: &'static str,
     /// Menus that have the same meaning: the first that the router has is read. The wireless package has others than `wifi`.
     pub menus: &'static [&'static str],
     pub shape: Shape,
@@ -30,50 +32,45 @@ pub enum Shape {
     Whole,
 }
 
-/// A page of a listing.
-#[derive(Clone, Copy, Debug)]
-pub struct Page {
-    pub limit: usize,
-    pub offset: usize,
+/// A result that names its router.
+pub(crate) fn begun(client: &RouterClient) -> Map<String, Value> {
+    Map::from_iter([("device_id".to_owned(), json!(client.device().id))])
+}
+
+/// The rows of a listing, with these fields.
+pub(crate) fn rows(listing: &Value, fields: &[Field]) -> Vec<Value> {
+    listing.as_array().into_iter().flatten().map(|row| object(row, fields).into()).collect()
 }
 
 impl MenuRead {
-    /// The page that a caller asks for; everything for what has no pages.
-    ///
-    /// # Errors
-    /// `invalid_argument` for a `limit` of 0, or above the most of this listing.
-    pub fn page(&self, limit: Option<usize>, offset: usize) -> Result<Page, ToolError> {
-        let Shape::List { usual, most, .. } = self.shape else { return Ok(Page { limit: usize::MAX, offset: 0 }) };
-        let limit = limit.or_else(|| usual.parse().ok()).unwrap_or_default();
-        if i64::try_from(limit).is_ok_and(|limit| (1..=most).contains(&limit)) {
-            return Ok(Page { limit, offset });
-        }
-        Err(ToolError::invalid(format!("limit must be from 1 to {most}, not {limit}")).with("parameter", "limit"))
-    }
-
-    /// The tool's answer. `chosen`: the id or name for [`Shape::One`].
+    /// The tool's answer. Arguments that are fields of the rows choose among them.
     ///
     /// # Errors
     /// See [`super::failure`]; `not_found` for a row that is not there.
-    pub async fn run(&self, client: &RouterClient, page: Page, chosen: &str) -> Result<Map<String, Value>, ToolError> {
-        let mut answer = Map::new();
-        answer.insert("device_id".into(), json!(client.device().id));
+    pub async fn run(&self, client: &RouterClient, call: &RouterCall) -> Result<Map<String, Value>, ToolError> {
+        let mut answer = begun(client);
         match self.shape {
             Shape::List { name, .. } => {
-                let rows = self.menu(client, "").await?;
-                let rows = rows.as_array().map(Vec::as_slice).unwrap_or_default();
-                let shown: Vec<Value> =
-                    rows.iter().skip(page.offset).take(page.limit).map(|row| object(row, self.fields).into()).collect();
-                answer.insert(name.into(), shown.into());
-                answer.insert("total_count".into(), rows.len().into());
+                let all = rows(&self.menu(client, &self.filter(call)?).await?, self.fields);
+                answer.extend(call.page(name, all));
             }
             Shape::One { name, argument } => {
-                let row = self.one(client, argument, chosen).await?;
+                let row = self.one(client, argument, call.text(argument)).await?;
                 answer.insert(name.into(), object(&row, self.fields).into());
             }
             Shape::Whole => answer.extend(object(&self.menu(client, "").await?, self.fields)),
         }
         Ok(answer)
+    }
+
+    /// The query for arguments that are fields.
+    fn filter(&self, call: &RouterCall) -> Result<String, ToolError> {
+        let mut query = String::new();
+        for (name, theirs, _) in self.fields.iter().filter(|(name, ..)| call.args.contains_key(*name)) {
+            let value = path_segment(call.text(name)).map_err(|error| error.with("parameter", *name))?;
+            query += &format!("{}{theirs}={value}", if query.is_empty() { '?' } else { '&' });
+        }
+        Ok(query)
     }
 
     /// The row with an id or a name. By its name it is looked for: `interface/bridge` is a menu, not an interface.
@@ -82,13 +79,20 @@ impl MenuRead {
         if chosen.starts_with('*') {
             return self.menu(client, &format!("/{segment}")).await;
         }
-        let rows = self.menu(client, &format!("?name={segment}")).await?;
+        // Of rows without names, the field after the id names them: an address, the destination of a route.
+        let by = self
+            .fields
+            .iter()
+            .find(|(name, ..)| *name == "name")
+            .or(self.fields.get(1))
+            .map_or("name", |field| field.1);
+        let rows = self.menu(client, &format!("?{by}={segment}")).await?;
         rows.get(0).cloned().ok_or_else(|| {
             let device = &client.device().id;
             ToolError::not_found(format!("the router {device} has no {chosen:?} in {}", self.menus[0]))
                 .with("parameter", argument)
                 .with("device_id", device.as_str())
-                .hint("list them first: a row is named by its id, such as *1, or by its name")
+                .hint(format!("list them first: a row is named by its id, such as *1, or by its {by}"))
         })
     }
 

@@ -2,14 +2,17 @@
 
 use super::{
     super::{
+        call::RouterCall,
         client::RouterClient,
+        routers::Router,
+        table::ROUTE,
         value::{
             Field,
-            Kind::{Flag, Integer, List, Milliseconds, Number, Seconds, Text},
+            Kind::{Flag, Integer, List, Number, Seconds, Text},
             object, typed,
         },
     },
-    Page, rows,
+    begun, rows,
 };
 use base::error::{ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
@@ -17,12 +20,8 @@ use tokio::time::Instant;
 
 type Answer = Result<Map<String, Value>, ToolError>;
 
-fn begun(client: &RouterClient) -> Map<String, Value> {
-    Map::from_iter([("device_id".to_owned(), json!(client.device().id))])
-}
-
 /// What this router does not have is left out.
-fn if_there(read: Result<Value, ToolError>) -> Result<Value, ToolError> {
+pub(super) fn if_there(read: Result<Value, ToolError>) -> Result<Value, ToolError> {
     match read {
         Err(error) if matches!(error.code, ErrorCode::CapabilityMissing | ErrorCode::NotFound) => Ok(Value::Null),
         other => other,
@@ -30,10 +29,10 @@ fn if_there(read: Result<Value, ToolError>) -> Result<Value, ToolError> {
 }
 
 /// `check_connectivity`: whether it answers, how fast, and what to do when not. Never an error.
-pub async fn connectivity(client: &RouterClient) -> Map<String, Value> {
+pub async fn connectivity(router: &Router) -> Map<String, Value> {
     let start = Instant::now();
-    let probed = client.probe("system/resource").await;
-    let mut answer = begun(client);
+    let probed = router.client.probe("system/resource").await;
+    let mut answer = begun(&router.client);
     let milliseconds = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (version, reason, suggestions) = match &probed {
         Ok(resource) => (resource["version"].clone(), Value::Null, json!([])),
@@ -51,6 +50,7 @@ pub async fn connectivity(client: &RouterClient) -> Map<String, Value> {
     ] {
         answer.insert(name.into(), value);
     }
+    router.note(probed.err().as_ref().map(|(_, error)| error));
     answer
 }
 
@@ -99,7 +99,7 @@ pub async fn overview(client: &RouterClient) -> Answer {
 }
 
 /// Sensors by their names: `temperature_celsius`, `voltage`; others as they are called.
-fn sensors(health: &Value) -> Map<String, Value> {
+pub(super) fn sensors(health: &Value) -> Map<String, Value> {
     let name = |sensor: &str| match sensor {
         "temperature" | "cpu-temperature" => format!("{}_celsius", sensor.replace('-', "_")),
         other => other.replace('-', "_"),
@@ -140,11 +140,9 @@ pub async fn clock(client: &RouterClient) -> Answer {
 ///
 /// # Errors
 /// See [`super::super::failure`].
-pub async fn routing(client: &RouterClient, page: Page) -> Answer {
-    let routes = client.get("ip/route").await?;
-    let routes: Vec<Map<String, Value>> =
-        routes.as_array().into_iter().flatten().map(|row| object(row, rows::ROUTE)).collect();
-    let is = |route: &&Map<String, Value>, flag: &str| route[flag] == true;
+pub async fn routing(client: &RouterClient, call: &RouterCall) -> Answer {
+    let routes = rows(&client.get("ip/route").await?, ROUTE);
+    let is = |route: &&Value, flag: &str| route[flag] == true;
     let connected = routes.iter().filter(|route| is(route, "connected")).count();
     let dynamic = routes.iter().filter(|route| is(route, "dynamic") && !is(route, "connected")).count();
     let mut answer = begun(client);
@@ -156,8 +154,7 @@ pub async fn routing(client: &RouterClient, page: Page) -> Answer {
     ] {
         answer.insert(name.into(), count.into());
     }
-    let shown: Vec<Map<String, Value>> = routes.into_iter().skip(page.offset).take(page.limit).collect();
-    answer.insert("routes".into(), json!(shown));
+    answer.extend(call.page("routes", routes));
     Ok(answer)
 }
 
@@ -168,96 +165,62 @@ pub async fn routing(client: &RouterClient, page: Page) -> Answer {
 pub async fn dhcp(client: &RouterClient) -> Answer {
     let (servers, networks, pools) =
         tokio::join!(client.get("ip/dhcp-server"), client.get("ip/dhcp-server/network"), client.get("ip/pool"));
-    let shown = |rows: &Value, fields: &[Field]| -> Vec<Map<String, Value>> {
-        rows.as_array().into_iter().flatten().map(|row| object(row, fields)).collect()
-    };
     let mut answer = begun(client);
-    let servers = shown(
-        &servers?,
-        &[
-            ("id", ".id", Text),
-            ("name", "name", Text),
-            ("interface", "interface", Text),
-            ("address_pool", "address-pool", Text),
-            ("lease_time_seconds", "lease-time", Seconds),
-            ("disabled", "disabled", Flag),
-            ("invalid", "invalid", Flag),
-        ],
-    );
-    let networks = shown(
-        &networks?,
-        &[
-            ("id", ".id", Text),
-            ("address", "address", Text),
-            ("gateway", "gateway", Text),
-            ("dns_servers", "dns-server", List),
-            ("comment", "comment", Text),
-        ],
-    );
-    let pools = shown(
-        &pools?,
-        &[("id", ".id", Text), ("name", "name", Text), ("ranges", "ranges", List), ("next_pool", "next-pool", Text)],
-    );
-    for (name, rows) in [("servers", servers), ("networks", networks), ("pools", pools)] {
-        answer.insert(name.into(), json!(rows));
+    for (name, listing, fields) in
+        [("servers", servers?, DHCP_SERVER), ("networks", networks?, DHCP_NETWORK), ("pools", pools?, POOL)]
+    {
+        answer.insert(name.into(), rows(&listing, fields).into());
     }
     Ok(answer)
 }
+
+pub(crate) const DHCP_SERVER: &[Field] = &[
+    ("id", ".id", Text),
+    ("name", "name", Text),
+    ("interface", "interface", Text),
+    ("address_pool", "address-pool", Text),
+    ("lease_time_seconds", "lease-time", Seconds),
+    ("disabled", "disabled", Flag),
+    ("invalid", "invalid", Flag),
+];
+pub(crate) const DHCP_NETWORK: &[Field] = &[
+    ("id", ".id", Text),
+    ("address", "address", Text),
+    ("gateway", "gateway", Text),
+    ("dns_servers", "dns-server", List),
+    ("comment", "comment", Text),
+];
+pub(crate) const POOL: &[Field] =
+    &[("id", ".id", Text), ("name", "name", Text), ("ranges", "ranges", List), ("next_pool", "next-pool", Text)];
 
 /// `get_interface_stats`: the traffic of this moment. Without names: of all interfaces.
 ///
 /// # Errors
 /// See [`super::super::failure`].
-pub async fn interface_stats(client: &RouterClient, names: &[String]) -> Answer {
-    let names = if names.is_empty() {
+pub async fn interface_stats(client: &RouterClient, call: &RouterCall) -> Answer {
+    let mut names = call.texts("interface_names");
+    if names.is_empty() {
         let all = client.get("interface?.proplist=name").await?;
-        all.as_array().into_iter().flatten().filter_map(|row| row["name"].as_str().map(str::to_owned)).collect()
-    } else {
-        names.to_vec()
-    };
+        let all = all.as_array().into_iter().flatten();
+        names = all.filter_map(|row| row["name"].as_str().map(str::to_owned)).collect();
+    }
     if names.iter().any(|name| name.contains(',')) {
         return Err(ToolError::invalid("a name of an interface has no comma").with("parameter", "interface_names"));
     }
     // Without `once` the command does not end.
     let arguments = Map::from_iter([("interface".to_owned(), json!(names.join(","))), ("once".to_owned(), json!(""))]);
     let stats = client.command("interface/monitor-traffic", &arguments).await?;
-    let fields: &[Field] = &[
-        ("name", "name", Text),
-        ("rx_bits_per_second", "rx-bits-per-second", Integer),
-        ("tx_bits_per_second", "tx-bits-per-second", Integer),
-        ("rx_packets_per_second", "rx-packets-per-second", Integer),
-        ("tx_packets_per_second", "tx-packets-per-second", Integer),
-        ("rx_drops_per_second", "rx-drops-per-second", Integer),
-        ("rx_errors_per_second", "rx-errors-per-second", Integer),
-    ];
     let mut answer = begun(client);
-    let stats: Vec<Map<String, Value>> =
-        stats.as_array().into_iter().flatten().map(|row| object(row, fields)).collect();
-    answer.insert("stats".into(), json!(stats));
+    answer.insert("stats".into(), rows(&stats, TRAFFIC).into());
     Ok(answer)
 }
 
-/// `ping` from the router: at most ten packets.
-///
-/// # Errors
-/// See [`super::super::failure`].
-pub async fn ping(client: &RouterClient, address: &str, count: u32) -> Answer {
-    let arguments =
-        Map::from_iter([("address".to_owned(), json!(address)), ("count".to_owned(), json!(count.to_string()))]);
-    let replies = client.command("tool/ping", &arguments).await?;
-    let last = replies.as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
-    let mut answer = begun(client);
-    answer.extend(object(
-        &last,
-        &[
-            ("host", "host", Text),
-            ("packets_sent", "sent", Integer),
-            ("packets_received", "received", Integer),
-            ("packet_loss_percent", "packet-loss", Number),
-            ("min_rtt_ms", "min-rtt", Milliseconds),
-            ("avg_rtt_ms", "avg-rtt", Milliseconds),
-            ("max_rtt_ms", "max-rtt", Milliseconds),
-        ],
-    ));
-    Ok(answer)
-}
+pub(crate) const TRAFFIC: &[Field] = &[
+    ("name", "name", Text),
+    ("rx_bits_per_second", "rx-bits-per-second", Integer),
+    ("tx_bits_per_second", "tx-bits-per-second", Integer),
+    ("rx_packets_per_second", "rx-packets-per-second", Integer),
+    ("tx_packets_per_second", "tx-packets-per-second", Integer),
+    ("rx_drops_per_second", "rx-drops-per-second", Integer),
+    ("rx_errors_per_second", "rx-errors-per-second", Integer),
+];

@@ -1,18 +1,36 @@
 //! Every tool for routers, as rows: descriptor, arguments, result, and what runs. A row is data; its schemas are made of it.
 
 mod arguments;
+mod bridge;
 mod devices;
+mod dhcp;
+mod diagnostics;
+mod dns;
+mod firewall;
+mod interfaces;
+mod ip;
+mod logs;
 mod results;
+mod routes;
 mod system;
+mod wireless;
 
 pub use arguments::{Arg, ArgKind, DEVICE, DEVICES, DRY_RUN, may, need, or};
 pub use results::{Out, OutKind, PAGINATION, maybe, out};
+pub(super) use routes::ROUTE;
 
 use super::{
     call::RouterCall,
-    client::RouterClient,
-    reads::{MenuRead, Shape},
+    reads::{
+        MenuRead,
+        Shape::{self, List, One, Whole},
+    },
+    routers::Router,
     service::RouterService,
+    value::{
+        Field,
+        Kind::{Flag, Integer, List as Texts, Number, Seconds, Text},
+    },
 };
 use base::error::ToolError;
 use contract::meta::{Effect, Tier};
@@ -54,7 +72,7 @@ pub type Answer<'a> = BoxFuture<'a, Result<Value, ToolError>>;
 pub type Handler = for<'a> fn(&'a RouterService, &'a RouterCall) -> Answer<'a>;
 
 /// What a device is read with.
-pub type DeviceRead = for<'a> fn(&'a RouterClient, &'a RouterCall) -> BoxFuture<'a, Fields>;
+pub type DeviceRead = for<'a> fn(&'a Router, &'a RouterCall) -> BoxFuture<'a, Fields>;
 /// The fields of a result.
 pub type Fields = Result<Map<String, Value>, ToolError>;
 
@@ -92,7 +110,20 @@ pub const fn read(name: &'static str, catalogue: &'static str, title: &'static s
 }
 
 /// All of them, by topic.
-static TABLES: &[&[RouterTool]] = &[devices::TOOLS, system::TOOLS];
+static TABLES: &[&[RouterTool]] = &[
+    devices::TOOLS,
+    system::TOOLS,
+    interfaces::TOOLS,
+    ip::TOOLS,
+    routes::TOOLS,
+    dns::TOOLS,
+    dhcp::TOOLS,
+    firewall::TOOLS,
+    bridge::TOOLS,
+    wireless::TOOLS,
+    logs::TOOLS,
+    diagnostics::TOOLS,
+];
 
 /// Every tool, in the order of the listing.
 pub fn all() -> impl Iterator<Item = &'static RouterTool> {
@@ -147,6 +178,11 @@ impl RouterTool {
                 schema
             }
         }
+    }
+
+    /// Its name without the namespace.
+    pub fn operation(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, operation)| operation)
     }
 
     pub fn has(&self, argument: &str) -> bool {

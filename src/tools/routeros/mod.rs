@@ -41,18 +41,24 @@ pub fn entries() -> Result<Vec<Entry>, ToolError> {
 }
 
 fn entry(tool: &'static RouterTool) -> Result<Entry, ToolError> {
-    let meta = OwnedMeta::new(tool.name, tool.title, tool.description, meta_of(tool));
+    let meta = meta(tool);
+    let meta = OwnedMeta::new(meta.name, meta.title, meta.description, meta);
     let (advertised, accepts) = tool.input();
-    Entry::configured(meta, advertised, accepts, tool.output(), Routed(tool))
+    let aliases = [tool.catalogue, tool.operation()].into_iter().filter(|alias| !alias.is_empty()).collect();
+    Entry::configured(meta, advertised, accepts, tool.output(), aliases, Routed(tool))
 }
 
-fn meta_of(tool: &'static RouterTool) -> Meta {
+/// Its declaration, as policy, listings and `raspi-mcp allow` take it.
+pub fn meta(tool: &'static RouterTool) -> Meta {
     let meta = match tool.tier {
         Tier::Fundamental => Meta::READ,
         Tier::Advanced => Meta::WRITE,
         Tier::Professional => Meta::RISKY,
     };
     Meta {
+        name: tool.name,
+        title: tool.title,
+        description: tool.description,
         effect: tool.effect,
         listing: if tool.listed { Listing::Core } else { Listing::Extra },
         open_world: true,
