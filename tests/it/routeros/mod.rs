@@ -1,8 +1,12 @@
 //! Routers: the client and what it reads, against simulated routers of three versions over real TLS.
 
 mod client;
+mod hostile;
+mod house;
 mod plan;
+mod process;
 mod reads;
+mod settings;
 
 use appliance::certificate::Fingerprint;
 use raspi_mcp::{
