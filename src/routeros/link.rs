@@ -3,12 +3,12 @@
 use super::{
     call::RouterCall,
     service::RouterService,
-    wire::{self, MAX_ANSWER, Request, Said},
+    wire::{self, MAX_ANSWER, MAX_REQUEST, Request, Said},
 };
-use base::error::ToolError;
+use base::error::{ErrorCode, ToolError};
 use contract::config::PlaceSettings;
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -71,8 +71,14 @@ impl RoutersSocket {
     /// Each call has a connection of its own: one that breaks ends that call, and a process that was started anew is
     /// reached by the next.
     async fn ask(&self, call: &RouterCall, subject: bool) -> Result<Value, ToolError> {
+        let request = wire::line(&json!(Request::of(call, subject)));
+        if request.len() as u64 > MAX_REQUEST {
+            return Err(ToolError::new(ErrorCode::ContentTooLarge, "the arguments have more than 1 MiB")
+                .with("limit_bytes", MAX_REQUEST)
+                .hint("send less, in several calls"));
+        }
         let stream = UnixStream::connect(&self.path).await.map_err(|error| offline(&self.path, &error))?;
-        let answered = converse(stream, call, subject).await;
+        let answered = converse(stream, call, &request).await;
         answered.unwrap_or_else(|error| {
             let lost = offline(&self.path, &error);
             Err(if call.tool.effect.is_write() && !subject { lost.maybe_changed() } else { lost })
@@ -80,11 +86,10 @@ impl RoutersSocket {
     }
 }
 
-async fn converse(stream: UnixStream, call: &RouterCall, subject: bool) -> io::Result<Result<Value, ToolError>> {
+async fn converse(stream: UnixStream, call: &RouterCall, request: &[u8]) -> io::Result<Result<Value, ToolError>> {
     let (reader, mut writer) = stream.into_split();
-    let mut line = serde_json::to_vec(&Request::of(call, subject))?;
-    line.push(b'\n');
-    writer.write_all(&line).await?;
+    writer.write_all(request).await?;
+    let mut line = Vec::new();
     // Progress has a share of it; an answer is longer than the limit of the other side only if that is not it.
     let mut reader = BufReader::with_capacity(4096, reader.take(2 * MAX_ANSWER as u64));
     let mut told = false;

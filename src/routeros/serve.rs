@@ -109,8 +109,7 @@ async fn converse(service: &RouterService, stream: UnixStream, stop: Cancellatio
         tokio::select! {
             result = &mut running => break result,
             Some((done, total, message)) = reports.recv() => {
-                let said = format!("{}\n", wire::progress(done, total, &message));
-                gone |= write(&mut writer, said.as_bytes()).await.is_err();
+                gone |= write(&mut writer, &wire::progress(done, total, &message)).await.is_err();
             }
             // Whatever comes, also the end: the call is cancelled. A write still ends by itself.
             _ = reader.read_until(b'\n', &mut line), if !gone => {
@@ -119,6 +118,10 @@ async fn converse(service: &RouterService, stream: UnixStream, stop: Cancellatio
             }
         }
     };
+    // What was said before the end comes before it.
+    while let Ok((done, total, message)) = reports.try_recv() {
+        write(&mut writer, &wire::progress(done, total, &message)).await?;
+    }
     write(&mut writer, &wire::answer(result)).await
 }
 

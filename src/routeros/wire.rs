@@ -52,26 +52,30 @@ impl Request {
 }
 
 /// A line that says how far a call is.
-pub fn progress(done: u64, total: u64, message: &str) -> Value {
-    json!({ "progress": [done, total, message] })
+pub fn progress(done: u64, total: u64, message: &str) -> Vec<u8> {
+    line(&json!({ "progress": [done, total, message] }))
+}
+
+/// A value as a line.
+pub fn line(value: &Value) -> Vec<u8> {
+    let mut line = value.to_string();
+    line.push('\n');
+    line.into_bytes()
 }
 
 /// The line that ends a call, with its line feed.
 pub fn answer(result: Result<Value, ToolError>) -> Vec<u8> {
-    let line = |result: Result<Value, ToolError>| {
-        let mut line = match result {
+    let ended = |result: Result<Value, ToolError>| {
+        line(&match result {
             Ok(value) => json!({ "ok": value }),
             Err(error) => json!({ "error": WireError::from(error) }),
-        }
-        .to_string();
-        line.push('\n');
-        line.into_bytes()
+        })
     };
-    let line_of_result = line(result);
-    if line_of_result.len() <= MAX_ANSWER {
-        return line_of_result;
+    let whole = ended(result);
+    if whole.len() <= MAX_ANSWER {
+        return whole;
     }
-    line(Err(ToolError::new(ErrorCode::ContentTooLarge, "the answer of the routers has more than 10 MiB")
+    ended(Err(ToolError::new(ErrorCode::ContentTooLarge, "the answer of the routers has more than 10 MiB")
         .with("limit_bytes", MAX_ANSWER)
         .hint("ask for less: a smaller limit, fewer routers or a filter")))
 }

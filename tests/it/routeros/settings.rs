@@ -224,5 +224,13 @@ async fn what_a_table_says_is_checked() {
     assert!(faults(&format!("{good}{good}")).contains("already"), "two of one name");
     let second = good.replace("name = \"edge\"", "name = \"core\"");
     assert!(faults(&format!("{good}{second}")).contains("password files of one name"));
-    assert!(faults(&format!("{good}tags = {{ {} }}\n", "a = \"b\", ".repeat(2))).contains("tag"), "a tag twice");
+    for (tags, is_good) in [
+        ("{ site = \"attic\" }", true),
+        ("{ \"Site A\" = \"attic\" }", false),
+        ("{ site = 7 }", false),
+        ("{ site = \"\" }", false),
+        ("\"attic\"", false),
+    ] {
+        assert_eq!(!faults(&format!("{good}tags = {tags}\n")).contains("routeros.tags"), is_good, "{tags}");
+    }
 }
