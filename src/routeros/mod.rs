@@ -8,12 +8,15 @@ pub mod client;
 pub mod device;
 pub mod failure;
 pub mod link;
+pub mod network;
 pub mod plan;
+pub mod plans;
 pub mod reads;
 pub mod routers;
 pub mod service;
 pub mod table;
 pub mod value;
+pub mod write;
 
 pub use client::RouterClient;
 pub use device::Device;
