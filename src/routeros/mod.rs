@@ -10,7 +10,9 @@ pub mod configured;
 pub mod device;
 pub mod failure;
 pub mod link;
+pub mod network;
 pub mod plan;
+pub mod plans;
 pub mod presented;
 pub mod reads;
 pub mod routers;
@@ -19,6 +21,7 @@ pub mod service;
 pub mod table;
 pub mod value;
 pub mod wire;
+pub mod write;
 
 pub use client::RouterClient;
 pub use device::Device;

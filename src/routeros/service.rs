@@ -2,6 +2,7 @@
 
 use super::{
     call::RouterCall,
+    plans::Work,
     routers::{Router, Routers},
     table::{self, Run},
 };
@@ -35,8 +36,8 @@ pub trait WriteAuthority: Send + Sync {
 /// Every tool for routers, with what it needs.
 pub struct RouterService {
     pub routers: Routers,
-    /// Plans, snapshots and jobs.
-    pub folder: PathBuf,
+    /// Plans, snapshots and jobs, and who works at which router.
+    pub work: Work,
     pub authority: Arc<dyn WriteAuthority>,
     /// One a tool, compiled on first use.
     checkers: Vec<OnceLock<Checker>>,
@@ -45,7 +46,7 @@ pub struct RouterService {
 impl RouterService {
     pub fn new(routers: Routers, folder: PathBuf, authority: Arc<dyn WriteAuthority>) -> Self {
         let checkers = table::all().map(|_| OnceLock::new()).collect();
-        Self { routers, folder, authority, checkers }
+        Self { routers, work: Work::new(&folder), authority, checkers }
     }
 
     /// # Errors
