@@ -153,7 +153,7 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
 #[cfg(feature = "routeros")]
 fn offer_routers(server: &Server) -> Result<(), String> {
     let (registry, services) = (&server.pipeline.registry, &server.pipeline.services);
-    let Some(link) = process_setup::routers(&services.settings, &services.agent)? else { return Ok(()) };
+    let Some(link) = process_setup::routers(&services.settings, &services.agent, &server.stop)? else { return Ok(()) };
     crate::tools::routeros::offer(registry, services, link).map_err(|error| error.advice())
 }
 

@@ -5,6 +5,7 @@ use crate::owner;
 use crate::routeros::{
     configured::{self, Passwords},
     link::{self, RouterosLink, RoutersSocket},
+    serve,
 };
 use agent::{
     self, AgentLink, AgentSettings,
@@ -81,12 +82,17 @@ pub fn link(
     Ok(agent::in_process(settings, board, stop.clone()))
 }
 
-/// The way to the routers' process, or `None` without routers: in this process where the agent is.
+/// The way to the routers' process, or `None` without routers: in this process where the agent is, with its socket served so
+/// that `raspi-mcp routeros test` reaches it.
 ///
 /// # Errors
 /// In this process, for a router whose password or authorities cannot be read.
 #[cfg(feature = "routeros")]
-pub fn routers(settings: &Settings, agent: &AgentLink) -> Result<Option<RouterosLink>, String> {
+pub fn routers(
+    settings: &Settings,
+    agent: &AgentLink,
+    stop: &CancellationToken,
+) -> Result<Option<RouterosLink>, String> {
     if settings.routeros.is_empty() {
         return Ok(None);
     }
@@ -94,7 +100,17 @@ pub fn routers(settings: &Settings, agent: &AgentLink) -> Result<Option<Routeros
     if let AgentLink::InProcess(_) = agent {
         let folder = places.state_dir.join("routeros");
         let service = configured::service(&settings.routeros, &Passwords::Files, folder, agent.clone());
-        return service.map(|service| Some(RouterosLink::InProcess(service))).map_err(|error| error.advice());
+        let service = service.map_err(|error| error.advice())?;
+        let path = link::socket(places);
+        match serve::bind(&path) {
+            Ok(listener) => {
+                let own = rustix::process::getuid().as_raw();
+                drop(base::task::spawn(serve::serve(listener, Arc::clone(&service), own, stop.clone())));
+            }
+            // Tools work; `raspi-mcp routeros test` does not.
+            Err(error) => tracing::error!("cannot listen on {}: {error}", path.display()),
+        }
+        return Ok(Some(RouterosLink::InProcess(service)));
     }
     let devices = settings.routeros.iter().map(|router| router.name.clone()).collect();
     Ok(Some(RouterosLink::Socket(Arc::new(RoutersSocket { path: link::socket(places), devices }))))

@@ -4,7 +4,10 @@
 use super::exit::Exit;
 use super::exit::Failure;
 use crate::registry::Registry;
-use contract::config::{self, CliFlag, Places, Settings, Sources};
+use contract::{
+    config::{self, CliFlag, Places, Settings, Sources},
+    meta::Mode,
+};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -30,6 +33,14 @@ pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
     if unset && !own.exists() && service.exists() { service } else { own.to_owned() }
 }
 
+/// The tools that the configuration may name, with their default modes: also those that are there only with a router.
+pub fn known(registry: &Registry) -> Vec<(&'static str, Mode)> {
+    let rows = registry.rows().map(|row| (row.name(), row.meta.mode));
+    #[cfg(feature = "routeros")]
+    let rows = rows.chain(crate::routeros::table::all().map(|tool| (tool.name, tool.mode())));
+    rows.collect()
+}
+
 impl Args {
     /// All sources, with `flags` taking precedence.
     pub fn gather(&self, registry: &Registry, flags: Vec<CliFlag>) -> Result<Sources, Failure> {
@@ -38,8 +49,7 @@ impl Args {
 
     /// The same with other places than those of this user.
     pub fn gather_at(&self, places: Places, registry: &Registry, flags: Vec<CliFlag>) -> Sources {
-        let tools = registry.rows().map(|row| (row.name(), row.meta.mode)).collect();
-        let mut sources = Sources::new(places, tools);
+        let mut sources = Sources::new(places, known(registry));
         sources.file.clone_from(&self.config);
         sources.env = Sources::process_env();
         sources.flags = self

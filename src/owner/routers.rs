@@ -1,7 +1,7 @@
 //! Routers in the site's folder: `raspi-mcp routeros add`, `list` and `remove`. Each has a fragment and a password file.
 
 use super::misconfigured;
-use crate::routeros::device::Secret;
+use crate::routeros::{device::Secret, link};
 use base::{error::ToolError, os::whole};
 use contract::config::{self, RouterSetting, Sources, nearest};
 use serde_json::{Value, json};
@@ -31,6 +31,14 @@ pub fn password_file(name: &str, sources: &Sources) -> PathBuf {
 /// A configuration that cannot be read.
 pub fn all(sources: &Sources) -> Result<Vec<RouterSetting>, ToolError> {
     config::load(sources).map(|settings| settings.routeros).map_err(|faults| misconfigured(&faults))
+}
+
+/// The socket of the routers' process.
+///
+/// # Errors
+/// A configuration that cannot be read.
+pub fn socket(sources: &Sources) -> Result<PathBuf, ToolError> {
+    config::load(sources).map(|settings| link::socket(&settings.places)).map_err(|faults| misconfigured(&faults))
 }
 
 /// The router of this name.

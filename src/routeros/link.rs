@@ -1,9 +1,9 @@
 //! The way from the server to what does the calls: a process of its own, or this one.
 
 use super::{
-    call::RouterCall,
+    call::{Report, RouterCall},
     service::RouterService,
-    wire::{self, MAX_ANSWER, MAX_REQUEST, Request, Said},
+    wire::{self, Asked, MAX_ANSWER, MAX_REQUEST, Request, Said},
 };
 use base::error::{ErrorCode, ToolError};
 use contract::config::PlaceSettings;
@@ -18,6 +18,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::UnixStream,
 };
+use tokio_util::sync::CancellationToken;
 
 /// The way to the routers' process.
 #[derive(Clone)]
@@ -45,7 +46,10 @@ impl RouterosLink {
     pub fn call(&self, call: RouterCall) -> BoxFuture<'_, Result<Value, ToolError>> {
         match self {
             Self::InProcess(service) => Box::pin(async move { service.call(call).await }),
-            Self::Socket(socket) => Box::pin(async move { socket.ask(&call, false).await }),
+            Self::Socket(socket) => Box::pin(async move {
+                let (asked, is_write) = (Asked::Call(Request::of(&call)), call.tool.effect.is_write());
+                ask(&socket.path, &asked, is_write, &call.cancel, &call.progress).await
+            }),
         }
     }
 
@@ -54,7 +58,10 @@ impl RouterosLink {
     pub fn subject<'a>(&'a self, call: &'a RouterCall) -> BoxFuture<'a, Result<Value, ToolError>> {
         match self {
             Self::InProcess(service) => Box::pin(service.subject(call)),
-            Self::Socket(socket) => Box::pin(socket.ask(call, true)),
+            Self::Socket(socket) => Box::pin(async move {
+                let asked = Asked::Subject(Request::of(call));
+                ask(&socket.path, &asked, false, &call.cancel, &call.progress).await
+            }),
         }
     }
 
@@ -67,26 +74,37 @@ impl RouterosLink {
     }
 }
 
-impl RoutersSocket {
-    /// Each call has a connection of its own: one that breaks ends that call, and a process that was started anew is
-    /// reached by the next.
-    async fn ask(&self, call: &RouterCall, subject: bool) -> Result<Value, ToolError> {
-        let request = wire::line(&json!(Request::of(call, subject)));
-        if request.len() as u64 > MAX_REQUEST {
-            return Err(ToolError::new(ErrorCode::ContentTooLarge, "the arguments have more than 1 MiB")
-                .with("limit_bytes", MAX_REQUEST)
-                .hint("send less, in several calls"));
-        }
-        let stream = UnixStream::connect(&self.path).await.map_err(|error| offline(&self.path, &error))?;
-        let answered = converse(stream, call, &request).await;
-        answered.unwrap_or_else(|error| {
-            let lost = offline(&self.path, &error);
-            Err(if call.tool.effect.is_write() && !subject { lost.maybe_changed() } else { lost })
-        })
+/// Asks the process at `path`. Each call has a connection of its own: one that breaks ends that call, and a process that was
+/// started anew is reached by the next.
+///
+/// # Errors
+/// Those of the process; `unavailable` when it does not answer, with `details.changed` `"unknown"` once a write was sent.
+pub async fn ask(
+    path: &Path,
+    asked: &Asked,
+    is_write: bool,
+    cancel: &CancellationToken,
+    report: &Report,
+) -> Result<Value, ToolError> {
+    let request = wire::line(&json!(asked));
+    if request.len() as u64 > MAX_REQUEST {
+        return Err(ToolError::new(ErrorCode::ContentTooLarge, "the arguments have more than 1 MiB")
+            .with("limit_bytes", MAX_REQUEST)
+            .hint("send less, in several calls"));
     }
+    let stream = UnixStream::connect(path).await.map_err(|error| offline(path, &error))?;
+    converse(stream, &request, cancel, report).await.unwrap_or_else(|error| {
+        let lost = offline(path, &error);
+        Err(if is_write { lost.maybe_changed() } else { lost })
+    })
 }
 
-async fn converse(stream: UnixStream, call: &RouterCall, request: &[u8]) -> io::Result<Result<Value, ToolError>> {
+async fn converse(
+    stream: UnixStream,
+    request: &[u8],
+    cancel: &CancellationToken,
+    report: &Report,
+) -> io::Result<Result<Value, ToolError>> {
     let (reader, mut writer) = stream.into_split();
     writer.write_all(request).await?;
     let mut line = Vec::new();
@@ -100,7 +118,7 @@ async fn converse(stream: UnixStream, call: &RouterCall, request: &[u8]) -> io::
         let read = loop {
             tokio::select! {
                 read = &mut next => break read?,
-                () = call.cancel.cancelled(), if !told => {
+                () = cancel.cancelled(), if !told => {
                     told = true;
                     writer.write_all(b"\n").await?;
                 }
@@ -110,7 +128,7 @@ async fn converse(stream: UnixStream, call: &RouterCall, request: &[u8]) -> io::
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         match wire::read(&line) {
-            Some(Said::Progress(done, total, message)) => (call.progress)(done, total, &message),
+            Some(Said::Progress(done, total, message)) => report(done, total, &message),
             Some(Said::Ended(result)) => return Ok(result),
             None => return Err(io::Error::other("it does not speak this protocol")),
         }

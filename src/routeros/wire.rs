@@ -13,12 +13,21 @@ pub const MAX_REQUEST: u64 = 1 << 20;
 /// Longest answer, in bytes.
 pub const MAX_ANSWER: usize = 10 << 20;
 
-/// A request.
+/// What is asked for.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    Call(Request),
+    /// What a person is asked about such a call; nothing is done.
+    Subject(Request),
+    /// To let this router take a harmless change back ([`super::plans::test`]).
+    Test(String),
+}
+
+/// A call.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Whether to say what a person is asked about, and to do nothing.
-    pub subject: bool,
     pub tool: String,
     pub args: Map<String, Value>,
     pub principal: String,
@@ -27,9 +36,8 @@ pub struct Request {
 }
 
 impl Request {
-    pub fn of(call: &RouterCall, subject: bool) -> Self {
+    pub fn of(call: &RouterCall) -> Self {
         Self {
-            subject,
             tool: call.tool.name.to_owned(),
             args: call.args.clone(),
             principal: call.principal.clone(),

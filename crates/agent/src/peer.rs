@@ -1,10 +1,6 @@
 //! The peer at the other end of the agent's socket, as the kernel reports it, and its rights.
 
-use super::{
-    authorization::Authorization,
-    operations::{Operation, hello::Hello},
-    settings::AgentSettings,
-};
+use super::{authorization::Authorization, settings::AgentSettings};
 use base::{
     error::ToolError,
     os::{Root, groups},
@@ -103,7 +99,7 @@ impl Peer {
         let owner = self.standing == PeerKind::SimulatedOwner;
         let (who, hint) = match callers {
             // The process that talks to routers greets, and carries nothing.
-            Callers::Carriers if self.standing != PeerKind::Routers || name == Hello::TAG => return Ok(()),
+            Callers::Carriers if self.standing != PeerKind::Routers || name == "hello" => return Ok(()),
             Callers::Anyone if !matches!(self.standing, PeerKind::ApprovalPage | PeerKind::Routers) => return Ok(()),
             Callers::Approvers { .. } if owner || self.standing == PeerKind::Approver => return Ok(()),
             Callers::Server if owner || self.standing == PeerKind::Server => return Ok(()),

@@ -56,8 +56,9 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
             Ok(())
         }
         Command::Test { name } => {
-            let router = routers::find(&name, &gathered(sources)?)?;
-            super::runtime()?.block_on(test::run(&router))
+            let sources = gathered(sources)?;
+            let router = routers::find(&name, &sources)?;
+            super::runtime()?.block_on(test::run(&router, &routers::socket(&sources)?))
         }
         Command::Remove { name } => {
             routers::remove(&name, &gathered(sources)?)?;

@@ -8,7 +8,7 @@ use crate::{
         deed::{self, WriteOutcome},
         entry::Entry,
         places::CallPlace,
-        tool::ToolOutput,
+        tool::{PreparedCall, ToolOutput},
         trail::{Trail, not_done},
     },
 };
@@ -49,13 +49,7 @@ impl Pipeline {
         prepared.permit(&cx)?;
         if let Some(args) = asked.filter(|_| prepared.asks()) {
             trail.asked = true;
-            let subject = match prepared.subject(&cx) {
-                Some(subject) => Some(
-                    cancel.run_until_cancelled(subject).await.ok_or_else(|| ToolError::cancelled(entry.name()))??,
-                ),
-                None => None,
-            };
-            let approval = self.approval(&entry, &cx, &args, subject.as_ref()).await?;
+            let approval = self.approval(&entry, &cx, &args, prepared.as_ref()).await?;
             cx.approval = Some(approval.ask_id.clone());
             trail.approval = Some(approval);
         }
@@ -135,15 +129,20 @@ impl Pipeline {
         entry: &Arc<Entry>,
         cx: &Context,
         args: &Value,
-        subject: Option<&Value>,
+        prepared: &dyn PreparedCall,
     ) -> Result<ApprovalRecord, ToolError> {
         let _waits = self.places.approval(&cx.caller)?;
-        let of_subject = subject.map(canonical::sha256_hex);
+        let cancelled = || ToolError::cancelled(entry.name());
+        let subject = match prepared.subject(cx) {
+            Some(subject) => Some(cx.cancel.run_until_cancelled(subject).await.ok_or_else(cancelled)??),
+            None => None,
+        };
+        let of_subject = subject.as_ref().map(canonical::sha256_hex);
         let ask = ApprovalSubject {
             entry,
             caller: &cx.caller,
             args,
-            subject,
+            subject: subject.as_ref(),
             args_sha256: of_subject.as_deref().unwrap_or(&cx.args_sha256),
             progress: &cx.progress,
             cancel: &cx.cancel,
@@ -151,7 +150,7 @@ impl Pipeline {
         };
         tokio::select! {
             answer = self.gate.approve(ask) => answer,
-            () = cx.cancel.cancelled() => Err(ToolError::cancelled(entry.name())),
+            () = cx.cancel.cancelled() => Err(cancelled()),
         }
     }
 

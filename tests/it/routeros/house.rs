@@ -3,7 +3,7 @@
 use crate::support::served::Pi;
 use appliance::certificate::Fingerprint;
 use contract::config::{RouterSetting, Settings, Sources};
-use raspi_mcp::routeros::link;
+use raspi_mcp::routeros::{link, plans::Files};
 use routeros_simulator::{PASSWORD, Profile, Router, server::Listener};
 use std::{
     fs,
@@ -52,6 +52,16 @@ impl House {
 
     pub fn routers(&self) -> Vec<RouterSetting> {
         self.settings().routeros
+    }
+
+    /// As after `raspi-mcp routeros test`, for the process whose folder this is.
+    pub async fn was_tested(&self) {
+        let clock = self.pi.call("routeros.get_system_overview", serde_json::json!({ "device_id": "edge" })).await;
+        let version = clock.ok()["routeros_version"].as_str().unwrap().to_owned();
+        let own = self.sources.places.state_dir.join("routeros");
+        for folder in [self.folder.path().join("plans"), own] {
+            Files::new(&folder).keep_test("edge", &version).unwrap();
+        }
     }
 
     /// Another server, whose calls go to the privileged half of this machine and to the routers' process.

@@ -91,24 +91,36 @@ async fn without_routers_nothing_is_listed_and_nothing_runs() {
 async fn it_talks_to_one_user_only() {
     let house = House::new().await;
     let (path, _stop) = served(&house, own_uid() + 1);
-    let refused = answered(&path, b"").await;
-    assert_eq!(refused["error"]["code"], "permission_denied", "{refused}");
     let error = soon(link(&path).call(call("routeros.get_system_overview"))).await.unwrap_err();
     assert!(matches!(error.code, ErrorCode::PermissionDenied | ErrorCode::Unavailable), "{error:?}");
     assert_eq!(house.listener.credentials_seen(), 0);
+}
+
+#[test]
+fn the_server_calls_and_root_tests() {
+    let rights = |peer, server, own| {
+        let serve::Rights { call, test } = serve::Rights::of(peer, server, own);
+        (call, test)
+    };
+    // As installed: 990 the server, 981 this process.
+    assert_eq!([rights(990, 990, 981), rights(0, 990, 981)], [(true, false), (false, true)]);
+    assert_eq!([rights(981, 990, 981), rights(1000, 990, 981)], [(false, false); 2]);
+    // Where one user runs all of it.
+    assert_eq!([rights(1000, 1000, 1000), rights(0, 1000, 1000)], [(true, true), (false, true)]);
+    assert_eq!(rights(0, 0, 0), (true, true));
 }
 
 #[tokio::test]
 async fn what_is_no_request_is_refused_and_so_is_one_that_is_too_long() {
     let house = House::new().await;
     let (path, _stop) = served(&house, own_uid());
-    let good = json!({
-        "subject": false, "tool": "routeros.get_system_clock", "args": { "device_id": "edge" }, "principal": "stdio",
-        "ask_id": null, "device_scope": null,
-    });
-    let long = format!("{{\"tool\": \"{}\"}}\n", "x".repeat(wire::MAX_REQUEST as usize));
+    let good = json!({ "call": {
+        "tool": "routeros.get_system_clock", "args": { "device_id": "edge" }, "principal": "stdio", "ask_id": null,
+        "device_scope": null,
+    } });
+    let long = format!("{{\"test\": \"{}\"}}\n", "x".repeat(wire::MAX_REQUEST as usize));
     let mut more = good.clone();
-    more["password"] = true.into();
+    more["call"]["password"] = true.into();
     // One that is too long is not read to its end, so its answer may be lost with the connection.
     let mut stream = UnixStream::connect(&path).await.unwrap();
     let _ = stream.write_all(long.as_bytes()).await;
@@ -124,7 +136,7 @@ async fn what_is_no_request_is_refused_and_so_is_one_that_is_too_long() {
         assert_eq!(refused["error"]["code"], "invalid_argument", "{refused} to {:.60}", bad);
     }
     let mut unknown = good.clone();
-    unknown["tool"] = "routeros.read_password".into();
+    unknown["call"]["tool"] = "routeros.read_password".into();
     let refused = answered(&path, format!("{unknown}\n").as_bytes()).await;
     assert_eq!(refused["error"]["code"], "not_found", "{refused}");
     assert_eq!(house.listener.credentials_seen(), 0);
@@ -146,8 +158,8 @@ async fn a_call_ends_when_it_is_cancelled_and_when_its_connection_closes() {
     tokio::spawn(async move { cancel.cancel() });
     let error = soon(link(&path).call(slow)).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Cancelled, "{error:?}");
-    let request = wire::Request::of(&call("routeros.get_system_overview"), false);
-    let ended = answered(&path, format!("{}\n", json!(request)).as_bytes()).await;
+    let asked = wire::Asked::Call(wire::Request::of(&call("routeros.get_system_overview")));
+    let ended = answered(&path, &wire::line(&json!(asked))).await;
     assert_eq!(ended["error"]["code"], "cancelled", "{ended}");
     assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
 }

@@ -99,7 +99,7 @@ pub const ROUTERS: TableSetting = TableSetting {
 #[[routeros]]
 #name = \"edge\"
 #address = \"192.168.88.1:443\"
-#pin = \"sha256:...\"
+#pin = \"sha256:0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0\"
 #user = \"raspi-mcp\"
 #password_file = \"/etc/raspi-mcp/routeros/edge\"
 #environment = \"lab\"
