@@ -161,8 +161,15 @@ async fn unmoved(service: &RouterService, plan: &Plan, routers: &BTreeMap<String
 /// When a file of the state folder cannot be read or written.
 pub async fn resume(service: &RouterService) -> Result<Vec<Job>, ToolError> {
     let mut ended = Vec::new();
-    for job in service.work.files.running() {
-        let plan = service.work.files.plan(&job.plan_id)?;
+    for mut job in service.work.files.running() {
+        let Ok(mut plan) = service.work.files.plan(&job.plan_id) else {
+            // Without its plan nobody knows what it changes; what was begun takes itself back.
+            job.state = "halted".into();
+            service.work.files.keep_job(&job)?;
+            ended.push(job);
+            continue;
+        };
+        plan.job_id = Some(job.job_id.clone());
         let claim: Claim = service.work.claim(plan.devices.iter().map(|device| device.device_id.clone()))?;
         // A router that its owner has closed since is not written to.
         let open = |id: &String| service.routers.get(id).ok().filter(|router| router.standing.allow_professional).cloned();

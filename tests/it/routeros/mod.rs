@@ -1,5 +1,6 @@
 //! Routers: the client and what it reads, against simulated routers of three versions over real TLS.
 
+mod changes;
 mod client;
 mod plan;
 mod reads;
