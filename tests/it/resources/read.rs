@@ -21,7 +21,7 @@ fn each_resource_and_its_tool_name_each_other_and_parameters_are_arguments() {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     registry.set_namespace("routeros", raspi_mcp::tools::routeros::entries().unwrap()).unwrap();
     for resource in RESOURCES {
-        let (entry, _) = registry.resolve(resource.tool).ok().expect("a tool of that name");
+        let (entry, _) = registry.resolve(resource.tool).expect("a tool of that name");
         assert_eq!((entry.name(), entry.meta().resource_uri), (resource.tool, Some(resource.uri)));
         let schema = entry.input_schema();
         assert_eq!(resource.which.is_some(), resource.variable().is_some(), "{}", resource.uri);

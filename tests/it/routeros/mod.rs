@@ -1,5 +1,6 @@
 //! Routers: the client, the tools and what they read, against simulated routers of three versions over real TLS.
 
+mod catalogue;
 mod client;
 mod plan;
 mod reads;

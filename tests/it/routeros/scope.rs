@@ -4,9 +4,14 @@ use super::{Bench, Service, call, lab};
 use crate::support::served::soon;
 use base::error::ErrorCode;
 use contract::meta::Environment;
-use raspi_mcp::routeros::{Device, routers::Standing};
+use raspi_mcp::routeros::{
+    Device,
+    routers::{Routers, Standing},
+    service::RouterService,
+};
 use routeros_simulator::Profile;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 async fn two() -> (Bench, Service) {
     let bench = Bench::new(Profile::V7_21).await;
@@ -83,4 +88,24 @@ async fn what_its_owner_did_not_open_stays_closed() {
     assert!(error.hint.as_ref().unwrap().contains("allow_advanced"), "{error:?}");
     assert_eq!((bench.router.requests(), service.authority.0.lock().unwrap().len()), (0, 0));
     soon(service.call("bandwidth_test", test("attic"))).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_of_a_lab_changes_no_router_of_production() {
+    let bench = Bench::new(Profile::V7_21).await;
+    for (own, theirs, is_let) in [
+        (Environment::Prod, Environment::Lab, true),
+        (Environment::Lab, Environment::Lab, true),
+        (Environment::Lab, Environment::Staging, false),
+        (Environment::Staging, Environment::Prod, false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let routers = Routers::new([(bench.device(), Standing { environment: theirs, ..lab() })]).unwrap();
+        let mut service = RouterService::new(routers, folder.path().into(), Arc::new(super::Permissive::default()));
+        service.environment = own;
+        let args = json!({ "device_id": "attic", "address": "198.51.100.1", "duration_seconds": 1 });
+        let measured = soon(service.call(call("bandwidth_test", args))).await;
+        assert_eq!(measured.is_ok(), is_let, "{own:?} {theirs:?}: {measured:?}");
+        soon(service.call(call("get_system_clock", json!({ "device_id": "attic" })))).await.unwrap();
+    }
 }
