@@ -3,7 +3,7 @@
 #[cfg(feature = "fleet")]
 use super::exit::Exit;
 use super::exit::Failure;
-use crate::registry::Registry;
+use crate::{registry::Registry, routeros::table, tools::routeros};
 use contract::config::{self, CliFlag, Places, Settings, Sources};
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,8 @@ impl Args {
 
     /// The same with other places than those of this user.
     pub fn gather_at(&self, places: Places, registry: &Registry, flags: Vec<CliFlag>) -> Sources {
-        let tools = registry.rows().map(|row| (row.name(), row.meta.mode)).collect();
+        let rows = registry.rows().map(|row| (row.name(), row.meta.mode));
+        let tools = rows.chain(table::all().map(|tool| (tool.name, routeros::meta(tool).mode))).collect();
         let mut sources = Sources::new(places, tools);
         sources.file.clone_from(&self.config);
         sources.env = Sources::process_env();
