@@ -51,8 +51,8 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
         if !namespace.file_type()?.is_dir() || namespace.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
-        // What other servers' names are made of is carried by itself.
-        if namespace.file_name() == "compat" {
+        // What other servers' names are made of is carried by itself, and tools for routers have their schemas from their rows.
+        if ["compat", "routeros"].iter().any(|own| namespace.file_name() == *own) {
             continue;
         }
         // Tools of the owner's console, which no device has.

@@ -100,6 +100,13 @@ impl Tokens {
         Ok((token.clone(), held.passes.get(&token.name).cloned()))
     }
 
+    /// The routers that a principal's token is good for; `None`: all, or it is no token.
+    pub fn devices_of(&self, who: &str) -> Option<Vec<String>> {
+        let held = self.lock();
+        let token = held.tokens.iter().find(|token| principal(token) == who)?;
+        (!token.devices.is_empty()).then(|| token.devices.clone())
+    }
+
     /// Replaces the valid tokens. Connections opened with a token that was removed or changed are closed.
     pub fn replace(&self, tokens: Vec<TokenSetting>) {
         let mut gone = Vec::new();

@@ -140,7 +140,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
             None => said(&grants::list(&gathered(sources)?)?),
         };
     };
-    let grant = args.what.grant(meta(tool)?)?;
+    let grant = args.what.grant(&meta(tool)?)?;
     if let Some(device) = device {
         let mut order = grants::args(&grant);
         if args.ask {
@@ -155,7 +155,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
 }
 
 pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure> {
-    let grant = args.what.grant(meta(&args.tool)?)?;
+    let grant = args.what.grant(&meta(&args.tool)?)?;
     if let Some(device) = args.what.elsewhere()? {
         return order::send(&device, "revoke", &grants::args(&grant));
     }

@@ -10,6 +10,7 @@ use crate::registry::{
     names::{ToolNameError, versions},
     row::ToolRow,
 };
+use crate::routeros::table;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -48,12 +49,26 @@ pub fn others(registry: &Registry) -> Vec<(PathBuf, String)> {
     compat::all().iter().filter_map(made).collect()
 }
 
+/// The same of the tools for routers, which a server has where routers are configured.
+pub fn routeros() -> Vec<(PathBuf, String)> {
+    let entries = crate::tools::routeros::entries().unwrap_or_default();
+    let made = |entry: &Entry| {
+        let (namespace, operation) = entry.name().split_once('.').unwrap_or_default();
+        (Path::new(namespace).join(format!("{operation}.json")), format!("{:#}\n", descriptor(entry)))
+    };
+    entries.iter().map(made).collect()
+}
+
 pub fn run(args: &Args) -> Result<(), Failure> {
     let registry = Registry::new(crate::tools::NAMESPACES);
     let mut files: Vec<(PathBuf, String)> = others(&registry);
     let of = |row: &'static ToolRow| (file(row), text(row));
     match &args.tool {
-        None => files.splice(..0, registry.rows().map(of)).for_each(drop),
+        None => files.splice(..0, registry.rows().map(of).chain(routeros())).for_each(drop),
+        Some(name) if table::find(&name.replacen(['_', '/'], ".", 1)).is_some() => {
+            let path = Path::new(&name.replacen(['_', '.'], "/", 1)).with_extension("json");
+            files = routeros().into_iter().filter(|(of, _)| *of == path).collect();
+        }
         Some(name) => {
             let (entry, _) = registry.resolve(name).map_err(|unknown| no_tool(name, &unknown))?;
             files.retain(|(path, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));

@@ -37,7 +37,8 @@ pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
 pub fn known(registry: &Registry) -> Vec<(&'static str, Mode)> {
     let rows = registry.rows().map(|row| (row.name(), row.meta.mode));
     #[cfg(feature = "routeros")]
-    let rows = rows.chain(crate::routeros::table::all().map(|tool| (tool.name, tool.mode())));
+    let rows =
+        rows.chain(crate::routeros::table::all().map(|tool| (tool.name, crate::tools::routeros::meta(tool).mode)));
     rows.collect()
 }
 

@@ -117,7 +117,7 @@ fn make(what: What, keep: impl FnOnce(&TokenSetting) -> Result<String, Failure>)
     let token = Token::mint()?;
     let expires = what.expires()?;
     let What { name, role, owner, .. } = what;
-    let text = keep(&TokenSetting { name, sha256: token.sha256(), role, owner, expires })?;
+    let text = keep(&TokenSetting { name, sha256: token.sha256(), role, owner, expires, devices: Vec::new() })?;
     outln!(
         "This is the token. It is shown only now; give it to whoever will use it, and to nobody else:\n\n    {}\n\n{text}",
         token.reveal()

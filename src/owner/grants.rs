@@ -4,6 +4,8 @@ use super::{misconfigured, unreadable};
 use crate::{
     allow::{AppliedGrant, GrantAction, GrantChange, all, perform},
     registry::{Registry, row::ToolRow},
+    routeros::table,
+    tools::routeros,
 };
 use base::{
     clock,
@@ -25,9 +27,12 @@ pub(super) const REVOKE_ARGS: &[&str] = &["tool", "pins", "units", "cameras", "d
 ///
 /// # Errors
 /// `invalid_argument` naming the tool that may have been meant.
-pub fn meta(tool: &str) -> Result<&'static Meta, ToolError> {
+pub fn meta(tool: &str) -> Result<Meta, ToolError> {
+    if let Some(tool) = table::find(tool) {
+        return Ok(routeros::meta(tool));
+    }
     let registry = Registry::new(crate::tools::NAMESPACES);
-    let found = registry.resolve(tool).ok().and_then(|(entry, _)| entry.row().map(|row| row.meta));
+    let found = registry.resolve(tool).ok().and_then(|(entry, _)| entry.row().map(|row| *row.meta));
     found.ok_or_else(|| {
         let near = nearest(tool, registry.rows().map(ToolRow::name));
         let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
@@ -42,7 +47,7 @@ pub fn meta(tool: &str) -> Result<&'static Meta, ToolError> {
 pub fn open(grant: Grant, ask: bool, by: String, sources: &Sources) -> Result<Value, ToolError> {
     let (change, meta) = change(grant, sources)?;
     let change = GrantChange { grant: Grant { by, at: clock::now(), ..change }, policy: None };
-    let AppliedGrant { path, mode, set_aside, .. } = perform(&change, GrantAction::Open { ask }, meta, sources)?;
+    let AppliedGrant { path, mode, set_aside, .. } = perform(&change, GrantAction::Open { ask }, &meta, sources)?;
     let reach = reach(&change.grant);
     let whom = match change.grant.callers.as_slice() {
         [] => format!("callers with role {}", meta.role.name()),
@@ -72,7 +77,7 @@ pub fn open(grant: Grant, ask: bool, by: String, sources: &Sources) -> Result<Va
 pub fn close(grant: Grant, sources: &Sources) -> Result<Value, ToolError> {
     let (grant, meta) = change(grant, sources)?;
     let change = GrantChange { grant, policy: None };
-    let AppliedGrant { path, policy, set_aside, .. } = perform(&change, GrantAction::Close, meta, sources)?;
+    let AppliedGrant { path, policy, set_aside, .. } = perform(&change, GrantAction::Close, &meta, sources)?;
     let mut text = format!("closed; {}\nwritten: {}", when(&set_aside), path.display());
     if policy.enabled.contains(meta.namespace()) {
         let (name, role, namespace) = (meta.name, meta.role.name(), meta.namespace());
@@ -141,7 +146,7 @@ fn granted(mut args: Map<String, Value>) -> Result<Grant, ToolError> {
 }
 
 /// The grant with its things and callers as the configuration names them, and its tool.
-fn change(mut grant: Grant, sources: &Sources) -> Result<(Grant, &'static Meta), ToolError> {
+fn change(mut grant: Grant, sources: &Sources) -> Result<(Grant, Meta), ToolError> {
     let meta = meta(&grant.tool)?;
     let settings = load(sources).map_err(|faults| misconfigured(&faults))?;
     grant.tool = meta.name.into();

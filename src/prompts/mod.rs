@@ -3,6 +3,7 @@
 //! A prompt grants nothing: it names the tools to use, and the resources it shows are read as the caller.
 
 mod diagnose;
+pub mod routeros;
 mod safe_reboot;
 
 use crate::{
@@ -43,7 +44,7 @@ pub enum PromptPart {
     Resource(&'static str),
 }
 
-/// Every prompt, in the order they are listed.
+/// The prompts of every server, in the order they are listed.
 pub static PROMPTS: &[&Prompt] = &[&diagnose::PROMPT, &safe_reboot::PROMPT];
 
 /// The context for which a prompt is written.
@@ -56,14 +57,20 @@ pub struct Scene<'a> {
     given: &'a Map<String, Value>,
 }
 
+/// The prompts of this server: [`PROMPTS`], and those about routers if it has some.
+pub fn all(services: &Services) -> impl Iterator<Item = &'static Prompt> {
+    let of_routers: &'static [Prompt] = if services.routeros.get().is_some() { &routeros::PROMPTS } else { &[] };
+    PROMPTS.iter().copied().chain(of_routers)
+}
+
 impl Prompt {
     /// The prompt named `name`.
     ///
     /// # Errors
     /// `invalid_argument`, as MCP requires, listing the existing ones.
-    pub fn find(name: &str) -> Result<&'static Self, ToolError> {
-        PROMPTS.iter().copied().find(|prompt| prompt.name == name).ok_or_else(|| {
-            let known: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.name).collect();
+    pub fn find(services: &Services, name: &str) -> Result<&'static Self, ToolError> {
+        all(services).find(|prompt| prompt.name == name).ok_or_else(|| {
+            let known: Vec<&str> = all(services).map(|prompt| prompt.name).collect();
             let shown: String = name.chars().take(128).collect();
             ToolError::invalid(format!("Unknown prompt: {shown}"))
                 .with("name", shown)

@@ -44,6 +44,8 @@ pub(super) struct Added {
     pub by: Box<str>,
     /// Other names that are accepted and not listed.
     pub aliases: Vec<&'static str>,
+    /// More of `_meta`, which `tools.describe` shows.
+    pub more: Value,
     handler: Arc<dyn ToolHandler>,
 }
 
@@ -72,7 +74,7 @@ impl Added {
             Checker::new(&output).map_err(|why| bad("outputSchema", &why))?;
         }
         let by = format!("agent:{}", meta.declaration().namespace()).into();
-        Ok((Self { meta, input, accepts, output, by, aliases: Vec::new(), handler }, checker))
+        Ok((Self { meta, input, accepts, output, by, aliases: Vec::new(), more: Value::Null, handler }, checker))
     }
 
     pub fn prepare(&self, args: Value) -> Box<dyn PreparedCall> {

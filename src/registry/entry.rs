@@ -25,6 +25,20 @@ enum Source {
     Added(Box<Added>),
 }
 
+/// See [`Entry::configured`].
+pub struct ConfiguredTool {
+    pub meta: OwnedMeta,
+    /// JSON Schema of the arguments, as it is advertised.
+    pub input: Value,
+    /// The schemas of properties that accept more than that.
+    pub accepts: Map<String, Value>,
+    pub output: Value,
+    /// Other names that calls may use.
+    pub aliases: Vec<&'static str>,
+    /// More of `_meta`, which `tools.describe` shows.
+    pub more: Value,
+}
+
 impl From<&'static ToolRow> for Entry {
     fn from(row: &'static ToolRow) -> Self {
         Self { source: Source::Row(row), checker: OnceLock::new() }
@@ -42,21 +56,14 @@ impl Entry {
         Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
     }
 
-    /// A tool of this program that is there only where it is configured. `accepts`: the schemas of properties that accept more
-    /// than `input` advertises; `aliases`: other names that calls may use.
+    /// A tool of this program that is there only where it is configured.
     ///
     /// # Errors
     /// As [`Entry::added`].
-    pub fn configured(
-        meta: OwnedMeta,
-        input: Value,
-        accepts: Map<String, Value>,
-        output: Value,
-        aliases: Vec<&'static str>,
-        handler: impl ToolHandler,
-    ) -> Result<Self, ToolError> {
+    pub fn configured(tool: ConfiguredTool, handler: impl ToolHandler) -> Result<Self, ToolError> {
+        let ConfiguredTool { meta, input, accepts, output, aliases, more } = tool;
         let (mut added, checker) = Added::new(meta, input, accepts, output, Arc::new(handler))?;
-        (added.by, added.aliases) = ("".into(), aliases);
+        (added.by, added.aliases, added.more) = ("".into(), aliases, more);
         Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
     }
 
@@ -87,6 +94,14 @@ impl Entry {
         match &self.source {
             Source::Row(_) => &[],
             Source::Added(added) => &added.aliases,
+        }
+    }
+
+    /// What `tools.describe` has in `_meta` beside what a listing has.
+    pub fn more_meta(&self) -> Option<&Map<String, Value>> {
+        match &self.source {
+            Source::Row(_) => None,
+            Source::Added(added) => added.more.as_object(),
         }
     }
 

@@ -79,11 +79,11 @@ impl Parameter {
     }
 }
 
-/// The last part of the address, where the resource's own has braces.
+/// The part of the address where the resource's own has braces.
 fn which<'a>(resource: &Resource, base: &'a str) -> Option<&'a str> {
     let deep = resource.which.is_some_and(|parameter| parameter.path);
     let fits = |which: &&str| !which.is_empty() && !which.contains(['#', '{', '}']) && (deep || !which.contains('/'));
-    base.strip_prefix(resource.base()).filter(fits)
+    base.strip_prefix(resource.base())?.strip_suffix(resource.end()).filter(fits)
 }
 
 fn bad_query(resource: &Resource, name: &str) -> ToolError {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// One resource: its address, and the tool whose answer it holds.
 #[derive(Debug)]
 pub struct Resource {
-    /// Its address without a query; `{name}` at its end is a variable part. The tool names the same in
+    /// Its address without a query; one `{name}` in it is a variable part. The tool names the same in
     /// [`contract::meta::Declaration::resource_uri`].
     pub uri: &'static str,
     pub tool: &'static str,
@@ -72,7 +72,7 @@ pub enum UpdateTrigger {
     Samples,
     /// Asks that open, are answered or expire; the halt; and which tokens and grants there are.
     Server,
-    /// It never changes.
+    /// It never changes, or nothing tells this machine that it has.
     Nowhere,
 }
 
@@ -217,26 +217,77 @@ pub static RESOURCES: &[Resource] = &[
         ttl_ms: 3_600_000,
         source: UpdateTrigger::Nowhere,
     },
+    of_router(
+        "raspi://routeros/{device_id}/overview",
+        "routeros.get_system_overview",
+        "What a router is and how it is.",
+        5_000,
+    ),
+    of_router(
+        "raspi://routeros/{device_id}/packages",
+        "routeros.get_system_packages",
+        "The packages of a router.",
+        60_000,
+    ),
+    Resource {
+        mime: Some("text/plain"),
+        parameters: &[text("topic")],
+        ..of_router(
+            "raspi://routeros/{device_id}/export",
+            "routeros.get_config_snapshot",
+            "The configuration of a router, without secrets.",
+            5_000,
+        )
+    },
+    Resource {
+        parameters: &[number("limit"), text("message")],
+        ..of_router(
+            "raspi://routeros/{device_id}/log",
+            "routeros.get_recent_logs",
+            "The log of a router, the newest line first.",
+            1_000,
+        )
+    },
 ];
 
+/// Of a router: there where routers are configured.
+const fn of_router(uri: &'static str, tool: &'static str, description: &'static str, ttl_ms: u64) -> Resource {
+    Resource {
+        uri,
+        tool,
+        description,
+        which: Some(text("device_id")),
+        parameters: &[],
+        mime: Some(JSON),
+        ttl_ms,
+        source: UpdateTrigger::Nowhere,
+    }
+}
+
 impl Resource {
-    /// The address without its variable part.
+    /// The address before its variable part.
     pub fn base(&self) -> &'static str {
         self.uri.split_once('{').map_or(self.uri, |(base, _)| base)
     }
 
+    /// The address behind its variable part.
+    pub fn end(&self) -> &'static str {
+        self.uri.split_once('}').map_or("", |(_, end)| end)
+    }
+
     /// The name of the variable part.
     pub fn variable(&self) -> Option<&'static str> {
-        self.uri.split_once('{').map(|(_, name)| name.trim_end_matches('}'))
+        Some(self.uri.split_once('{')?.1.split_once('}')?.0)
     }
 
     /// The URI template of this resource (RFC 6570), if it takes parameters.
     pub fn template(&self) -> Option<String> {
-        if self.which.is_some() {
-            return Some(self.uri.to_owned());
-        }
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
-        (!names.is_empty()).then(|| format!("{}{{?{}}}", self.uri, names.join(",")))
+        match (names.is_empty(), self.which) {
+            (true, None) => None,
+            (true, Some(_)) => Some(self.uri.to_owned()),
+            (false, _) => Some(format!("{}{{?{}}}", self.uri, names.join(","))),
+        }
     }
 
     /// The tool behind it, in this server's registry.

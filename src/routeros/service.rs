@@ -8,7 +8,7 @@ use super::{
 };
 use base::error::ToolError;
 use contract::{
-    meta::Tier,
+    meta::{Environment, Tier},
     schema::{Checker, advertised::executed},
 };
 use futures::future::BoxFuture;
@@ -39,6 +39,8 @@ pub struct RouterService {
     /// Plans, snapshots and jobs, and who works at which router.
     pub work: Work,
     pub authority: Arc<dyn WriteAuthority>,
+    /// What this server is used for: it changes no router of a stricter environment.
+    pub environment: Environment,
     /// One a tool, compiled on first use.
     checkers: Vec<OnceLock<Checker>>,
 }
@@ -46,7 +48,7 @@ pub struct RouterService {
 impl RouterService {
     pub fn new(routers: Routers, folder: PathBuf, authority: Arc<dyn WriteAuthority>) -> Self {
         let checkers = table::all().map(|_| OnceLock::new()).collect();
-        Self { routers, work: Work::new(&folder), authority, checkers }
+        Self { routers, work: Work::new(&folder), authority, environment: Environment::Prod, checkers }
     }
 
     /// # Errors
@@ -119,6 +121,15 @@ impl RouterService {
             Tier::Advanced => (router.standing.allow_advanced, "allow_advanced"),
             Tier::Professional => (router.standing.allow_professional, "allow_professional"),
         };
+        let (own, theirs) = (self.environment, router.standing.environment);
+        if strictness(theirs) > strictness(own) {
+            return Err(ToolError::precondition(format!(
+                "the router {id} is one of {theirs:?}, and this server one of {own:?}"
+            ))
+            .with("device_id", id)
+            .with("mcp_error_code", "FORBIDDEN")
+            .hint("its owner sets `environment` in the configuration of this server, or in the router's [[routeros]] table"));
+        }
         if allowed {
             return Ok(router);
         }
@@ -159,6 +170,15 @@ impl RouterService {
 /// Whether the caller's credential is good for this device.
 pub fn in_scope(call: &RouterCall, id: &str) -> bool {
     call.device_scope.as_ref().is_none_or(|devices| devices.iter().any(|device| device == id))
+}
+
+/// Lab, staging, prod.
+fn strictness(environment: Environment) -> u8 {
+    match environment {
+        Environment::Lab => 0,
+        Environment::Staging => 1,
+        Environment::Prod => 2,
+    }
 }
 
 /// Where a text has a control character, as `a.b.0`.

@@ -203,6 +203,9 @@ fn tokens(identity: &Identity) -> String {
         if let Some(Some(expires)) = token.summary().get("expires").map(|value| value.as_str().map(str::to_owned)) {
             text.push_str(&format!("expires = {expires}\n"));
         }
+        if !token.devices.is_empty() {
+            text.push_str(&format!("devices = {:?}\n", token.devices));
+        }
     }
     text
 }

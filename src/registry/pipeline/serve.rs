@@ -8,7 +8,7 @@ use crate::{
         deed::{self, WriteOutcome},
         entry::Entry,
         places::CallPlace,
-        tool::{PreparedCall, ToolOutput},
+        tool::{SubjectFuture, ToolOutput},
         trail::{Trail, not_done},
     },
 };
@@ -49,7 +49,7 @@ impl Pipeline {
         prepared.permit(&cx)?;
         if let Some(args) = asked.filter(|_| prepared.asks()) {
             trail.asked = true;
-            let approval = self.approval(&entry, &cx, &args, prepared.as_ref()).await?;
+            let approval = self.approval(&entry, &cx, &args, prepared.subject(&cx)).await?;
             cx.approval = Some(approval.ask_id.clone());
             trail.approval = Some(approval);
         }
@@ -129,11 +129,11 @@ impl Pipeline {
         entry: &Arc<Entry>,
         cx: &Context,
         args: &Value,
-        prepared: &dyn PreparedCall,
+        subject: Option<SubjectFuture<'_>>,
     ) -> Result<ApprovalRecord, ToolError> {
         let _waits = self.places.approval(&cx.caller)?;
         let cancelled = || ToolError::cancelled(entry.name());
-        let subject = match prepared.subject(cx) {
+        let subject = match subject {
             Some(subject) => Some(cx.cancel.run_until_cancelled(subject).await.ok_or_else(cancelled)??),
             None => None,
         };

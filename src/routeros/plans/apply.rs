@@ -167,8 +167,15 @@ pub async fn resume(service: &RouterService) -> Result<Vec<Job>, ToolError> {
     let mut ended = Vec::new();
     // All of them are taken before the first wait, so that no call comes between.
     let mut begun: Vec<(Job, Plan, Claim)> = Vec::new();
-    for job in service.work.files.running() {
-        let plan = service.work.files.plan(&job.plan_id)?;
+    for mut job in service.work.files.running() {
+        let Ok(mut plan) = service.work.files.plan(&job.plan_id) else {
+            // Without its plan nobody knows what it changes; what was begun takes itself back.
+            job.state = "halted".into();
+            service.work.files.keep_job(&job)?;
+            ended.push(job);
+            continue;
+        };
+        plan.job_id = Some(job.job_id.clone());
         let claim = service.work.claim(plan.devices.iter().map(|device| device.device_id.clone()))?;
         begun.push((job, plan, claim));
     }

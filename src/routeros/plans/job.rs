@@ -62,8 +62,9 @@ impl Runner {
             }
         }
         self.job.state = ending.unwrap_or("done").into();
-        self.files.keep_job(&self.job)?;
+        // The plan first: a job that says "running" is looked at again.
         self.ended()?;
+        self.files.keep_job(&self.job)?;
         Ok(self.job)
     }
 

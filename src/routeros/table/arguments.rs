@@ -17,12 +17,14 @@ pub enum ArgKind {
     Word(&'static [&'static str]),
     /// From the first to the second.
     Integer(i64, i64),
+    /// From zero on.
+    Count,
     Flag,
     /// RFC 3339.
     Time,
     /// From so many to so many texts of at most so many characters, each once.
     Texts(u16, u16, u16),
-    /// `["site=main"]`; also taken: `{"site": "main"}`.
+    /// `["site=main"]`, or `["site"]` for any value; also taken: `{"site": "main"}`.
     Tags,
     Object(&'static [Arg]),
     /// From so many to so many objects.
@@ -55,8 +57,8 @@ pub const fn or(name: &'static str, kind: ArgKind, default: &'static str, about:
     Arg { name, kind, required: false, default, about }
 }
 
-pub const DEVICE: Arg = need("device_id", ArgKind::Device, "From routeros.list_devices.");
-pub const DEVICES: Arg = need("device_ids", ArgKind::Devices, "From routeros.list_devices.");
+pub const DEVICE: Arg = need("device_id", ArgKind::Device, "The router's id.");
+pub const DEVICES: Arg = need("device_ids", ArgKind::Devices, "The routers' ids.");
 pub const DRY_RUN: Arg = or("dry_run", ArgKind::Flag, "false", "Say what would change; change nothing.");
 
 /// Most devices of one call.
@@ -82,12 +84,14 @@ impl Arg {
 impl ArgKind {
     fn schema(self) -> Value {
         match self {
-            Self::Device => Self::Text(1, 63).schema(),
+            // An unknown one is told as such, so its shape need not be.
+            Self::Device => json!({ "type": "string", "maxLength": 63 }),
             Self::Devices => Self::Texts(1, MOST_DEVICES, 63).schema(),
             Self::Text(least, most) => json!({ "type": "string", "minLength": least, "maxLength": most }),
             Self::Pattern(most, pattern) => json!({ "type": "string", "maxLength": most, "pattern": pattern }),
             Self::Word(words) => json!({ "type": "string", "enum": words }),
             Self::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+            Self::Count => json!({ "type": "integer", "minimum": 0 }),
             Self::Flag => json!({ "type": "boolean" }),
             Self::Time => json!({ "type": "string", "format": "date-time" }),
             Self::Texts(least, most, longest) => json!({
@@ -96,7 +100,7 @@ impl ArgKind {
             }),
             Self::Tags => json!({
                 "type": "array", "maxItems": MOST_TAGS,
-                "items": { "type": "string", "maxLength": 127, "pattern": "^[^=]+=.*$" },
+                "items": { "type": "string", "maxLength": 127 },
             }),
             Self::Object(args) => closed(args),
             Self::Objects(least, most, args) => {

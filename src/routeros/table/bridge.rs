@@ -48,7 +48,6 @@ pub const TOOLS: &[RouterTool] = &[
     },
     RouterTool {
         description: "List the ports of a router's bridges.\n\nUse when: it matters which interface is in which bridge.\n\nReturns: bridge, interface, VLAN id and state of each.",
-        listed: true,
         tags: TAGS,
         ..read(
             "routeros.get_bridge_ports",

@@ -32,7 +32,7 @@ const REGISTERED: &[Arg] = &[
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
-        description: "List the routers that this server knows.\n\nUse when: you need a device_id.\n\nReturns: id, address, environment, tags, what may be changed, and whether each answered when it was last asked.",
+        description: "List the routers that this server knows.\n\nUse when: you need a router's id.\n\nReturns: id, address, environment, tags, what may be changed, last status.",
         listed: true,
         tags: TAGS,
         args: &[
@@ -45,7 +45,7 @@ pub const TOOLS: &[RouterTool] = &[
         ..read("routeros.list_devices", "device/list-devices", "List routers", Run::Call(list))
     },
     RouterTool {
-        description: "Look whether a router answers.\n\nUse when: calls of it fail, or before a change.\n\nReturns: whether it does, how fast, its version; else the reason and what to do.",
+        description: "Look whether a router answers.\n\nUse when: calls of it fail.\n\nReturns: how fast, or why not and what to do.",
         listed: true,
         tags: TAGS,
         args: &[DEVICE],
@@ -68,7 +68,7 @@ pub const TOOLS: &[RouterTool] = &[
         )
     },
     RouterTool {
-        description: "Summarise the health of all routers.\n\nUse when: you look for the one with trouble.\n\nReturns: how many are healthy, degraded or unreachable, their versions, and each one's status.",
+        description: "Look how all routers are.\n\nUse when: you look for the one with trouble.\n\nReturns: counts of healthy, degraded, unreachable; versions; each status.",
         listed: true,
         tags: TAGS,
         timeout_seconds: 90,
@@ -154,7 +154,9 @@ fn list<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
         let (environment, wanted) = (call.text("environment"), tags(call));
         let devices = service.routers.all().filter(|router| {
             let standing = &router.standing;
-            let has = |(key, value): &(String, String)| standing.tags.get(key) == Some(value);
+            let has = |(key, value): &(String, Option<String>)| {
+                standing.tags.get(key).is_some_and(|found| value.as_ref().is_none_or(|value| found == value))
+            };
             in_scope(call, router.id())
                 && (environment.is_empty() || json!(standing.environment) == environment)
                 && wanted.iter().all(has)
@@ -164,14 +166,19 @@ fn list<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
     })
 }
 
-/// The tags of the filter, in either form.
-fn tags(call: &RouterCall) -> Vec<(String, String)> {
-    let split = |text: &String| text.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
+/// The tags of the filter, in either form, with the value that each has to have.
+fn tags(call: &RouterCall) -> Vec<(String, Option<String>)> {
     match call.args.get("tags") {
         Some(Value::Object(map)) => {
-            map.iter().map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
+            map.iter().map(|(key, value)| (key.clone(), value.as_str().map(str::to_owned))).collect()
         }
-        _ => call.texts("tags").iter().filter_map(split).collect(),
+        _ => {
+            let tag = |text: String| match text.split_once('=') {
+                Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+                None => (text, None),
+            };
+            call.texts("tags").into_iter().map(tag).collect()
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub const TOOLS: &[RouterTool] = &[
         )
     },
     RouterTool {
-        description: "List the DHCP leases of a router.\n\nUse when: a host, its address or its name is looked for.\n\nReturns: address, MAC address, host name, status and expiry of each.",
+        description: "List the DHCP leases of a router.\n\nUse when: a host or its address is looked for.\n\nReturns: address, MAC address, name, status, expiry.",
         listed: true,
         tags: TAGS,
         ..read(

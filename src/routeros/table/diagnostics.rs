@@ -7,7 +7,7 @@ const TAGS: &[&str] = &["routeros", "diagnostics"];
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
-        description: "Ping an address from a router.\n\nUse when: it matters whether the router reaches a host.\n\nReturns: packets sent and received, loss, times in milliseconds.",
+        description: "Ping an address from a router.\n\nUse when: it matters what the router reaches.\n\nReturns: packets, loss, times in milliseconds.",
         listed: true,
         tags: TAGS,
         timeout_seconds: 120,

@@ -26,7 +26,7 @@ pub const TOOLS: &[RouterTool] = &[
     },
     // Sizes are in KiB, as RouterOS gives them.
     RouterTool {
-        description: "Show the DNS servers and cache of a router.\n\nUse when: names do not resolve.\n\nReturns: servers, dynamic servers, whether others may ask it, cache size.",
+        description: "Show the DNS servers of a router.\n\nUse when: names do not resolve.\n\nReturns: servers, cache, whether others may ask it.",
         listed: true,
         tags: TAGS,
         ..read(
@@ -50,7 +50,6 @@ pub const TOOLS: &[RouterTool] = &[
     // The `monitor` of older descriptions exists in no version 7.
     RouterTool {
         description: "Show whether a router's clock follows NTP.\n\nUse when: its clock is wrong.\n\nReturns: servers, status, stratum and offset in milliseconds.",
-        listed: true,
         tags: TAGS,
         ..read(
             "routeros.get_ntp_status",

@@ -34,7 +34,7 @@ const RULE: &[Field] = &[
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
-        description: "List the firewall rules of a router in their order of evaluation.\n\nUse when: traffic is blocked, or the firewall is reviewed.\n\nReturns: chain, action, matchers, counters and flags of each.",
+        description: "List the filter rules of a router in their order.\n\nUse when: traffic is blocked.\n\nReturns: chain, action, matchers, counters.",
         listed: true,
         tags: TAGS,
         ..read(
@@ -49,7 +49,7 @@ pub const TOOLS: &[RouterTool] = &[
         )
     },
     RouterTool {
-        description: "List the NAT rules of a router in their order.\n\nUse when: a port forward or masquerading is in question.\n\nReturns: chain, action, matchers, targets and counters of each.",
+        description: "List the NAT rules of a router in their order.\n\nUse when: a port forward fails.\n\nReturns: chain, action, matchers, targets.",
         listed: true,
         tags: TAGS,
         ..read(

@@ -23,7 +23,7 @@ const INTERFACE: &[Field] = &[
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
-        description: "Show the traffic of a router's interfaces at this moment.\n\nUse when: a link seems full or silent.\n\nReturns: bits, packets, drops and errors a second of each.",
+        description: "Show the traffic of a router's interfaces now.\n\nUse when: a link seems full or silent.\n\nReturns: bits, packets, drops and errors a second.",
         listed: true,
         tags: TAGS,
         args: &[may("interface_names", ArgKind::Texts(1, 50, 63), "Only these; else all.")],
@@ -36,7 +36,7 @@ pub const TOOLS: &[RouterTool] = &[
         )
     },
     RouterTool {
-        description: "List the interfaces of a router.\n\nUse when: a name of an interface is needed, or a link is down.\n\nReturns: state, type, MTU, MAC address and counters of each.",
+        description: "List the interfaces of a router.\n\nUse when: a link is down.\n\nReturns: state, type, MTU, MAC address, counters.",
         listed: true,
         tags: TAGS,
         ..read(

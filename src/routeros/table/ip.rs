@@ -17,7 +17,7 @@ const ADDRESS: &[Field] = &[
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
-        description: "List the IP addresses of a router.\n\nUse when: a network or gateway is looked for.\n\nReturns: address, network and interface of each.",
+        description: "List the IP addresses of a router.\n\nUse when: a network is looked for.\n\nReturns: address, network, interface.",
         listed: true,
         tags: TAGS,
         ..read(
@@ -46,7 +46,7 @@ pub const TOOLS: &[RouterTool] = &[
         )
     },
     RouterTool {
-        description: "Show which MAC address answers for which IP address.\n\nUse when: a host is looked for in a router's networks.\n\nReturns: address, MAC address, interface and status of each.",
+        description: "Show which MAC address has which IP address.\n\nUse when: a host is looked for.\n\nReturns: address, MAC address, interface, status.",
         listed: true,
         tags: TAGS,
         ..read(

@@ -62,6 +62,8 @@ pub struct RouterTool {
     pub asks: bool,
     pub timeout_seconds: u32,
     pub estimated_tokens: u32,
+    /// The resource that holds the same, with `{device_id}` in it.
+    pub resource_uri: Option<&'static str>,
     /// For [`Run::Menu`]: beside those that follow from the menu.
     pub args: &'static [Arg],
     /// For [`Run::Menu`]: none, they follow from the menu.
@@ -106,6 +108,7 @@ pub const fn read(name: &'static str, catalogue: &'static str, title: &'static s
         asks: false,
         timeout_seconds: 30,
         estimated_tokens: 300,
+        resource_uri: None,
         args: &[],
         output: &[],
         run,
@@ -197,4 +200,4 @@ impl RouterTool {
 }
 
 /// The place of a page.
-pub const OFFSET: Arg = or("offset", ArgKind::Integer(0, 1_000_000), "0", "Items to skip.");
+pub const OFFSET: Arg = or("offset", ArgKind::Count, "0", "Items to skip.");

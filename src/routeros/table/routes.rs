@@ -23,7 +23,7 @@ pub(crate) const ROUTE: &[Field] = &[
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
-        description: "Show the routes of a router, and count them.\n\nUse when: a network is not reached, or the gateway is asked for.\n\nReturns: counts, and destination, gateway, distance and flags of each.",
+        description: "Show and count the routes of a router.\n\nUse when: a network is not reached.\n\nReturns: counts; destination, gateway, distance, flags.",
         listed: true,
         tags: TAGS,
         args: &[or("limit", ArgKind::Integer(1, 1000), "100", "Page size."), OFFSET],

@@ -26,9 +26,10 @@ const MEMORY: &[Out] = &[
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
-        description: "Show what a router is and how it is.\n\nUse when: you begin with a router, or it is slow.\n\nReturns: identity, version, model, uptime, processor, memory, temperature, voltage.",
+        description: "Show what a router is and how it is.\n\nUse when: you begin with one, or it is slow.\n\nReturns: identity, version, model, uptime, processor, memory, sensors.",
         listed: true,
         tags: TAGS,
+        resource_uri: Some("raspi://routeros/{device_id}/overview"),
         output: &[
             out("device_id", OutKind::Text),
             maybe("identity", OutKind::Text),
@@ -89,6 +90,7 @@ pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "Show a router's configuration as RouterOS exports it, without secrets.\n\nUse when: you review or compare configurations.\n\nReturns: the text of /export, or the sections with a word in their path.",
         tags: TAGS,
+        resource_uri: Some("raspi://routeros/{device_id}/export"),
         estimated_tokens: 4000,
         args: &[
             or("format", ArgKind::Word(&["compact"]), "\"compact\"", "As /export prints it."),
@@ -111,6 +113,7 @@ pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "List the packages of a router.\n\nUse when: a feature is missing, or versions are compared.\n\nReturns: each package with version and whether it is off.",
         tags: TAGS,
+        resource_uri: Some("raspi://routeros/{device_id}/packages"),
         ..read(
             "routeros.get_system_packages",
             "system/get-packages",

@@ -51,7 +51,7 @@ pub const TOOLS: &[RouterTool] = &[
         )
     },
     RouterTool {
-        description: "List the devices on a router's Wi-Fi.\n\nUse when: a device's signal or rate is in question.\n\nReturns: MAC address, signal, rates and uptime of each.",
+        description: "List the devices on a router's Wi-Fi.\n\nUse when: a signal or rate is in question.\n\nReturns: MAC address, signal, rates, uptime.",
         listed: true,
         tags: TAGS,
         ..read(

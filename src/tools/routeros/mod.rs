@@ -6,8 +6,8 @@ use crate::{
         Registry,
         added::ToolHandler,
         context::Context,
-        entry::Entry,
-        tool::{SubjectFuture, ToolFuture, ToolOutput},
+        entry::{ConfiguredTool, Entry},
+        tool::{Blob, SubjectFuture, ToolFuture, ToolOutput},
     },
     routeros::{
         call::RouterCall,
@@ -18,7 +18,7 @@ use crate::{
 };
 use base::error::ToolError;
 use contract::meta::{Listing, Meta, OwnedMeta, Tier};
-use serde_json::{Value, value::to_raw_value};
+use serde_json::{Value, json, value::to_raw_value};
 use std::sync::Arc;
 
 /// Offers the tools, whose calls go over `link`. Without a router there are none.
@@ -40,12 +40,24 @@ pub fn entries() -> Result<Vec<Entry>, ToolError> {
     table::all().map(entry).collect()
 }
 
-fn entry(tool: &'static RouterTool) -> Result<Entry, ToolError> {
-    let meta = meta(tool);
-    let meta = OwnedMeta::new(meta.name, meta.title, meta.description, meta);
-    let (advertised, accepts) = tool.input();
-    let aliases = [tool.catalogue, tool.operation()].into_iter().filter(|alias| !alias.is_empty()).collect();
-    Entry::configured(meta, advertised, accepts, tool.output(), aliases, Routed(tool))
+fn entry(row: &'static RouterTool) -> Result<Entry, ToolError> {
+    let meta = meta(row);
+    let (input, accepts) = row.input();
+    let tool = ConfiguredTool {
+        input,
+        accepts,
+        output: row.output(),
+        aliases: [row.catalogue, row.operation()].into_iter().filter(|alias| !alias.is_empty()).collect(),
+        // What clients of RouterOS servers read there.
+        more: json!({
+            "phase": row.phase,
+            "requires_approval": row.tier == Tier::Professional,
+            "cacheable": meta.cache_seconds.is_some(),
+            "deprecation_date": null,
+        }),
+        meta: OwnedMeta::new(meta.name, meta.title, meta.description, meta),
+    };
+    Entry::configured(tool, Routed(row))
 }
 
 /// Its declaration, as policy, listings and `raspi-mcp allow` take it.
@@ -68,6 +80,7 @@ pub fn meta(tool: &'static RouterTool) -> Meta {
         paginated: tool.has("offset"),
         estimated_tokens: tool.estimated_tokens,
         tags: tool.tags,
+        resource_uri: tool.resource_uri,
         ..meta
     }
 }
@@ -83,6 +96,7 @@ impl Routed {
         let progress = cx.progress.clone();
         let call = RouterCall {
             ask_id: cx.approval.clone(),
+            device_scope: cx.services.tokens.devices_of(&cx.caller.principal),
             cancel: cx.cancel.clone(),
             progress: Arc::new(move |done, total, message| {
                 progress.say(done as f64, Some(total as f64), "routers", message.to_owned());
@@ -115,8 +129,14 @@ impl ToolHandler for Routed {
             if answer["changed"] == true {
                 cx.notes.changed();
             }
+            if let (Some(uri), Some(device)) = (self.0.resource_uri, answer["device_id"].as_str()) {
+                cx.notes.resource(uri.replace("{device_id}", device));
+            }
+            // What the resource of an export holds.
+            let export = answer["config_text"].as_str();
+            let blob = export.map(|text| Blob { mime: "text/plain", bytes: text.to_owned().into() });
             let json = to_raw_value(&answer).map_err(|error| ToolError::internal(error.to_string()))?;
-            Ok(ToolOutput { json, content: Vec::new(), whole: None, blob: None })
+            Ok(ToolOutput { json, content: Vec::new(), whole: None, blob })
         })
     }
 }

@@ -97,6 +97,9 @@ impl Described {
         let Access { enabled, reason, call_with } = Access::of(cx, &entry.meta());
         let listed = policy.off_for(&entry.meta(), Some(&cx.caller.principal)).is_none();
         let mut descriptor = at_run_time(&policy, CallLimits::of(&cx.services.settings.limits), entry, listed);
+        if let (Some(more), Some(meta)) = (entry.more_meta(), descriptor["_meta"].as_object_mut()) {
+            meta.extend(more.clone());
+        }
         if let Some(alias) = alias {
             alias.dress(&mut descriptor);
         }

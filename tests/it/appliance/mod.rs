@@ -210,5 +210,5 @@ pub fn token(name: &str, role: Role) -> (Token, String) {
 
 pub fn owner() -> TokenSetting {
     let sha256 = Token::mint().unwrap().sha256();
-    TokenSetting { name: "owner".into(), sha256, role: Role::Admin, owner: None, expires: None }
+    TokenSetting { name: "owner".into(), sha256, role: Role::Admin, owner: None, expires: None, devices: Vec::new() }
 }

@@ -26,6 +26,18 @@ fn those_of_all_files_count_together() {
 }
 
 #[test]
+fn a_token_may_be_for_some_routers() {
+    let devices = |more: &str| Machine::new().site(&token("laptop", HASH, more));
+    assert_eq!(devices("devices = [\"edge\", \"attic\"]").starts().access.tokens[0].devices, ["edge", "attic"]);
+    assert!(devices("").starts().access.tokens[0].devices.is_empty(), "for all");
+    let many = format!("devices = [{}]", "\"a\", ".repeat(101));
+    for bad in ["devices = []", "devices = \"edge\"", "devices = [1]", "devices = [\"The Edge\"]", &many] {
+        let said = devices(bad).refuses().concat();
+        assert!(said.contains("access.tokens.devices must be a list of 1 to 100 routers"), "{bad}: {said}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_one_is_said_without_repeating_a_secret() {
     let pi = Machine::new().site(
         "[[access.tokens]]\nname = \"My Laptop\"\nsha256 = \"rmcp_this-is-the-secret-itself\"\nrol = \"admin\"\n\

@@ -29,7 +29,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// What is outside of the subset in this schema and those in it.
-fn outside(schema: &Value, at: &str, found: &mut Vec<String>) {
+pub fn outside(schema: &Value, at: &str, found: &mut Vec<String>) {
     let Some(words) = schema.as_object() else { return found.push(format!("{at}: {schema} is no object")) };
     let mut say = |what: &str| found.push(format!("{at}: {what}: {schema}"));
     for word in words.keys().filter(|word| !KEYWORDS.contains(&word.as_str())) {

@@ -7,7 +7,7 @@ use raspi_mcp::registry::{Registry, listing::descriptor, row::ToolRow};
 use serde_json::{Value, json};
 
 /// Why something that fits `whole` might not fit `part`, which has these keywords only.
-fn not_implied(whole: &Value, part: &Value, at: &str, found: &mut Vec<String>) {
+pub fn not_implied(whole: &Value, part: &Value, at: &str, found: &mut Vec<String>) {
     for (word, value) in part.as_object().unwrap() {
         let of = |schema: &Value| match &schema["type"] {
             Value::String(one) => vec![json!(one)],

@@ -15,6 +15,7 @@ pub mod oracle;
 pub mod probe;
 mod refusals;
 mod released;
+mod routeros;
 pub mod tools;
 mod widens;
 mod written;
@@ -60,7 +61,8 @@ fn committed(path: &Path, text: &str) -> Result<(), String> {
 fn the_committed_schemas_are_what_this_build_promises() {
     const { assert!(raspi_mcp::registry::FROM_TYPES, "a release has its schemas from the files: no witness for them") };
     let (registry, folder) = (all_tools(), here().join("schemas"));
-    let others = cli::schema::others(&registry);
+    let mut others = cli::schema::others(&registry);
+    others.extend(cli::schema::routeros());
     let stale: Vec<String> = registry
         .rows()
         .map(|entry| (cli::schema::file(entry), cli::schema::text(entry)))

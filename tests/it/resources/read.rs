@@ -19,9 +19,10 @@ fn uris(result: &Value, of: &str, field: &str) -> Vec<String> {
 #[test]
 fn each_resource_and_its_tool_name_each_other_and_parameters_are_arguments() {
     let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
+    registry.set_namespace("routeros", raspi_mcp::tools::routeros::entries().unwrap()).unwrap();
     for resource in RESOURCES {
-        let entry = registry.rows().find(|entry| entry.name() == resource.tool).expect("a tool of that name");
-        assert_eq!(entry.meta.resource_uri, Some(resource.uri));
+        let (entry, _) = registry.resolve(resource.tool).expect("a tool of that name");
+        assert_eq!((entry.name(), entry.meta().resource_uri), (resource.tool, Some(resource.uri)));
         let schema = entry.input_schema();
         assert_eq!(resource.which.is_some(), resource.variable().is_some(), "{}", resource.uri);
         let wanted = |which: Parameter| if which.number { "integer" } else { "string" };
@@ -36,7 +37,7 @@ fn each_resource_and_its_tool_name_each_other_and_parameters_are_arguments() {
             assert_eq!(parameter.number, argument["type"] == "integer", "{} {}", resource.uri, parameter.name);
         }
     }
-    let named = registry.rows().filter(|entry| entry.meta.resource_uri.is_some()).count();
+    let named = registry.entries().filter(|entry| entry.meta().resource_uri.is_some()).count();
     assert_eq!(named, RESOURCES.len(), "a tool names a resource that is not there");
 }
 

@@ -280,7 +280,14 @@ pub fn token(name: &str, role: Role) -> (String, TokenSetting) {
     let token = Token::mint().unwrap();
     (
         token.reveal().to_owned(),
-        TokenSetting { name: name.into(), sha256: token.sha256(), role, owner: None, expires: None },
+        TokenSetting {
+            name: name.into(),
+            sha256: token.sha256(),
+            role,
+            owner: None,
+            expires: None,
+            devices: Vec::new(),
+        },
     )
 }
 

@@ -115,14 +115,18 @@ pub fn check_names(name: &str, owner: Option<&str>) -> Result<(), ToolError> {
 /// # Errors
 /// `invalid_argument` for an expiry that cannot be formatted.
 pub fn lines(token: &TokenSetting) -> Result<String, ToolError> {
-    let TokenSetting { name, sha256, role, owner, expires } = token;
+    let TokenSetting { name, sha256, role, owner, expires, devices } = token;
     let expires = match expires.map(|moment| moment.format(&Rfc3339)).transpose() {
         Ok(moment) => moment.map(|moment| format!("expires = {moment}\n")).unwrap_or_default(),
         Err(error) => return Err(ToolError::invalid(format!("--expires cannot be written as RFC 3339: {error}"))),
     };
     let owner = owner.as_ref().map(|owner| format!("owner = \"{owner}\"\n")).unwrap_or_default();
+    let quoted: Vec<String> = devices.iter().map(|device| format!("\"{device}\"")).collect();
+    let devices = if quoted.is_empty() { String::new() } else { format!("devices = [{}]\n", quoted.join(", ")) };
     let (hash, role) = (sha256.hex(), role.name());
-    Ok(format!("[[access.tokens]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"{role}\"\n{owner}{expires}"))
+    Ok(format!(
+        "[[access.tokens]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"{role}\"\n{owner}{expires}{devices}"
+    ))
 }
 
 /// `raspi-mcp token new`: generates a token and returns it, this one time, with the lines that make the server accept
@@ -138,8 +142,14 @@ pub fn run_new(
 ) -> Result<String, ToolError> {
     check_names(name, owner)?;
     let token = Token::mint()?;
-    let setting =
-        TokenSetting { name: name.into(), sha256: token.sha256(), role, owner: owner.map(str::to_owned), expires };
+    let setting = TokenSetting {
+        name: name.into(),
+        sha256: token.sha256(),
+        role,
+        owner: owner.map(str::to_owned),
+        expires,
+        devices: Vec::new(),
+    };
     Ok(format!(
         "This is the token. It is shown only now; give it to whoever will use it, and to nobody else:\n\n    {}\n\n\
          These lines make the server accept it. Put them into a file such as /etc/raspi-mcp/20-{name}.toml:\n\n{}",

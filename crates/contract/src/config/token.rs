@@ -19,6 +19,9 @@ pub struct TokenSetting {
     /// The time from which on it is refused. `None`: it does not expire.
     #[serde(default, with = "moment")]
     pub expires: Option<OffsetDateTime>,
+    /// The routers that it is good for; empty: all (docs/contract/routeros.md).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
 }
 
 impl TokenSetting {
@@ -28,6 +31,9 @@ impl TokenSetting {
         let mut summary = json!({ "name": self.name, "role": self.role, "expires": expires });
         if let Some(owner) = &self.owner {
             summary["owner"] = json!(owner);
+        }
+        if !self.devices.is_empty() {
+            summary["devices"] = json!(self.devices);
         }
         summary
     }

@@ -23,7 +23,7 @@ pub const TOKENS: TableSetting = TableSetting {
     named: true,
     secret: true,
     required: &["name", "sha256", "role"],
-    optional: &["owner", "expires"],
+    optional: &["owner", "expires", "devices"],
     check_field: |field, found, _| Some(check_field(field, found)?.map_err(|message| (found.at, message))),
     example: "\
 #[[access.tokens]]
@@ -56,6 +56,20 @@ fn check_field(field: &str, found: &LocatedValue) -> Option<Result<Value, String
         }
         "expires" if OffsetDateTime::parse(text, &Rfc3339).is_ok() => Ok(text.into()),
         "expires" => Err("access.tokens.expires must be a moment with its zone, like 2027-01-31T12:00:00Z".into()),
+        "devices" => devices(found).ok_or_else(|| {
+            "access.tokens.devices must be a list of 1 to 100 routers of [[routeros]], like [\"edge\"]; leave it out for all"
+                .into()
+        }),
         _ => return None,
     })
+}
+
+/// Names of routers. Whether there are such routers is not asked: one that is removed takes no token with it.
+fn devices(found: &LocatedValue) -> Option<Value> {
+    let UncheckedValue::List(items) = &found.value else { return None };
+    let name = |item: &LocatedValue| match &item.value {
+        UncheckedValue::Text(name) if is_name(name, 63) => Some(Value::from(name.as_str())),
+        _ => None,
+    };
+    (1..=100).contains(&items.len()).then(|| items.iter().map(name).collect()).flatten()
 }

@@ -4,6 +4,7 @@ use super::{super::fault::fault as plain, McpRequest, fault};
 use crate::{
     prompts::Prompt,
     resources::{RESOURCES, Resource},
+    routeros::link::RouterosLink,
     tools::service,
 };
 use base::{
@@ -16,6 +17,9 @@ use rmcp::{
     model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference},
 };
 
+/// The argument and the part of an address that name a router.
+const DEVICE_ID: &str = "device_id";
+
 /// Values that begin with the typed text, then those that contain it.
 ///
 /// # Errors
@@ -23,7 +27,7 @@ use rmcp::{
 pub async fn complete(asked: &McpRequest, params: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
     let argument = params.argument.name.as_str();
     let values = match &params.r#ref {
-        Reference::Prompt(prompt) => of_prompt(&prompt.name, argument),
+        Reference::Prompt(prompt) => of_prompt(asked, &prompt.name, argument),
         Reference::Resource(template) => of_resource(asked, &template.uri, argument).await,
         other => Err(ToolError::invalid(format!("{} cannot be completed here", other.reference_type()))),
     };
@@ -36,8 +40,20 @@ pub async fn complete(asked: &McpRequest, params: &CompleteRequestParams) -> Res
         .map_err(|why| plain(rmcp::model::ErrorCode::INTERNAL_ERROR, format!("the completions do not fit MCP: {why}")))
 }
 
-fn of_prompt(name: &str, argument: &str) -> Result<Vec<String>, ToolError> {
-    Ok(owned(Prompt::find(name)?.argument(argument)?.suggestions))
+fn of_prompt(asked: &McpRequest, name: &str, argument: &str) -> Result<Vec<String>, ToolError> {
+    let argument = Prompt::find(&asked.server.pipeline.services, name)?.argument(argument)?;
+    if argument.name == DEVICE_ID {
+        return Ok(routers(asked));
+    }
+    Ok(owned(argument.suggestions))
+}
+
+/// The routers that this caller may use.
+fn routers(asked: &McpRequest) -> Vec<String> {
+    let services = &asked.server.pipeline.services;
+    let devices = services.routeros.get().map(RouterosLink::devices).unwrap_or_default();
+    let scope = services.tokens.devices_of(&asked.caller.principal);
+    devices.into_iter().filter(|device| scope.as_ref().is_none_or(|scope| scope.contains(device))).collect()
 }
 
 /// `uri` is a template or the plain address of a resource.
@@ -70,6 +86,7 @@ async fn of_resource(asked: &McpRequest, uri: &str, parameter: &str) -> Result<V
                 .map(|entry| entry.name().to_owned())
                 .collect()
         }
+        DEVICE_ID => routers(asked),
         "limit" => owned(&["10", "20", "50", "100"]),
         // Only for callers that may read the resource. Empty without systemd.
         "name" if resource.admit(&asked.server.pipeline, &asked.caller).is_ok() => {

@@ -117,7 +117,7 @@ impl Provider for Appliance {
         asked: McpRequest,
         page: Option<PaginatedRequestParams>,
     ) -> MethodFuture<'_, ListPromptsResult> {
-        ready(paged(prompts::list(), page, PAGE).map(|(items, next)| {
+        ready(paged(prompts::list(&asked), page, PAGE).map(|(items, next)| {
             let mut list = ListPromptsResult::with_all_items(items);
             list.next_cursor = next;
             (list.ttl_ms, list.cache_scope) = hints(&asked, LIST_TTL_MS);

@@ -2,7 +2,7 @@
 
 use super::{McpRequest, fault, resources};
 use crate::{
-    prompts::{PROMPTS, Prompt as Known, PromptPart},
+    prompts::{Prompt as Known, PromptPart, all},
     resources::ResourceAddress,
 };
 use rmcp::{
@@ -10,8 +10,8 @@ use rmcp::{
     model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, ResourceContents, Role},
 };
 
-pub fn list() -> Vec<Prompt> {
-    PROMPTS.iter().map(|known| described(known)).collect()
+pub fn list(asked: &McpRequest) -> Vec<Prompt> {
+    all(&asked.server.pipeline.services).map(described).collect()
 }
 
 fn described(known: &Known) -> Prompt {
@@ -26,7 +26,7 @@ fn described(known: &Known) -> Prompt {
 /// # Errors
 /// -32602 for an unknown prompt or invalid arguments.
 pub async fn get(asked: &McpRequest, params: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
-    let known = Known::find(&params.name).map_err(|error| fault(&error))?;
+    let known = Known::find(&asked.server.pipeline.services, &params.name).map_err(|error| fault(&error))?;
     let client = asked.context.client_info().map(|info| info.name);
     let naming = asked.server.options.naming.settle(client.as_deref());
     let given = params.arguments.clone().unwrap_or_default();

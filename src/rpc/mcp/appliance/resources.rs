@@ -126,8 +126,9 @@ fn admitted<T>(asked: &McpRequest, show: impl Fn(&Known, &str) -> Option<T>) -> 
     RESOURCES.iter().filter_map(|known| show(known, &may(&known)?)).collect()
 }
 
-fn name(known: &Known) -> &'static str {
-    known.base().trim_start_matches("raspi://").trim_end_matches('/')
+fn name(known: &Known) -> String {
+    let base = known.base().trim_start_matches("raspi://").trim_end_matches('/');
+    format!("{base}{}", known.end())
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Operation for ConfirmClaim {
                 let first = FirstApprovers { list: approver.into_iter().collect(), ..FirstApprovers::of("the claim") };
                 system.record.step(|state| {
                     identity = Identity::of(state).0;
-                    identity.belongs_to(TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, owner: None, expires: None });
+                    identity.belongs_to(TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, owner: None, expires: None, devices: Vec::new() });
                     // Recorded with the owner, so that no power cut parts them.
                     let next = Identity { approvers: replaces.then_some(first), ..identity.clone() };
                     Ok(Step::to(next.in_state(state)))
