@@ -11,7 +11,7 @@ use crate::routeros::{
 pub const ENVIRONMENTS: ArgKind = ArgKind::Word(&["lab", "staging", "prod"]);
 
 const TAGS: &[&str] = &["routeros", "devices"];
-/// What 004's catalogue lets a caller say of a router, which its owner says here.
+/// What other RouterOS servers let a caller say of a router, which its owner says here.
 const REGISTERED: &[Arg] = &[
     may("device_id", ArgKind::Device, "Of a router that is known."),
     may("name", ArgKind::Text(1, 63), "Of a new router."),
