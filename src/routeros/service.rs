@@ -2,6 +2,7 @@
 
 use super::{
     call::RouterCall,
+    plans::Work,
     routers::{Router, Routers},
     table::{self, Run},
 };
@@ -35,8 +36,8 @@ pub trait WriteAuthority: Send + Sync {
 /// Every tool for routers, with what it needs.
 pub struct RouterService {
     pub routers: Routers,
-    /// Plans, snapshots and jobs.
-    pub folder: PathBuf,
+    /// Plans, snapshots and jobs, and who works at which router.
+    pub work: Work,
     pub authority: Arc<dyn WriteAuthority>,
     /// What this server is used for: it changes no router of a stricter environment.
     pub environment: Environment,
@@ -47,7 +48,7 @@ pub struct RouterService {
 impl RouterService {
     pub fn new(routers: Routers, folder: PathBuf, authority: Arc<dyn WriteAuthority>) -> Self {
         let checkers = table::all().map(|_| OnceLock::new()).collect();
-        Self { routers, folder, authority, environment: Environment::Prod, checkers }
+        Self { routers, work: Work::new(&folder), authority, environment: Environment::Prod, checkers }
     }
 
     /// # Errors

@@ -18,6 +18,7 @@ pub mod network;
 pub mod none;
 pub mod page;
 pub mod process;
+#[cfg(feature = "routeros")]
 pub mod routeros;
 mod running_command;
 pub mod service;

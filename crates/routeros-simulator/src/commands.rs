@@ -116,7 +116,7 @@ fn row_command(state: &mut State, menu: Menu, command: &str, body: &Map<String, 
                 state.set_row(menu, Some(id), &one("disabled", (command == "disable").to_string().into()))?
             }
             "comment" => state.set_row(menu, Some(id), &one("comment", text(body, "comment")?.into()))?,
-            "unset" => state.set_row(menu, Some(id), &one(text(body, "value-name")?, "".into()))?,
+            "unset" => state.unset_row(menu, id, text(body, "value-name")?)?,
             "move" => state.move_row(menu, id, before)?,
             _ => return Err(format!("{command} is not simulated")),
         }

@@ -3,6 +3,7 @@
 use crate::{
     clock::date_and_time,
     duration,
+    management::CLIENT,
     network::network_of,
     state::State,
     table::{Row, RowId},
@@ -29,6 +30,7 @@ impl State {
             "ip/address" => self.stored(path).iter().map(|row| self.address(row)).collect(),
             "ip/route" => self.routes(),
             "system/scheduler" => self.stored(path).iter().map(|row| with_next_run(self, row)).collect(),
+            "user/active" => vec![session()],
             "user" => self.stored(path).iter().map(without_secrets).collect(),
             _ => self.stored(path).to_vec(),
         }
@@ -161,6 +163,13 @@ impl State {
         }
         routes
     }
+}
+
+/// The client, as it is logged in.
+fn session() -> Row {
+    let address = CLIENT.to_string();
+    let fields = [("name", "raspi"), ("address", address.as_str()), ("via", "rest-api"), ("group", "raspi")];
+    Row::new(RowId(MADE), &fields)
 }
 
 /// Secrets are never listed by `rest-api`; `/export show-sensitive` is not simulated.

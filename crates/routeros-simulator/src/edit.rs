@@ -83,6 +83,21 @@ impl State {
         Ok(())
     }
 
+    /// Takes the value of one field away.
+    ///
+    /// # Errors
+    /// The `detail` of a 400; nothing has changed then.
+    pub fn unset_row(&mut self, menu: Menu, id: RowId, name: &str) -> Result<(), String> {
+        self.may_write()?;
+        if menu.parameter(Verb::Set, name).is_none() {
+            return Err("input does not match any value of value-name".into());
+        }
+        let (path, at) = self.place_of(menu.path, id)?;
+        self.stored_mut(path)[at].fields.remove(name);
+        self.wrote(path, id);
+        Ok(())
+    }
+
     /// # Errors
     /// The `detail` of a 400; nothing has changed then.
     pub fn remove_row(&mut self, menu: Menu, id: RowId) -> Result<(), String> {

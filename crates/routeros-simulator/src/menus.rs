@@ -15,7 +15,7 @@ static MENUS: LazyLock<Value> = LazyLock::new(|| {
 });
 
 /// The old wireless package and the board, which the data of 7.21.4 do not have. From MikroTik's manual, only what is asked for.
-fn older() -> [(&'static str, Value); 6] {
+fn older() -> [(&'static str, Value); 7] {
     let table = ["add", "disable", "enable", "export", "find", "get", "print", "remove", "set"];
     let read = ["find", "get", "print"];
     let wireless = json!({
@@ -41,6 +41,7 @@ fn older() -> [(&'static str, Value); 6] {
         ("interface/wireless/registration-table", json!({ "commands": read, "fields": [] })),
         ("caps-man/remote-cap", json!({ "commands": read, "fields": [] })),
         ("caps-man/registration-table", json!({ "commands": read, "fields": [] })),
+        ("user/active", json!({ "commands": read, "fields": [] })),
         ("system/routerboard", json!({ "commands": ["get", "print"], "fields": [] })),
     ]
 }

@@ -4,6 +4,8 @@ use super::{
     super::{client::RouterClient, device::Device},
     base::{Base, menus},
     change::{Action, Change, Fields, holds},
+    export::export,
+    row::{has_no_switch, is_unset},
     script::inverse,
 };
 use base::error::{ErrorCode, ToolError};
@@ -17,9 +19,9 @@ const POLICY: &str = "read,write";
 /// Of the timer, the part in which the changes are written and read again. Confirming takes the rest.
 const SHARE: f64 = 0.7;
 /// How long after the timer a router has to be back.
-const BACK: Duration = Duration::from_secs(5);
+pub(super) const BACK: Duration = Duration::from_secs(5);
 /// Between two attempts to reach a router that does not answer.
-const AGAIN: Duration = Duration::from_secs(1);
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
 
 /// Changes of one router, and what they stand on.
 pub struct Apply<'a> {
@@ -31,14 +33,17 @@ pub struct Apply<'a> {
     pub base: &'a str,
     /// After how long the router takes the changes back by itself, in whole seconds.
     pub timer: Duration,
+    /// Keeps `/export` of before; nothing is written when it cannot.
+    pub keep: &'a Keep<'a>,
 }
+
+/// Keeps an export.
+pub type Keep<'a> = dyn Fn(&str) -> Result<(), ToolError> + Send + Sync + 'a;
 
 /// What became of them.
 #[derive(Debug)]
 pub struct Applied {
     pub outcome: Outcome,
-    /// `/export` before anything was written.
-    pub before: String,
     /// `/export` at the end.
     pub after: String,
 }
@@ -68,7 +73,7 @@ impl Apply<'_> {
                 .with("device_id", self.device.id.as_str())
                 .hint("make the plan again, and look at what it changes now"));
         }
-        let before = export(&client).await?;
+        (self.keep)(&export(&client).await?)?;
         let armed = Instant::now();
         if let Err(error) = self.arm(&client, &base).await {
             // Nothing was changed yet. What is left of the entries changes nothing: their inverse finds it all as it is.
@@ -84,24 +89,24 @@ impl Apply<'_> {
         match written {
             Ok(fresh) => {
                 self.remove(&fresh, &base).await?;
-                Ok(Applied { outcome: Outcome::Confirmed, before, after: export(&fresh).await? })
+                Ok(Applied { outcome: Outcome::Confirmed, after: export(&fresh).await? })
             }
             Err(why) => {
                 let fresh = self
                     .take_back(&base, armed + self.timer + BACK)
                     .await
                     .map_err(|error| error.with("cause", why.message.as_str()))?;
-                Ok(Applied { outcome: Outcome::TakenBack(why), before, after: export(&fresh).await? })
+                Ok(Applied { outcome: Outcome::TakenBack(why), after: export(&fresh).await? })
             }
         }
     }
 
-    fn entries(&self) -> [String; 2] {
+    pub(super) fn entries(&self) -> [String; 2] {
         ["timer", "start"].map(|kind| format!("raspi-mcp-{}-{kind}", self.plan))
     }
 
     /// Gives the inverse to the router's scheduler, and reads it back.
-    async fn arm(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
+    pub(super) async fn arm(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
         let [by_timer, by_start] = self.entries();
         let script = inverse(self.changes, base, &[&by_timer, &by_start]);
         let entry = |name: &str, more: (&str, String)| {
@@ -130,9 +135,9 @@ impl Apply<'_> {
             .hint("its user needs the policies read and write; nothing was changed"))
     }
 
-    async fn write(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
+    pub(super) async fn write(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
         for (at, change) in self.changes.iter().enumerate() {
-            let written = self.write_one(client, change, base.row(at).map_or("", |row| row.id.as_str())).await;
+            let written = write_change(client, change, base.row(at).map_or("", |row| row.id.as_str())).await;
             match written {
                 // Whether it was done is to be seen, never done again.
                 Err(error) if error.may_have_changed() => {}
@@ -148,27 +153,6 @@ impl Apply<'_> {
         Ok(())
     }
 
-    async fn write_one(&self, client: &RouterClient, change: &Change, id: &str) -> Result<(), ToolError> {
-        let menu = &change.menu;
-        let (method, path, mut fields) = match &change.action {
-            Action::Add(..) => (Method::PUT, menu.clone(), body(&change.after())),
-            Action::Set(fields) if change.select.is_empty() => (Method::POST, format!("{menu}/set"), body(fields)),
-            Action::Set(fields) => (Method::PATCH, format!("{menu}/{id}"), body(fields)),
-            Action::Remove => {
-                (Method::PATCH, format!("{menu}/{id}"), Map::from_iter([("disabled".to_owned(), json!("yes"))]))
-            }
-        };
-        if let Action::Add(_, Some(before)) = &change.action {
-            let rows = client.get(menu).await?;
-            let place = rows.as_array().into_iter().flatten().find(|row| holds(row, before));
-            let place = place.ok_or_else(|| {
-                ToolError::new(ErrorCode::Conflict, format!("the row of {menu} before which one is added is gone"))
-            })?;
-            fields.insert("place-before".into(), place[".id"].clone());
-        }
-        client.write(method, &path, &fields).await.map(|_| ())
-    }
-
     /// Reads everything by a new connection, then takes the entries away.
     async fn confirm(&self) -> Result<RouterClient, ToolError> {
         let fresh = RouterClient::new(self.device.clone())?;
@@ -179,10 +163,15 @@ impl Apply<'_> {
         Ok(fresh)
     }
 
-    async fn all_done(&self, client: &RouterClient) -> Result<(), ToolError> {
+    pub(super) async fn all_done(&self, client: &RouterClient) -> Result<(), ToolError> {
         let menus = menus(client, self.changes).await?;
-        for change in self.changes {
-            if !is_done(&menus[change.menu.as_str()], change) {
+        for (at, change) in self.changes.iter().enumerate() {
+            // What was changed and then removed is judged by the removal.
+            let removes = |later: &Change| {
+                later.action == Action::Remove && later.menu == change.menu && later.select == change.select
+            };
+            let is_removed = self.changes[at + 1..].iter().any(removes);
+            if !is_removed && !is_done(&menus[change.menu.as_str()], change) {
                 return Err(ToolError::precondition(format!("a change of {} did not last", change.menu)));
             }
         }
@@ -190,7 +179,7 @@ impl Apply<'_> {
     }
 
     /// Takes the entries of the scheduler away, those that are there.
-    async fn disarm(&self, client: &RouterClient) -> Result<(), ToolError> {
+    pub(super) async fn disarm(&self, client: &RouterClient) -> Result<(), ToolError> {
         let rows = client.get("system/scheduler").await?;
         let ours = rows
             .as_array()
@@ -208,17 +197,20 @@ impl Apply<'_> {
     }
 
     /// What was disabled and is confirmed, is removed.
-    async fn remove(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
+    pub(super) async fn remove(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
         for (at, change) in self.changes.iter().enumerate() {
-            if let (Action::Remove, Some(row)) = (&change.action, base.row(at)) {
-                client.write(Method::DELETE, &format!("{}/{}", change.menu, row.id), &Map::new()).await?;
+            if let (Action::Remove, Some(row), false) = (&change.action, base.row(at), has_no_switch(&change.menu)) {
+                match client.write(Method::DELETE, &format!("{}/{}", change.menu, row.id), &Map::new()).await {
+                    Err(error) if error.code == ErrorCode::NotFound => {}
+                    done => drop(done?),
+                }
             }
         }
         Ok(())
     }
 
     /// Runs the inverse, or waits until the router has.
-    async fn take_back(&self, base: &Base, until: Instant) -> Result<RouterClient, ToolError> {
+    pub(super) async fn take_back(&self, base: &Base, until: Instant) -> Result<RouterClient, ToolError> {
         loop {
             let fresh = RouterClient::new(self.device.clone())?;
             match timeout_at(until, self.taken_back(&fresh, base)).await {
@@ -231,7 +223,7 @@ impl Apply<'_> {
     }
 
     async fn taken_back(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
-        let is_as_before = async || Base::read(client, self.changes).await.is_ok_and(|now| now == *base);
+        let is_as_before = async || self.is_as(client, base).await;
         if !is_as_before().await {
             let script = inverse(self.changes, base, &[]);
             client
@@ -248,7 +240,12 @@ impl Apply<'_> {
         self.disarm(client).await
     }
 
-    fn not_back(&self, why: &str) -> ToolError {
+    /// Whether the rows are as they were.
+    pub(super) async fn is_as(&self, client: &RouterClient, base: &Base) -> bool {
+        Base::read(client, self.changes).await.is_ok_and(|now| now.hash() == base.hash())
+    }
+
+    pub(super) fn not_back(&self, why: &str) -> ToolError {
         ToolError::unavailable(format!(
             "whether the router {} took the changes back is not known: {why}",
             self.device.id
@@ -259,26 +256,60 @@ impl Apply<'_> {
     }
 }
 
+/// Writes one change. `id`: of the row that is changed.
+///
+/// # Errors
+/// See [`RouterClient::write`]; `conflict` when the row that an added one stands before is gone.
+pub async fn write_change(client: &RouterClient, change: &Change, id: &str) -> Result<(), ToolError> {
+    let menu = &change.menu;
+    let (method, path, mut fields) = match &change.action {
+        Action::Add(..) => (Method::PUT, menu.clone(), body(&change.after())),
+        Action::Set(fields) if change.select.is_empty() => (Method::POST, format!("{menu}/set"), body(fields)),
+        Action::Set(fields) => {
+            let (unset, fields): (Fields, Fields) =
+                fields.clone().into_iter().partition(|(name, value)| is_unset(menu, name, value));
+            for name in unset.into_keys() {
+                let which = [(".id".to_owned(), json!(id)), ("value-name".to_owned(), json!(name))];
+                client.write(Method::POST, &format!("{menu}/unset"), &Map::from_iter(which)).await?;
+            }
+            if fields.is_empty() {
+                return Ok(());
+            }
+            (Method::PATCH, format!("{menu}/{id}"), body(&fields))
+        }
+        Action::Remove if has_no_switch(menu) => (Method::DELETE, format!("{menu}/{id}"), Map::new()),
+        Action::Remove => {
+            (Method::PATCH, format!("{menu}/{id}"), Map::from_iter([("disabled".to_owned(), json!("yes"))]))
+        }
+    };
+    if let Action::Add(_, Some(before)) = &change.action {
+        let rows = client.get(menu).await?;
+        let place = rows.as_array().into_iter().flatten().find(|row| holds(row, before));
+        let place = place.ok_or_else(|| {
+            ToolError::new(ErrorCode::Conflict, format!("the row of {menu} before which one is added is gone"))
+        })?;
+        fields.insert("place-before".into(), place[".id"].clone());
+    }
+    client.write(method, &path, &fields).await.map(|_| ())
+}
+
 fn body(fields: &Fields) -> Map<String, Value> {
     fields.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
 }
 
 /// Whether a menu has what a change was to make of it.
-fn is_done(listing: &Value, change: &Change) -> bool {
+pub fn is_done(listing: &Value, change: &Change) -> bool {
     let mut wanted = change.after();
     if change.action == Action::Remove {
         wanted.insert("disabled".into(), "yes".into());
     }
     match listing {
+        // What is removed is off, or gone.
+        Value::Array(rows) if change.action == Action::Remove => {
+            let left: Vec<&Value> = rows.iter().filter(|row| holds(row, &change.select)).collect();
+            left.is_empty() || left.len() == 1 && !has_no_switch(&change.menu) && holds(left[0], &wanted)
+        }
         Value::Array(rows) => rows.iter().filter(|row| holds(row, &wanted)).count() == 1,
         single => holds(single, &wanted),
     }
-}
-
-/// The whole configuration, without secrets and without the lines that say when it was made.
-async fn export(client: &RouterClient) -> Result<String, ToolError> {
-    let script = Map::from_iter([("script".to_owned(), json!("/export")), ("as-string".to_owned(), json!(""))]);
-    let answer = client.command("execute", &script).await?;
-    let text = answer["ret"].as_str().or(answer[0]["ret"].as_str()).unwrap_or_default();
-    Ok(text.lines().filter(|line| !line.starts_with('#')).fold(String::new(), |text, line| text + line + "\n"))
 }

@@ -1,6 +1,7 @@
 //! One change: rows are named by what they hold, since ids differ between routers and change with time.
 
 use base::error::ToolError;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -34,22 +35,31 @@ const MENUS: [&str; 21] = [
     "system/ntp/client",
 ];
 /// Fields that a router keeps and does not show: the inverse of a change to them cannot be made.
-const SECRETS: [&str; 6] =
-    ["password", "passphrase", "wpa2-pre-shared-key", "wpa-pre-shared-key", "private-key", "secret"];
+const SECRETS: [&str; 7] = [
+    "password",
+    "passphrase",
+    "security.passphrase",
+    "wpa2-pre-shared-key",
+    "wpa-pre-shared-key",
+    "private-key",
+    "secret",
+];
 
 /// What is done with a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Adds a row with the fields of the selector and these; before the row that the second one selects.
     Add(Fields, Option<Selector>),
     /// Changes these fields.
     Set(Fields),
-    /// Takes the row away: it is disabled first, and removed when the change was confirmed.
+    /// Takes the row away: it is disabled first, and removed when the change was confirmed. What cannot be disabled is
+    /// removed at once, and made again to take that back.
     Remove,
 }
 
 /// A change of one row of a menu.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Such as `ip/firewall/filter`.
     pub menu: String,

@@ -7,9 +7,14 @@
 mod apply;
 mod base;
 mod change;
+mod export;
+mod fires;
+mod resume;
+mod row;
 mod script;
 
-pub use apply::{Applied, Apply, Outcome};
-pub use base::Base;
-pub use change::{Action, Change, Fields, Selector};
+pub use apply::{Applied, Apply, Keep, Outcome, is_done, write_change};
+pub use base::{Base, BaseRow, Menus};
+pub use change::{Action, Change, Fields, Selector, holds};
+pub use fires::rollback_test;
 pub use script::{inverse, quoted};

@@ -1,5 +1,6 @@
 //! Every tool for routers, as rows: descriptor, arguments, result, and what runs. A row is data; its schemas are made of it.
 
+mod applies;
 mod arguments;
 mod bridge;
 mod devices;
@@ -10,10 +11,12 @@ mod firewall;
 mod interfaces;
 mod ip;
 mod logs;
+mod plans;
 mod results;
 mod routes;
 mod system;
 mod wireless;
+mod writes;
 
 pub use arguments::{Arg, ArgKind, DEVICE, DEVICES, DRY_RUN, may, need, or};
 pub use results::{Out, OutKind, PAGINATION, maybe, out};
@@ -126,6 +129,9 @@ static TABLES: &[&[RouterTool]] = &[
     wireless::TOOLS,
     logs::TOOLS,
     diagnostics::TOOLS,
+    writes::TOOLS,
+    plans::TOOLS,
+    applies::TOOLS,
 ];
 
 /// Every tool, in the order of the listing.

@@ -163,6 +163,13 @@ impl Running<'_> {
             "add" => return self.state.add_row(menu, named).map(|id| id.to_string()),
             "remove" => ids.iter().try_for_each(|id| self.state.remove_row(menu, *id))?,
             "set" => ids.iter().try_for_each(|id| self.state.set_row(menu, Some(*id), named))?,
+            "unset" => {
+                let field = named
+                    .get("value-name")
+                    .and_then(Value::as_str)
+                    .ok_or("missing value(s) of argument(s) value-name")?;
+                ids.iter().try_for_each(|id| self.state.unset_row(menu, *id, field))?;
+            }
             "enable" | "disable" => {
                 let mut disabled = Map::new();
                 disabled.insert("disabled".into(), (name == "disable").to_string().into());

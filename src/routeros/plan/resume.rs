@@ -1,0 +1,48 @@
+//! What became of changes when this program ended in the middle: read, and confirmed or taken back. Nothing is written twice.
+
+use super::{
+    apply::{AGAIN, Applied, Apply, BACK, Outcome},
+    base::Base,
+    export::export,
+};
+use crate::routeros::client::RouterClient;
+use base::error::ToolError;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+impl Apply<'_> {
+    /// Finds out what became of the changes that another run began. `base` is that of the plan.
+    ///
+    /// # Errors
+    /// `unavailable` with `details.changed` `"unknown"` when the router does not say it within the timer, or has neither what was
+    /// before nor what was to be.
+    pub async fn resume(&self, base: &Base) -> Result<Applied, ToolError> {
+        let until = Instant::now() + self.timer + BACK;
+        let (client, rows) = self.reached(until).await?;
+        let names = self.entries();
+        let is_armed =
+            rows.as_array().into_iter().flatten().any(|row| names.iter().any(|name| row["name"] == name.as_str()));
+        if !is_armed && !self.is_as(&client, base).await {
+            // Without its entries of the scheduler it was confirmed, or somebody else was here.
+            self.all_done(&client).await.map_err(|error| self.not_back(&error.message))?;
+            self.remove(&client, base).await?;
+            return Ok(Applied { outcome: Outcome::Confirmed, after: export(&client).await? });
+        }
+        let fresh = self.take_back(base, until).await?;
+        let why = ToolError::cancelled("the change");
+        let why = why.with_message("this program ended before the change was confirmed");
+        Ok(Applied { outcome: Outcome::TakenBack(why), after: export(&fresh).await? })
+    }
+
+    /// A connection to the router, which may be cut off until its timer has run, and its entries of the scheduler.
+    async fn reached(&self, until: Instant) -> Result<(RouterClient, Value), ToolError> {
+        loop {
+            let client = RouterClient::new(self.device.clone())?;
+            match client.get("system/scheduler").await {
+                Ok(rows) => return Ok((client, rows)),
+                Err(error) if Instant::now() + AGAIN > until => return Err(self.not_back(&error.message)),
+                Err(_) => sleep(AGAIN).await,
+            }
+        }
+    }
+}

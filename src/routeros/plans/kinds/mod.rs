@@ -1,0 +1,89 @@
+//! What each planning tool makes of its arguments and of what a router holds: changes by natural keys, never by ids alone.
+
+pub mod bridge;
+pub mod dhcp;
+pub mod firewall;
+pub mod lists;
+pub mod rollout;
+pub mod routes;
+pub mod wireless;
+
+use super::{
+    super::{
+        call::RouterCall,
+        network::{Network, range},
+        plan::{Action, Change, Fields, Selector},
+    },
+    seen::Seen,
+};
+use base::error::ToolError;
+use serde_json::{Map, Value};
+
+/// How one tool plans.
+pub struct Kind {
+    /// The tool that applies it.
+    pub apply: &'static str,
+    /// What has to be read of each router, beside the way to it.
+    pub menus: &'static [&'static str],
+    pub build: Build,
+}
+
+/// What is to be changed at one router; nothing when it is as wanted.
+pub type Build = fn(&RouterCall, &Seen) -> Result<Vec<Change>, ToolError>;
+
+pub(super) fn fields(all: &[(&str, &str)]) -> Fields {
+    all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+pub(super) fn add(menu: &str, select: Selector, more: Fields) -> Change {
+    Change { menu: menu.into(), select, action: Action::Add(more, None) }
+}
+
+pub(super) fn set(menu: &str, select: Selector, to: Fields) -> Change {
+    Change { menu: menu.into(), select, action: Action::Set(to) }
+}
+
+pub(super) fn remove(menu: &str, select: Selector) -> Change {
+    Change { menu: menu.into(), select, action: Action::Remove }
+}
+
+/// The arguments `names` that were given, as fields of RouterOS: `dst_address` is `dst-address`. Addresses are written as RouterOS
+/// writes them.
+///
+/// # Errors
+/// `invalid_argument` for an address that is none.
+pub(super) fn given(args: &Map<String, Value>, names: &[&str]) -> Result<Fields, ToolError> {
+    let mut fields = Fields::new();
+    for name in names {
+        let text = match args.get(*name) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => continue,
+        };
+        let text = if matches!(*name, "src_address" | "dst_address") { matcher(name, &text)? } else { text };
+        fields.insert(name.replace('_', "-"), text);
+    }
+    Ok(fields)
+}
+
+/// An object argument.
+pub(super) fn object<'a>(call: &'a RouterCall, name: &str) -> Option<&'a Map<String, Value>> {
+    call.args.get(name).and_then(Value::as_object)
+}
+
+/// An address, a network or a range, perhaps with `!` before it, as RouterOS shows it.
+///
+/// # Errors
+/// `invalid_argument`.
+pub fn matcher(parameter: &str, text: &str) -> Result<String, ToolError> {
+    let (not, bare) = text.strip_prefix('!').map_or(("", text), |rest| ("!", rest));
+    let wrong = |why: &str| ToolError::invalid(format!("{bare:?} {why}")).with("parameter", parameter);
+    if let Some(network) = Network::parse(bare) {
+        if !network.is_network() {
+            return Err(wrong(&format!("has bits of a host; the network is {}", network.shown())));
+        }
+        let is_one = network.length == if network.address.is_ipv4() { 32 } else { 128 };
+        return Ok(if is_one { format!("{not}{}", network.address) } else { format!("{not}{}", network.shown()) });
+    }
+    range(bare).map(|_| text.to_owned()).ok_or_else(|| wrong("is no address, no network and no range of addresses"))
+}

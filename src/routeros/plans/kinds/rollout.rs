@@ -1,0 +1,69 @@
+//! The same DNS and NTP servers on every router.
+
+use super::{Kind, fields, set};
+use crate::routeros::{
+    call::RouterCall,
+    plan::{Change, Selector},
+    plans::seen::Seen,
+};
+use base::error::ToolError;
+use std::net::IpAddr;
+
+pub static ROLLOUT: Kind = Kind {
+    apply: "routeros.config_apply_dns_ntp_rollout",
+    menus: &["ip/dns", "system/ntp/client"],
+    build: build_rollout,
+};
+
+fn build_rollout(call: &RouterCall, _: &Seen) -> Result<Vec<Change>, ToolError> {
+    let (dns, ntp) = (call.texts("dns_servers"), call.texts("ntp_servers"));
+    let mut changes = Vec::new();
+    if !dns.is_empty() {
+        changes.push(set("ip/dns", Selector::new(), fields(&[("servers", &dns_servers(&dns)?)])));
+    }
+    if !ntp.is_empty() {
+        let to = fields(&[("servers", &ntp_servers(&ntp)?), ("enabled", "yes")]);
+        changes.push(set("system/ntp/client", Selector::new(), to));
+    }
+    if changes.is_empty() {
+        return Err(ToolError::invalid("nothing is to be changed: give dns_servers or ntp_servers"));
+    }
+    Ok(changes)
+}
+
+/// Addresses, with commas between them.
+///
+/// # Errors
+/// `invalid_argument`.
+pub fn dns_servers(all: &[String]) -> Result<String, ToolError> {
+    distinct("dns_servers", all)?;
+    match all.iter().find(|one| one.parse::<IpAddr>().is_err()) {
+        Some(bad) => Err(ToolError::invalid(format!("{bad:?} is no address")).with("parameter", "dns_servers")),
+        None => Ok(all.join(",")),
+    }
+}
+
+/// Addresses or names of hosts, with commas between them.
+///
+/// # Errors
+/// `invalid_argument`.
+pub fn ntp_servers(all: &[String]) -> Result<String, ToolError> {
+    distinct("ntp_servers", all)?;
+    let is_host = |one: &String| {
+        one.parse::<IpAddr>().is_ok()
+            || one.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+    };
+    match all.iter().find(|one| !is_host(one)) {
+        Some(bad) => {
+            Err(ToolError::invalid(format!("{bad:?} is no address and no name")).with("parameter", "ntp_servers"))
+        }
+        None => Ok(all.join(",")),
+    }
+}
+
+fn distinct(parameter: &str, all: &[String]) -> Result<(), ToolError> {
+    match all.iter().enumerate().find(|(at, one)| all[..*at].contains(one)) {
+        Some((_, twice)) => Err(ToolError::invalid(format!("{twice:?} is named twice")).with("parameter", parameter)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,120 @@
+//! Writes to one router that take effect at once: looked at first, refused where they are unsafe, written once, and read back.
+
+mod addresses;
+mod flush;
+mod lists;
+mod names;
+mod servers;
+
+pub use addresses::{add as add_address, remove as remove_address};
+pub use flush::flush;
+pub use lists::update as update_list;
+pub use names::{comment, identity};
+pub use servers::{dns, ntp};
+
+use super::{
+    call::RouterCall,
+    client::RouterClient,
+    plan::{Action, Base, Change, is_done, write_change},
+    plans::{WAY, Way, dangers, in_words, is_so, seen::Seen},
+    routers::Router,
+    service::RouterService,
+};
+use base::error::ToolError;
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+/// A write, and what its result says beside what all of them say.
+struct Deed {
+    change: Change,
+    says: Map<String, Value>,
+    /// What the result calls the id of the row.
+    id: &'static str,
+}
+
+/// What is to be written, of what was read.
+type Build = fn(&RouterCall, &Seen) -> Result<Deed, ToolError>;
+
+async fn write(service: &RouterService, call: &RouterCall, menus: &[&str], build: Build) -> Result<Value, ToolError> {
+    let router = service.router(call, call.text("device_id"))?;
+    let written = one(service, call, router, menus, build).await;
+    router.note(written.as_ref().err());
+    written
+}
+
+async fn one(
+    service: &RouterService,
+    call: &RouterCall,
+    router: &Router,
+    menus: &[&str],
+    build: Build,
+) -> Result<Value, ToolError> {
+    let _claim = service.work.claim([router.id().to_owned()])?;
+    let mut all = vec!["system/resource"];
+    all.extend(menus.iter().chain(&WAY));
+    all.sort_unstable();
+    all.dedup();
+    let seen = Seen::read(&router.client, &all).await?;
+    seen.version()?;
+    let Deed { change, says, id } = build(call, &seen)?;
+    let changes = [change];
+    let is_so = is_so(&seen, &changes[0]);
+    let mut answer = Map::from_iter([("device_id".to_owned(), json!(router.id()))]);
+    answer.extend(says);
+    if is_so {
+        answer.extend([("changed".to_owned(), json!(false)), ("changes".to_owned(), json!([]))]);
+        return Ok(answer.into());
+    }
+    let base = Base::in_menus(&seen.menus, &changes).map_err(|error| error.with("device_id", router.id()))?;
+    let dangers = dangers(&Way::find(router.client.device(), &seen), &seen, &changes, &base);
+    if !dangers.is_empty() {
+        return Err(seen
+            .refusal(dangers.join(" "))
+            .with("dangers", dangers)
+            .hint("a plan takes back what cuts this machine off; this tool does not"));
+    }
+    answer.insert("changes".into(), in_words(&changes, &base).into());
+    answer.insert("changed".into(), json!(!call.flag("dry_run")));
+    if call.flag("dry_run") {
+        answer.insert("dry_run".into(), json!(true));
+        return Ok(answer.into());
+    }
+    service.authorize(call).await?;
+    let row = written(&router.client, &changes[0], &base).await?;
+    if !id.is_empty() {
+        answer.insert(id.into(), row);
+    }
+    Ok(answer.into())
+}
+
+/// Writes, and reads back; the id of the row.
+async fn written(client: &RouterClient, change: &Change, base: &Base) -> Result<Value, ToolError> {
+    let id = base.row(0).map_or("", |row| row.id.as_str());
+    let done = match &change.action {
+        Action::Remove => client.write(Method::DELETE, &format!("{}/{id}", change.menu), &Map::new()).await.map(drop),
+        _ => write_change(client, change, id).await,
+    };
+    match done {
+        // Whether it was done is to be seen, never done again.
+        Err(error) if error.may_have_changed() => {}
+        done => done?,
+    }
+    let device = client.device().id.as_str();
+    let listing = client.get(&change.menu).await.map_err(|error| {
+        error.with("changed", "unknown").hint("whether it was done is not known: read it before anything else")
+    })?;
+    // A time runs.
+    let mut lasting = change.clone();
+    if let Action::Add(fields, _) = &mut lasting.action {
+        fields.remove("timeout");
+    }
+    if !is_done(&listing, &lasting) {
+        return Err(ToolError::precondition(format!("the router {device} did not keep the change of {}", change.menu))
+            .with("device_id", device)
+            .with("changed", "unknown")
+            .hint("read it before anything else: another program may change the same"));
+    }
+    let after = lasting.after();
+    let row = listing.as_array().into_iter().flatten().find(|row| super::plan::holds(row, &after));
+    Ok(row.map_or_else(|| json!(id), |row| row[".id"].clone()))
+}

@@ -1,0 +1,92 @@
+//! The DNS and NTP servers of one router.
+
+use super::{Deed, write};
+use crate::routeros::{
+    call::RouterCall,
+    plan::{Action, Change, Fields, Selector},
+    plans::{
+        kinds::rollout::{dns_servers, ntp_servers},
+        seen::Seen,
+    },
+    service::RouterService,
+    table::Answer,
+    value::{Kind, typed},
+};
+use base::error::ToolError;
+use contract::meta::Environment;
+use futures::future::join_all;
+use serde_json::{Map, Value, json};
+
+const DNS: &str = "ip/dns";
+const NTP: &str = "system/ntp/client";
+
+pub fn dns<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
+    Box::pin(async move {
+        dns_servers(&call.texts("dns_servers"))?;
+        ready(service, call, "dns_servers").await?;
+        write(service, call, &[DNS], |call, seen| {
+            let fields = Fields::from([("servers".to_owned(), dns_servers(&call.texts("dns_servers"))?)]);
+            Ok(deed(seen, DNS, fields, &call.texts("dns_servers")))
+        })
+        .await
+    })
+}
+
+pub fn ntp<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
+    Box::pin(async move {
+        ntp_servers(&call.texts("ntp_servers"))?;
+        ready(service, call, "ntp_servers").await?;
+        write(service, call, &[NTP], |call, seen| {
+            let enabled = if call.flag("enabled") { "yes" } else { "no" };
+            let servers = ntp_servers(&call.texts("ntp_servers"))?;
+            let fields = Fields::from([("servers".to_owned(), servers), ("enabled".to_owned(), enabled.to_owned())]);
+            Ok(deed(seen, NTP, fields, &call.texts("ntp_servers")))
+        })
+        .await
+    })
+}
+
+fn deed(seen: &Seen, menu: &str, to: Fields, new: &[String]) -> Deed {
+    let says = [
+        ("old_servers".to_owned(), typed(Kind::List, seen.text(menu, "servers"))),
+        ("new_servers".to_owned(), json!(new)),
+    ];
+    let change = Change { menu: menu.into(), select: Selector::new(), action: Action::Set(to) };
+    Deed { change, says: Map::from_iter(says), id: "" }
+}
+
+/// At a router in production, a person approves such a change as a plan. Elsewhere, one of the servers has to answer.
+async fn ready(service: &RouterService, call: &RouterCall, parameter: &'static str) -> Result<(), ToolError> {
+    let router = service.router(call, call.text("device_id"))?;
+    let unsafe_for = |why: String| {
+        ToolError::precondition(why)
+            .with("device_id", router.id())
+            .with("mcp_error_code", "UNSAFE_OPERATION")
+            .with("parameter", parameter)
+    };
+    if router.standing.environment == Environment::Prod {
+        return Err(unsafe_for(format!("the router {} is in production", router.id())).hint(
+            "make a plan with routeros.config_plan_dns_ntp_rollout: it takes itself back, and a person approves it",
+        ));
+    }
+    if !call.flag("check_reachable") {
+        return Ok(());
+    }
+    let servers = call.texts(parameter);
+    let pings = servers.iter().map(|server| async move {
+        let arguments = Map::from_iter([("address".to_owned(), json!(server)), ("count".to_owned(), json!("2"))]);
+        let replies = router.client.command("tool/ping", &arguments).await?;
+        Ok(replies
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|reply: &Value| reply["received"].as_str().is_some_and(|count| count != "0")))
+    });
+    let answers: Result<Vec<bool>, ToolError> = join_all(pings).await.into_iter().collect();
+    let answers = answers.inspect_err(|error| router.note(Some(error)))?;
+    if answers.contains(&true) {
+        return Ok(());
+    }
+    Err(unsafe_for(format!("none of {} answers a ping of the router {}", servers.join(", "), router.id()))
+        .hint("check_reachable = false sets servers that answer no pings"))
+}
