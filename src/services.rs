@@ -70,6 +70,14 @@ pub struct Services {
 }
 
 impl Services {
+    /// The ids of the configured routers.
+    pub fn routers(&self) -> Vec<String> {
+        #[cfg(feature = "routeros")]
+        return self.routeros.get().map(crate::routeros::link::RouterosLink::devices).unwrap_or_default();
+        #[cfg(not(feature = "routeros"))]
+        return Vec::new();
+    }
+
     /// Room for `most` connections of one more listener.
     pub fn seats(&self, most: usize) -> Arc<Seats> {
         let seats = Seats::new(most);

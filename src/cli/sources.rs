@@ -36,10 +36,7 @@ pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
 /// The tools that the configuration may name, with their default modes: also those that are there only with a router.
 pub fn known(registry: &Registry) -> Vec<(&'static str, Mode)> {
     let rows = registry.rows().map(|row| (row.name(), row.meta.mode));
-    #[cfg(feature = "routeros")]
-    let rows =
-        rows.chain(crate::routeros::table::all().map(|tool| (tool.name, crate::tools::routeros::meta(tool).mode)));
-    rows.collect()
+    rows.chain(crate::tools::for_routers().map(|meta| (meta.name, meta.mode))).collect()
 }
 
 impl Args {

@@ -74,3 +74,11 @@ pub fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deseria
         number => Err(D::Error::custom(format!("{number} where {MIN} to {MAX} are allowed"))),
     }
 }
+
+/// The declarations of the tools for routers, which a server has where routers are configured.
+pub fn for_routers() -> impl Iterator<Item = contract::meta::Meta> {
+    #[cfg(feature = "routeros")]
+    return crate::routeros::table::all().map(routeros::meta);
+    #[cfg(not(feature = "routeros"))]
+    return std::iter::empty();
+}

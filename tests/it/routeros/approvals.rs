@@ -46,7 +46,7 @@ async fn a_person_sees_the_changes_and_their_yes_applies_them() {
         // A no stands, so another plan is made.
         let id = plan(server).await;
         let (done, _) = asked(&house, server, "routeros.apply_firewall_plan", json!({ "plan_id": id }), true).await;
-        assert_eq!(done.ok()["status"], "completed");
+        assert_eq!(done.ok()["status"], "done");
         assert!(house.router.export().contains("198.51.100.0/24"));
         let id = id.as_str();
         let again = server.call("routeros.apply_firewall_plan", json!({ "plan_id": id })).await;
@@ -61,7 +61,7 @@ async fn a_person_sees_the_changes_and_their_yes_applies_them() {
         let made = server.call("routeros.plan_remove_firewall_rule", remove).await;
         let id = made.ok()["plan_id"].as_str().unwrap().to_owned();
         let (done, _) = asked(&house, server, "routeros.apply_firewall_plan", json!({ "plan_id": id }), true).await;
-        assert_eq!(done.ok()["status"], "completed");
+        assert_eq!(done.ok()["status"], "done");
     }
     let log = std::fs::read_to_string(house.sources.places.agent_state_dir.join("operations.ndjson")).unwrap();
     assert_eq!(log.matches("authorize_router_write").count(), 4, "{log}");

@@ -180,7 +180,7 @@ async fn it_cannot_apply_a_plan_that_nobody_saw_nor_another_than_was_seen() {
     assert_eq!(house.router.writes(), before, "nothing was written");
     // What was approved is applied, once.
     let applied = says(&process, &with_ask(other.clone(), &for_other)).await;
-    assert_eq!(applied["ok"]["status"], "completed", "{applied}");
+    assert_eq!(applied["ok"]["status"], "done", "{applied}");
     assert!(house.router.export().contains("the second") && !house.router.export().contains("the first"));
     let writes = house.router.writes();
     let again = says(&process, &with_ask(other, &for_other)).await;
