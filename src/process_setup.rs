@@ -99,7 +99,8 @@ pub fn routers(
     let places = &settings.places;
     if let AgentLink::InProcess(_) = agent {
         let folder = places.state_dir.join("routeros");
-        let service = configured::service(&settings.routeros, &Passwords::Files, folder, agent.clone());
+        let service =
+            configured::service(&settings.routeros, settings.environment, &Passwords::Files, folder, agent.clone());
         let service = service.map_err(|error| error.advice())?;
         let path = link::socket(places);
         match serve::bind(&path) {

@@ -10,7 +10,7 @@ use crate::client::Trust;
 use agent::AgentLink;
 use appliance::certificate::Fingerprint;
 use base::error::ToolError;
-use contract::config::RouterSetting;
+use contract::{config::RouterSetting, meta::Environment};
 use reqwest::Certificate;
 use std::{
     fs,
@@ -109,12 +109,13 @@ pub fn device(router: &RouterSetting, passwords: &Passwords) -> Result<Device, T
     Ok(device)
 }
 
-/// What does the calls, for these routers. Plans and snapshots are in `folder`; `agent` lets writes through.
+/// What does the calls, for these routers, on a machine that is used for `environment`. Plans and snapshots are in `folder`; `agent` lets writes through.
 ///
 /// # Errors
 /// For a router that cannot be reached as it is configured: its password or authorities cannot be read.
 pub fn service(
     routers: &[RouterSetting],
+    environment: Environment,
     passwords: &Passwords,
     folder: PathBuf,
     agent: AgentLink,
@@ -130,5 +131,7 @@ pub fn service(
         let device = device(router, passwords).map_err(|error| error.with("device_id", router.name.as_str()))?;
         configured.push((device, standing));
     }
-    Ok(Arc::new(RouterService::new(Routers::new(configured)?, folder, Arc::new(RootAuthority(agent)))))
+    let mut service = RouterService::new(Routers::new(configured)?, folder, Arc::new(RootAuthority(agent)));
+    service.environment = environment;
+    Ok(Arc::new(service))
 }

@@ -3,10 +3,13 @@
 use super::{policy::AgentPolicy, site::SiteOrders};
 use appliance::Folder;
 use base::os::{Root, groups};
-use contract::config::{
-    APPROVAL_PAGE_USER, AgentType, Approval, Exec, PlaceSettings, ROUTERS_USER, Reload, RouterSetting, SERVER_USER,
-    Settings,
-    sections::{FleetSettings, update::UpdateSettings},
+use contract::{
+    config::{
+        APPROVAL_PAGE_USER, AgentType, Approval, Exec, PlaceSettings, ROUTERS_USER, Reload, RouterSetting, SERVER_USER,
+        Settings,
+        sections::{FleetSettings, update::UpdateSettings},
+    },
+    meta::Environment,
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -24,6 +27,8 @@ pub struct AgentSettings {
     pub approval_page_uid: Option<u32>,
     /// The user that talks to routers; `None` when there is no such user on this machine.
     pub routers_uid: Option<u32>,
+    /// What this machine is used for.
+    pub environment: Environment,
     /// The routers that it may change.
     pub routers: Vec<RouterSetting>,
     /// Members may answer asks.
@@ -74,6 +79,7 @@ impl AgentSettings {
             server_uid: groups::user_id(&root, SERVER_USER),
             approval_page_uid: groups::user_id(&root, APPROVAL_PAGE_USER),
             routers_uid: groups::user_id(&root, ROUTERS_USER),
+            environment: settings.environment,
             routers: settings.routeros.clone(),
             approver_group: settings.access.approver_group.clone(),
             simulated,

@@ -8,7 +8,10 @@ use crate::{
         link, serve,
     },
 };
-use agent::{AgentLink, Client, operations::routeros::ListRouters};
+use agent::{
+    AgentLink, Client,
+    operations::routeros::{ListRouters, RouterList},
+};
 use base::os::{Root, groups, notify::ServiceManager};
 use contract::config::{Places, ROUTERS_USER, SERVER_USER, Settings};
 use std::path::PathBuf;
@@ -38,13 +41,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     log::start(&settings, &log::Ring::new(1)).map_err(|why| Failure::new(Exit::Config, why))?;
     super::super::runtime()?.block_on(async {
         let (told, manager) = (daemon::told_to_stop(), ServiceManager::of_process());
-        let routers = agent.get::<ListRouters>().await?.routers;
+        let RouterList { environment, routers } = agent.get::<ListRouters>().await?;
         if routers.is_empty() {
             tracing::info!("no routers are configured; there is nothing to do");
             manager.ready("no routers");
             return Ok(());
         }
-        let service = configured::service(&routers, &Passwords::of_process(), folder, agent)
+        let service = configured::service(&routers, environment, &Passwords::of_process(), folder, agent)
             .map_err(|error| Failure::new(Exit::Config, error.advice()))?;
         let failed = |error| Failure::new(Exit::Failed, format!("cannot listen on {}: {error}", socket.display()));
         let listener = serve::bind(&socket).map_err(failed)?;

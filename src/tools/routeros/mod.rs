@@ -129,8 +129,11 @@ impl ToolHandler for Routed {
             if answer["changed"] == true {
                 cx.notes.changed();
             }
-            if let (Some(uri), Some(device)) = (self.0.resource_uri, answer["device_id"].as_str()) {
-                cx.notes.resource(uri.replace("{device_id}", device));
+            if let Some((begin, rest)) = self.0.resource_uri.and_then(|uri| uri.split_once('{'))
+                && let Some((name, end)) = rest.split_once('}')
+                && let Some(which) = answer[name].as_str()
+            {
+                cx.notes.resource(format!("{begin}{which}{end}"));
             }
             // What the resource of an export holds.
             let export = answer["config_text"].as_str();

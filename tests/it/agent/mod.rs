@@ -96,6 +96,7 @@ impl Pi {
                 agent_state_dir: dir.join("agent"),
                 agent_socket: dir.join("run/agent.sock"),
             },
+            environment: contract::meta::Environment::Prod,
             server_uid: None,
             approval_page_uid: None,
             routers_uid: None,

@@ -4,6 +4,7 @@ use super::house::House;
 use crate::support::served::soon;
 use ::agent::{AgentLink, Client};
 use base::error::ErrorCode;
+use contract::meta::Environment;
 use raspi_mcp::routeros::{
     call::RouterCall,
     configured::{self, Passwords},
@@ -33,7 +34,7 @@ fn served(house: &House, uid: u32) -> (PathBuf, DropGuard) {
     let path = house.folder.path().join("routeros.sock");
     let agent = AgentLink::Socket(Client::new(&house.sources.places.agent_socket));
     let folder = house.folder.path().join("plans");
-    let service = configured::service(&house.routers(), &Passwords::Files, folder, agent).unwrap();
+    let service = configured::service(&house.routers(), Environment::Prod, &Passwords::Files, folder, agent).unwrap();
     let (listener, stop) = (serve::bind(&path).unwrap(), CancellationToken::new());
     tokio::spawn(serve::serve(listener, service, uid, stop.clone()));
     (path, stop.drop_guard())

@@ -3,7 +3,10 @@
 use super::{Done, Operation};
 use crate::{authorization::Authorization, context::Context, peer::Callers};
 use base::{canonical, error::ToolError};
-use contract::config::{RouterSetting, sections::routeros::write_tier};
+use contract::{
+    config::{RouterSetting, sections::routeros::write_tier},
+    meta::Environment,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -16,6 +19,8 @@ pub struct RoutersRequest {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouterList {
+    /// What this machine is used for: it changes no router of a stricter environment.
+    pub environment: Environment,
     pub routers: Vec<RouterSetting>,
 }
 
@@ -30,7 +35,7 @@ impl Operation for ListRouters {
     type Answer = RouterList;
 
     async fn run(cx: &Context<'_>, _request: RoutersRequest) -> Result<RouterList, ToolError> {
-        Ok(RouterList { routers: cx.settings.routers.clone() })
+        Ok(RouterList { environment: cx.settings.environment, routers: cx.settings.routers.clone() })
     }
 }
 

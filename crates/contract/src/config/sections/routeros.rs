@@ -74,7 +74,7 @@ pub fn write_tier(tool: &str) -> Option<Tier> {
     let begins = |words: &[&str]| words.iter().any(|word| operation.starts_with(word));
     if begins(&["apply_", "config_apply_", "config_rollback_"]) {
         Some(Tier::Professional)
-    } else if begins(&["set_", "update_", "add_", "remove_", "flush_"]) {
+    } else if begins(&["set_", "update_", "add_", "remove_", "flush_", "bandwidth_"]) {
         Some(Tier::Advanced)
     } else {
         None
@@ -198,6 +198,7 @@ mod tests {
             ("routeros.config_rollback_plan", Some(Tier::Professional)),
             ("routeros.set_system_identity", Some(Tier::Advanced)),
             ("routeros.flush_dns_cache", Some(Tier::Advanced)),
+            ("routeros.bandwidth_test", Some(Tier::Advanced)),
             ("routeros.get_system_overview", None),
             ("routeros.plan_add_firewall_rule", None),
             ("routeros.config_plan_dns_ntp_rollout", None),
