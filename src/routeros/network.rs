@@ -92,7 +92,9 @@ mod tests {
     fn networks_cover_and_overlap() {
         let net = |text: &str| Network::parse(text).unwrap();
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert!(net("192.168.88.1/24").covers(ip("192.168.88.255")) && !net("192.168.88.1/24").covers(ip("192.168.89.0")));
+        assert!(
+            net("192.168.88.1/24").covers(ip("192.168.88.255")) && !net("192.168.88.1/24").covers(ip("192.168.89.0"))
+        );
         assert!(net("10.0.0.0/8").overlaps(net("10.1.2.3/32")) && net("10.1.2.3").overlaps(net("10.0.0.0/8")));
         assert!(!net("10.0.0.0/8").overlaps(net("11.0.0.0/8")) && net("0.0.0.0/0").covers(ip("203.0.113.1")));
         assert!(net("::/0").covers(ip("2001:db8::1")) && !net("::/0").covers(ip("203.0.113.1")));

@@ -167,7 +167,9 @@ impl Apply<'_> {
         let menus = menus(client, self.changes).await?;
         for (at, change) in self.changes.iter().enumerate() {
             // What was changed and then removed is judged by the removal.
-            let removes = |later: &Change| later.action == Action::Remove && later.menu == change.menu && later.select == change.select;
+            let removes = |later: &Change| {
+                later.action == Action::Remove && later.menu == change.menu && later.select == change.select
+            };
             let is_removed = self.changes[at + 1..].iter().any(removes);
             if !is_removed && !is_done(&menus[change.menu.as_str()], change) {
                 return Err(ToolError::precondition(format!("a change of {} did not last", change.menu)));

@@ -39,7 +39,14 @@ pub async fn rollback_test(client: &RouterClient) -> Result<String, ToolError> {
     let version = resource["version"].as_str().unwrap_or_default().to_owned();
     let base = Base::read(client, &changes).await?;
     let hash = base.hash();
-    let test = Apply { device: client.device(), plan: "test", changes: &changes, base: &hash, timer: TIMER, keep: &|_| Ok(()) };
+    let test = Apply {
+        device: client.device(),
+        plan: "test",
+        changes: &changes,
+        base: &hash,
+        timer: TIMER,
+        keep: &|_| Ok(()),
+    };
     let until = Instant::now() + TIMER + BACK;
     let written = async {
         test.arm(client, &base).await?;

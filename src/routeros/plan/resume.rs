@@ -20,7 +20,8 @@ impl Apply<'_> {
         let until = Instant::now() + self.timer + BACK;
         let (client, rows) = self.reached(until).await?;
         let names = self.entries();
-        let is_armed = rows.as_array().into_iter().flatten().any(|row| names.iter().any(|name| row["name"] == name.as_str()));
+        let is_armed =
+            rows.as_array().into_iter().flatten().any(|row| names.iter().any(|name| row["name"] == name.as_str()));
         if !is_armed && !self.is_as(&client, base).await {
             // Without its entries of the scheduler it was confirmed, or somebody else was here.
             self.all_done(&client).await.map_err(|error| self.not_back(&error.message))?;

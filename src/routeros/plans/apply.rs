@@ -1,13 +1,7 @@
 //! Applies a plan that was made before, once a person has approved just that.
 
 use super::{
-    super::{
-        call::RouterCall,
-        plan::Base,
-        routers::Router,
-        service::RouterService,
-        table::Answer,
-    },
+    super::{call::RouterCall, plan::Base, routers::Router, service::RouterService, table::Answer},
     job::Runner,
     make::all_or_why,
     record::{Job, JobDevice, Plan, Step},
@@ -42,7 +36,9 @@ fn plan_of(service: &RouterService, call: &RouterCall) -> Result<Plan, ToolError
     let plan = service.work.files.plan(call.text("plan_id"))?;
     let refused = |why: String| ToolError::precondition(why).with("plan_id", plan.plan_id.as_str());
     if plan.apply != call.tool.name {
-        return Err(refused(format!("the plan {} is of {}", plan.plan_id, plan.tool)).hint(format!("call {}", plan.apply)));
+        return Err(
+            refused(format!("the plan {} is of {}", plan.plan_id, plan.tool)).hint(format!("call {}", plan.apply))
+        );
     }
     if plan.status != "draft" {
         return Err(refused(format!("the plan {} is {} already", plan.plan_id, plan.status)).hint("make it again"));
@@ -69,7 +65,11 @@ pub(super) fn no_token(call: &RouterCall) -> Result<(), ToolError> {
 }
 
 /// Checks every router, has it authorized, and runs the job.
-pub(super) async fn start(service: &RouterService, call: &RouterCall, mut plan: Plan) -> Result<serde_json::Value, ToolError> {
+pub(super) async fn start(
+    service: &RouterService,
+    call: &RouterCall,
+    mut plan: Plan,
+) -> Result<serde_json::Value, ToolError> {
     let ids = || plan.devices.iter().map(|device| device.device_id.clone());
     let routers: BTreeMap<String, Arc<Router>> =
         ids().map(|id| Ok((id.clone(), Arc::clone(service.router(call, &id)?)))).collect::<Result<_, ToolError>>()?;
@@ -123,7 +123,11 @@ async fn watch(service: &RouterService, runner: Runner) -> Result<serde_json::Va
 }
 
 /// Every router is as it was when the plan was made; otherwise nothing is written to any.
-async fn unmoved(service: &RouterService, plan: &Plan, routers: &BTreeMap<String, Arc<Router>>) -> Result<(), ToolError> {
+async fn unmoved(
+    service: &RouterService,
+    plan: &Plan,
+    routers: &BTreeMap<String, Arc<Router>>,
+) -> Result<(), ToolError> {
     let look = |device: &super::record::DevicePlan| {
         let (device, router) = (device.clone(), Arc::clone(&routers[&device.device_id]));
         async move {
@@ -172,8 +176,10 @@ pub async fn resume(service: &RouterService) -> Result<Vec<Job>, ToolError> {
         plan.job_id = Some(job.job_id.clone());
         let claim: Claim = service.work.claim(plan.devices.iter().map(|device| device.device_id.clone()))?;
         // A router that its owner has closed since is not written to.
-        let open = |id: &String| service.routers.get(id).ok().filter(|router| router.standing.allow_professional).cloned();
-        let routers = plan.devices.iter().filter_map(|device| Some((device.device_id.clone(), open(&device.device_id)?)));
+        let open =
+            |id: &String| service.routers.get(id).ok().filter(|router| router.standing.allow_professional).cloned();
+        let routers =
+            plan.devices.iter().filter_map(|device| Some((device.device_id.clone(), open(&device.device_id)?)));
         let runner = Runner {
             files: Arc::clone(&service.work.files),
             routers: routers.collect(),

@@ -78,9 +78,9 @@ fn may_match(way: &Way, seen: &Seen, rule: &Value) -> bool {
             "in-interface" => way.interface.as_deref().map(|own| own == value),
             "in-interface-list" => way.interface.as_deref().map(|own| {
                 value == "all"
-                    || seen.rows("interface/list/member").any(|row| {
-                        is_on(row) && row["list"] == value && row["interface"] == own
-                    })
+                    || seen
+                        .rows("interface/list/member")
+                        .any(|row| is_on(row) && row["list"] == value && row["interface"] == own)
             }),
             "src-address-list" => way.here.and_then(|here| in_list(seen, value, here)),
             "connection-state" => Some(value.split(',').any(|state| matches!(state, "new" | "established"))),
@@ -115,10 +115,14 @@ fn listed(way: &Way, seen: &Seen, entry: Option<&Value>) -> Option<String> {
     let (list, address) = (text(entry?, "list"), text(entry?, "address"));
     let is_ours = way.here.is_none_or(|here| says(address, here) != Some(false));
     let is_named = seen.rows("ip/firewall/filter").any(|rule| {
-        let names = ["src-address-list", "dst-address-list"].iter().any(|field| text(rule, field).trim_start_matches('!') == list);
+        let names = ["src-address-list", "dst-address-list"]
+            .iter()
+            .any(|field| text(rule, field).trim_start_matches('!') == list);
         is_on(rule) && names && !matches!(text(rule, "chain"), "forward" | "output")
     });
-    (is_ours && is_named).then(|| format!("Rules for packets to the router itself use the list {list}, and {address} may be this machine."))
+    (is_ours && is_named).then(|| {
+        format!("Rules for packets to the router itself use the list {list}, and {address} may be this machine.")
+    })
 }
 
 fn address(way: &Way, before: Option<&Value>, after: Option<&Value>) -> Option<String> {
@@ -129,8 +133,9 @@ fn address(way: &Way, before: Option<&Value>, after: Option<&Value>) -> Option<S
     }
     let (new, here) = (parsed(after)?, way.here?);
     let is_elsewhere = after.is_some_and(|row| way.interface.as_deref() != Some(text(row, "interface")));
-    (new.covers(here) && is_elsewhere)
-        .then(|| format!("The network {} has this machine in it, and would be reached at another interface.", new.shown()))
+    (new.covers(here) && is_elsewhere).then(|| {
+        format!("The network {} has this machine in it, and would be reached at another interface.", new.shown())
+    })
 }
 
 fn route(way: &Way, seen: &Seen, before: Option<&Value>, after: Option<&Value>) -> Option<String> {
@@ -157,7 +162,8 @@ fn interface(way: &Way, menu: &str, before: Option<&Value>, change: &Change) -> 
     let row = before.filter(|_| !is_comment)?;
     let name = text(row, "name");
     // What all radios of this configuration are set to.
-    let is_shared = menu == "interface/wifi/configuration" && way.port.as_deref().is_some_and(|port| port.starts_with("wifi"));
+    let is_shared =
+        menu == "interface/wifi/configuration" && way.port.as_deref().is_some_and(|port| port.starts_with("wifi"));
     (is_shared || menu != "interface/wifi/configuration" && way.passes(name))
         .then(|| format!("This machine reaches the router by {name}."))
 }

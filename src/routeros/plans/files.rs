@@ -46,7 +46,9 @@ impl Files {
     /// # Errors
     /// Those of [`Store::write`].
     pub fn keep_plan(&self, plan: &Plan) -> Result<(), ToolError> {
-        let may_go = |id: &str| self.plan(id).is_ok_and(|old| old.status != "applying" && (old.is_expired() || old.status != "draft"));
+        let may_go = |id: &str| {
+            self.plan(id).is_ok_and(|old| old.status != "applying" && (old.is_expired() || old.status != "draft"))
+        };
         self.plans.write(&plan.plan_id, &json!(plan).to_string(), may_go)
     }
 
@@ -122,7 +124,10 @@ impl Files {
     }
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(value: Option<Value>, missing: impl Fn() -> ToolError) -> Result<T, ToolError> {
+fn parsed<T: serde::de::DeserializeOwned>(
+    value: Option<Value>,
+    missing: impl Fn() -> ToolError,
+) -> Result<T, ToolError> {
     serde_json::from_value(value.ok_or_else(missing)?)
         .map_err(|error| ToolError::internal(format!("a file of the state folder is not as it was written: {error}")))
 }

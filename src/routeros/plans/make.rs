@@ -44,8 +44,10 @@ pub fn plan<'a>(service: &'a RouterService, call: &'a RouterCall, kind: &'static
         let planned: Vec<_> = stream::iter(routers).map(read).buffered(AT_ONCE).collect().await;
         let devices = all_or_why(planned)?;
         if devices.iter().all(|device| device.changes.is_empty()) {
-            return Err(ToolError::precondition("every one of these routers is as wanted already: there is nothing to plan")
-                .with("devices", json!(devices.iter().map(|device| &device.device_id).collect::<Vec<_>>())));
+            return Err(ToolError::precondition(
+                "every one of these routers is as wanted already: there is nothing to plan",
+            )
+            .with("devices", json!(devices.iter().map(|device| &device.device_id).collect::<Vec<_>>())));
         }
         let description = call.text("description");
         let plan = Plan {
@@ -88,15 +90,26 @@ pub(super) fn all_or_why<T>(planned: Vec<(String, Result<T, ToolError>)>) -> Res
             Err(error) => bad.push((device, error)),
         }
     }
-    let why: Vec<Value> =
-        bad.iter().map(|(device, error)| json!({ "device_id": device, "message": error.message, "hint": error.hint })).collect();
+    let why: Vec<Value> = bad
+        .iter()
+        .map(|(device, error)| json!({ "device_id": device, "message": error.message, "hint": error.hint }))
+        .collect();
     let Some((_, first)) = bad.into_iter().next() else { return Ok(good) };
-    let message = if why.len() > 1 { format!("{} of {total} routers: {}", why.len(), first.message) } else { first.message.clone() };
+    let message = if why.len() > 1 {
+        format!("{} of {total} routers: {}", why.len(), first.message)
+    } else {
+        first.message.clone()
+    };
     let first = first.with_message(message);
     Err(if total > 1 { first.with("devices", why) } else { first })
 }
 
-async fn one(service: &RouterService, call: &RouterCall, kind: &Kind, router: &Router) -> Result<DevicePlan, ToolError> {
+async fn one(
+    service: &RouterService,
+    call: &RouterCall,
+    kind: &Kind,
+    router: &Router,
+) -> Result<DevicePlan, ToolError> {
     let mut menus = vec!["system/resource"];
     for menu in way::MENUS.iter().chain(kind.menus) {
         if !menus.contains(menu) {
@@ -109,7 +122,9 @@ async fn one(service: &RouterService, call: &RouterCall, kind: &Kind, router: &R
     let mut changes = (kind.build)(call, &seen)?;
     changes.retain(|change| !is_so(&seen, change));
     if changes.len() > MOST_CHANGES {
-        return Err(seen.refusal(format!("{} changes are too many; at most {MOST_CHANGES} are done at once", changes.len())));
+        return Err(
+            seen.refusal(format!("{} changes are too many; at most {MOST_CHANGES} are done at once", changes.len()))
+        );
     }
     let base = Base::in_menus(&seen.menus, &changes).map_err(|error| error.with("device_id", router.id()))?;
     let way = Way::find(router.client.device(), &seen);
@@ -134,14 +149,20 @@ pub fn is_so(seen: &Seen, change: &Change) -> bool {
             Some(single) => vec![single],
             None => Vec::new(),
         };
-        rows.into_iter().filter(|row| row["dynamic"] != "true" && row["disabled"] != "true" && holds(row, fields)).count()
+        rows.into_iter()
+            .filter(|row| row["dynamic"] != "true" && row["disabled"] != "true" && holds(row, fields))
+            .count()
     };
     match &change.action {
         Action::Remove => false,
         Action::Add(..) => rows(&change.after()) == 1,
         Action::Set(to) => {
             let mut wanted = change.select.clone();
-            wanted.extend(to.iter().filter(|(name, _)| !change.select.contains_key(*name)).map(|(name, value)| (name.clone(), value.clone())));
+            wanted.extend(
+                to.iter()
+                    .filter(|(name, _)| !change.select.contains_key(*name))
+                    .map(|(name, value)| (name.clone(), value.clone())),
+            );
             let keeps_keys = to.iter().all(|(name, value)| change.select.get(name).is_none_or(|old| old == value));
             keeps_keys && rows(&wanted) == 1
         }

@@ -34,7 +34,9 @@ pub fn rollback<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<
 async fn inverse_of(service: &RouterService, call: &RouterCall) -> Result<Plan, ToolError> {
     no_token(call)?;
     let plan = service.work.files.plan(call.text("plan_id"))?;
-    let refused = |why: &str| ToolError::precondition(format!("the plan {} {why}", plan.plan_id)).with("plan_id", plan.plan_id.as_str());
+    let refused = |why: &str| {
+        ToolError::precondition(format!("the plan {} {why}", plan.plan_id)).with("plan_id", plan.plan_id.as_str())
+    };
     let job = match (&plan.job_id, plan.status.as_str()) {
         (Some(job), "applied" | "halted") => service.work.files.job(job)?,
         (_, "rolled_back") => return Err(refused("is taken back already")),
@@ -54,7 +56,12 @@ async fn inverse_of(service: &RouterService, call: &RouterCall) -> Result<Plan, 
             let changes = inverse(&device)?;
             let base = Base::read(&router.client, &changes).await;
             router.note(base.as_ref().err());
-            Ok(DevicePlan { risk: risk(&changes, !device.dangers.is_empty(), device.environment), changes, base: base?, ..device.clone() })
+            Ok(DevicePlan {
+                risk: risk(&changes, !device.dangers.is_empty(), device.environment),
+                changes,
+                base: base?,
+                ..device.clone()
+            })
         };
         let read: Result<DevicePlan, ToolError> = read.await;
         (device.device_id.clone(), read)
@@ -84,13 +91,18 @@ fn inverse(device: &DevicePlan) -> Result<Vec<Change>, ToolError> {
         let (select, action) = match &change.action {
             Action::Add(..) => (change.after(), Action::Remove),
             // The row was removed afterwards, and is made again as it was.
-            Action::Set(_) if later().any(|later| later.action == Action::Remove && later.menu == change.menu && later.select == change.select) => {
+            Action::Set(_)
+                if later().any(|later| {
+                    later.action == Action::Remove && later.menu == change.menu && later.select == change.select
+                }) =>
+            {
                 continue;
             }
             Action::Set(to) => {
                 let old = |name: &String| row.and_then(|row| row.fields.get(name)).cloned().unwrap_or_default();
                 let before: Fields = to.keys().map(|name| (name.clone(), old(name))).collect();
-                let select = change.select.iter().map(|(name, value)| (name.clone(), to.get(name).unwrap_or(value).clone()));
+                let select =
+                    change.select.iter().map(|(name, value)| (name.clone(), to.get(name).unwrap_or(value).clone()));
                 (select.collect(), Action::Set(before))
             }
             Action::Remove => {

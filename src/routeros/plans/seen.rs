@@ -39,9 +39,12 @@ impl Seen {
         if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (7, 9) {
             return Ok(version);
         }
-        Err(ToolError::missing(format!("the router {} runs RouterOS {version}; tools change 7.9 and newer", self.device))
-            .with("device_id", self.device.as_str())
-            .with("mcp_error_code", "DEVICE_UNSUPPORTED"))
+        Err(ToolError::missing(format!(
+            "the router {} runs RouterOS {version}; tools change 7.9 and newer",
+            self.device
+        ))
+        .with("device_id", self.device.as_str())
+        .with("mcp_error_code", "DEVICE_UNSUPPORTED"))
     }
 
     pub fn has(&self, menu: &str) -> bool {

@@ -50,5 +50,6 @@ pub fn snapshot<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<
 }
 
 fn outside(id: &str) -> ToolError {
-    ToolError::denied(format!("this caller's credential is not for the routers of {id}")).with("mcp_error_code", "FORBIDDEN")
+    ToolError::denied(format!("this caller's credential is not for the routers of {id}"))
+        .with("mcp_error_code", "FORBIDDEN")
 }

@@ -36,7 +36,9 @@ impl Store {
     /// `invalid_argument` for an id that is none, `internal` with what the file system says.
     pub fn text(&self, id: &str) -> Result<Option<String>, ToolError> {
         if !is_id(id) {
-            return Err(ToolError::invalid(format!("{id:?} is no id of this server: it has letters, digits and - only")));
+            return Err(ToolError::invalid(format!(
+                "{id:?} is no id of this server: it has letters, digits and - only"
+            )));
         }
         match fs::read_to_string(self.path(id)) {
             Ok(text) => Ok(Some(text)),
@@ -51,9 +53,7 @@ impl Store {
     /// As [`Store::text`]; `internal` for a file that holds something else.
     pub fn read(&self, id: &str) -> Result<Option<Value>, ToolError> {
         let Some(text) = self.text(id)? else { return Ok(None) };
-        serde_json::from_str(&text)
-            .map(Some)
-            .map_err(|error| fault(&self.path(id), "understood", &error))
+        serde_json::from_str(&text).map(Some).map_err(|error| fault(&self.path(id), "understood", &error))
     }
 
     /// Writes a file. Of too many, the oldest that `may_go` are removed.
@@ -62,8 +62,12 @@ impl Store {
     /// `resource_exhausted` for one that is too large, or when none may go; `internal` with what the file system says.
     pub fn write(&self, id: &str, text: &str, may_go: impl Fn(&str) -> bool) -> Result<(), ToolError> {
         if text.len() > self.largest {
-            return Err(ToolError::exhausted(format!("{id} has {} bytes; at most {} are kept", text.len(), self.largest))
-                .hint("do it for fewer routers at a time"));
+            return Err(ToolError::exhausted(format!(
+                "{id} has {} bytes; at most {} are kept",
+                text.len(),
+                self.largest
+            ))
+            .hint("do it for fewer routers at a time"));
         }
         let path = self.path(id);
         if !path.exists() {
@@ -82,8 +86,12 @@ impl Store {
         let mut ids = self.ids();
         while ids.len() >= self.most {
             let at = ids.iter().position(|id| may_go(id)).ok_or_else(|| {
-                ToolError::exhausted(format!("{} has {} files, and all of them are in use", self.folder.display(), ids.len()))
-                    .hint("wait for the jobs that run")
+                ToolError::exhausted(format!(
+                    "{} has {} files, and all of them are in use",
+                    self.folder.display(),
+                    ids.len()
+                ))
+                .hint("wait for the jobs that run")
             })?;
             let id = ids.remove(at);
             whole::remove(&self.path(&id)).map_err(|error| fault(&self.path(&id), "removed", &error))?;

@@ -46,7 +46,8 @@ impl Way {
         let near = || addresses().find(|row| here.is_some_and(|here| network(row).is_some_and(|net| net.covers(here))));
         let row = asked.or_else(near);
         let interface = row.map(|row| text(row, "interface").to_owned());
-        let mac = here.and_then(|here| seen.row("ip/arp", "address", &here.to_string())).map(|row| text(row, "mac-address"));
+        let mac =
+            here.and_then(|here| seen.row("ip/arp", "address", &here.to_string())).map(|row| text(row, "mac-address"));
         let behind = mac.and_then(|mac| {
             let mut hosts = seen.rows("interface/bridge/host");
             hosts.find(|row| row["mac-address"] == mac && Some(text(row, "bridge")) == interface.as_deref())

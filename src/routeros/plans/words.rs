@@ -45,7 +45,8 @@ fn one(change: &Change, before: Option<&Fields>) -> Value {
     let (action, sentence) = match &change.action {
         Action::Add(_, place) => {
             shown.insert("new_value".into(), value(&change.after()));
-            let place = place.as_ref().map(|place| format!("; before the one with {}", listed(place))).unwrap_or_default();
+            let place =
+                place.as_ref().map(|place| format!("; before the one with {}", listed(place))).unwrap_or_default();
             ("add", format!("Adds a {noun}: {}{place}.", listed(&change.after())))
         }
         Action::Set(fields) => {
@@ -53,11 +54,14 @@ fn one(change: &Change, before: Option<&Fields>) -> Value {
                 .keys()
                 .map(|name| (name.clone(), before.and_then(|before| before.get(name)).cloned().unwrap_or_default()))
                 .collect();
-            let steps: Vec<String> =
-                fields.iter().map(|(name, new)| format!("{name} from {} to {}", or_nothing(&old[name]), or_nothing(new))).collect();
+            let steps: Vec<String> = fields
+                .iter()
+                .map(|(name, new)| format!("{name} from {} to {}", or_nothing(&old[name]), or_nothing(new)))
+                .collect();
             shown.insert("old_value".into(), value(&old));
             shown.insert("new_value".into(), value(fields));
-            let which = if change.select.is_empty() { String::new() } else { format!(" with {}", listed(&change.select)) };
+            let which =
+                if change.select.is_empty() { String::new() } else { format!(" with {}", listed(&change.select)) };
             ("set", format!("Changes the {noun}{which}: {}.", steps.join(", ")))
         }
         Action::Remove => {

@@ -27,9 +27,12 @@ impl Work {
         let devices: Vec<String> = devices.into_iter().collect();
         let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(taken) = devices.iter().find(|device| busy.contains(*device)) {
-            return Err(ToolError::new(ErrorCode::Conflict, format!("the router {taken} is being changed by another call"))
-                .with("device_id", taken.as_str())
-                .hint("wait until that has ended: routeros.get_plan_details shows a job"));
+            return Err(ToolError::new(
+                ErrorCode::Conflict,
+                format!("the router {taken} is being changed by another call"),
+            )
+            .with("device_id", taken.as_str())
+            .hint("wait until that has ended: routeros.get_plan_details shows a job"));
         }
         busy.extend(devices.iter().cloned());
         Ok(Claim { devices, busy: Arc::clone(&self.busy) })

@@ -76,6 +76,9 @@ mod tests {
     #[test]
     fn programs_and_secrets_are_left_out() {
         let text = "# 2026 by RouterOS\n/ip pool\nadd name=a\n/system script\nadd source=\":put 1\"\n/user\nadd name=b password=c group=d\n";
-        assert_eq!(without_secrets(text), "# 2026 by RouterOS\n/ip pool\nadd name=a\n/user\nadd name=b password=(left out)\n");
+        assert_eq!(
+            without_secrets(text),
+            "# 2026 by RouterOS\n/ip pool\nadd name=a\n/user\nadd name=b password=(left out)\n"
+        );
     }
 }

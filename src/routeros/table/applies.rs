@@ -62,7 +62,13 @@ pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "Take an applied plan back on the routers where it was done.\n\nUse when: what a plan did turns out to be wrong.\n\nReturns: the job with each router's result.\n\nNote: a person approves the changes that take it back; they are confirmed or taken back like those of any plan.",
         listed: true,
-        args: &[PLAN_ID, need("reason", ArgKind::Text(1, 500), "Why: shown to the person who approves."), BATCH, PAUSE, TOKEN],
+        args: &[
+            PLAN_ID,
+            need("reason", ArgKind::Text(1, 500), "Why: shown to the person who approves."),
+            BATCH,
+            PAUSE,
+            TOKEN,
+        ],
         run: Run::Asked(rollback_subject, rollback),
         ..applied("routeros.config_rollback_plan", "", "Take a plan back")
     },

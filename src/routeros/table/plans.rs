@@ -23,7 +23,8 @@ const NAME: ArgKind = ArgKind::Text(1, 255);
 const ADDRESS: ArgKind = ArgKind::Text(1, 100);
 const COMMENT: ArgKind = ArgKind::Text(0, 255);
 const DESCRIPTION: Arg = may("description", ArgKind::Text(1, 200), "What it is for: shown to the person who approves.");
-const TIMER: Arg = or("timer_seconds", ArgKind::Integer(5, 600), "120", "After how long a router takes unconfirmed changes back.");
+const TIMER: Arg =
+    or("timer_seconds", ArgKind::Integer(5, 600), "120", "After how long a router takes unconfirmed changes back.");
 const MAY_CUT_OFF: Arg =
     or("may_cut_off", ArgKind::Flag, "false", "Plan it even if it may cut this machine off from the router.");
 
@@ -60,11 +61,7 @@ const DISTANCE: Arg = may("distance", ArgKind::Integer(1, 255), "Lower ones win.
 const ROUTE_COMMENT: Arg = may("comment", COMMENT, "Its comment.");
 const ROUTE: Arg = need(
     "route",
-    ArgKind::Object(&[
-        need("dst_address", ADDRESS, "The network it leads to."),
-        GATEWAY,
-        ROUTE_COMMENT,
-    ]),
+    ArgKind::Object(&[need("dst_address", ADDRESS, "The network it leads to."), GATEWAY, ROUTE_COMMENT]),
     "The one route of each router that holds this.",
 );
 
@@ -106,9 +103,12 @@ pub const TOOLS: &[RouterTool] = &[
             MAY_CUT_OFF,
             TIMER,
         ],
-        ..planned("routeros.plan_add_static_route", "routing/add-static-route", "Plan a static route", |service, call| {
-            plans::plan(service, call, &routes::ADD)
-        })
+        ..planned(
+            "routeros.plan_add_static_route",
+            "routing/add-static-route",
+            "Plan a static route",
+            |service, call| plans::plan(service, call, &routes::ADD),
+        )
     },
     RouterTool {
         description: "Plan a change of a static route on routers.\n\nUse when: a route leads to the wrong gateway.\n\nReturns: the plan; nothing is changed yet.\n\nNote: the route is chosen by what it holds, since ids differ between routers.",
@@ -122,9 +122,12 @@ pub const TOOLS: &[RouterTool] = &[
         description: "Plan to remove a static route from routers.\n\nUse when: a route is no longer used.\n\nReturns: the plan; nothing is changed yet.",
         tags: &["routeros", "routing", "plan"],
         args: &[DEVICES, ROUTE, DESCRIPTION, MAY_CUT_OFF, TIMER],
-        ..planned("routeros.plan_remove_static_route", "routing/remove-static-route", "Plan to remove a route", |service, call| {
-            plans::plan(service, call, &routes::REMOVE)
-        })
+        ..planned(
+            "routeros.plan_remove_static_route",
+            "routing/remove-static-route",
+            "Plan to remove a route",
+            |service, call| plans::plan(service, call, &routes::REMOVE),
+        )
     },
     RouterTool {
         description: "Plan a firewall rule on routers.\n\nUse when: traffic is to be let through, or stopped.\n\nReturns: the plan; nothing is changed yet.\n\nNote: rules are tried in order, so it needs a place: before another rule, or first or last.",
@@ -247,7 +250,9 @@ pub const TOOLS: &[RouterTool] = &[
             MAY_CUT_OFF,
             TIMER,
         ],
-        ..planned("routeros.plan_create_bridge", "", "Plan a bridge", |service, call| plans::plan(service, call, &bridge::CREATE))
+        ..planned("routeros.plan_create_bridge", "", "Plan a bridge", |service, call| {
+            plans::plan(service, call, &bridge::CREATE)
+        })
     },
     RouterTool {
         description: "Plan which interfaces are ports of a bridge on routers.\n\nUse when: an interface is to belong to a bridge, or no longer.\n\nReturns: the plan; nothing is changed yet.",
@@ -312,7 +317,7 @@ pub const TOOLS: &[RouterTool] = &[
             DEVICES,
             need("interface", NAME, "The radio, such as wifi1 or wlan1."),
             may("channel", ArgKind::Pattern(40, "^(auto|[0-9]{4}([,-][0-9]{4})*)$"), "Its frequency in MHz, or auto."),
-            may("tx_power", ArgKind::Integer(0, 40), "In dBm."),
+            may("tx_power", ArgKind::Integer(0, 40), "Its power in dBm."),
             may("band", ArgKind::Pattern(20, "^[0-9]ghz-[a-z0-9/]+$"), "Such as 5ghz-ax."),
             DESCRIPTION,
             MAY_CUT_OFF,
@@ -348,10 +353,14 @@ pub const TOOLS: &[RouterTool] = &[
             need("list_name", super::writes::LIST_NAME, "A list whose name begins with mcp-."),
             need(
                 "addresses",
-                ArgKind::Objects(0, 100, &[
-                    need("address", ArgKind::Text(1, 253), "An address, a network, a range or a host's name."),
-                    may("comment", COMMENT, "Its comment."),
-                ]),
+                ArgKind::Objects(
+                    0,
+                    100,
+                    &[
+                        need("address", ArgKind::Text(1, 253), "An address, a network, a range or a host's name."),
+                        may("comment", COMMENT, "Its comment."),
+                    ],
+                ),
                 "All entries that it is to have.",
             ),
             DESCRIPTION,
@@ -380,7 +389,7 @@ pub const TOOLS: &[RouterTool] = &[
         estimated_tokens: 2000,
         args: &[
             need("snapshot_id", ArgKind::Pattern(40, "^snap-[0-9a-f]+$"), "From routeros.get_plan_details."),
-            or("limit", ArgKind::Integer(1, 2000), "500", "Lines."),
+            or("limit", ArgKind::Integer(1, 2000), "500", "Page size, in lines."),
             OFFSET,
         ],
         output: &[

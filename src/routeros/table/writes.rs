@@ -29,17 +29,14 @@ pub(super) const CHANGE: &[Out] = &[
 const CHANGES: Out = out("changes", OutKind::Objects(CHANGE));
 const COMMENT: ArgKind = ArgKind::Text(0, 255);
 const NAME: ArgKind = ArgKind::Text(1, 255);
-const CHECK: Arg = or("check_reachable", ArgKind::Flag, "true", "Refuse when none of the servers answers a ping of the router.");
+const CHECK: Arg =
+    or("check_reachable", ArgKind::Flag, "true", "Refuse when none of the servers answers a ping of the router.");
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "Change the name of a router.\n\nUse when: it is to be called otherwise.\n\nReturns: the old and the new name.",
         tags: &["routeros", "system"],
-        args: &[
-            DEVICE,
-            need("identity", ArgKind::Pattern(64, "^[ -~]+$"), "The new name."),
-            DRY_RUN,
-        ],
+        args: &[DEVICE, need("identity", ArgKind::Pattern(64, "^[ -~]+$"), "The new name."), DRY_RUN],
         output: &[
             DEVICE_ID,
             CHANGED,
@@ -69,7 +66,12 @@ pub const TOOLS: &[RouterTool] = &[
             out("old_comment", OutKind::Text),
             out("new_comment", OutKind::Text),
         ],
-        ..one("routeros.update_interface_comment", "interface/update-comment", "Comment a router's interface", write::comment)
+        ..one(
+            "routeros.update_interface_comment",
+            "interface/update-comment",
+            "Comment a router's interface",
+            write::comment,
+        )
     },
     RouterTool {
         description: "Add a second IPv4 address to a router's interface.\n\nUse when: a network is to be reached at this interface as well.\n\nReturns: the id of the address.\n\nNote: refused when it overlaps another network of the router.",
@@ -90,17 +92,18 @@ pub const TOOLS: &[RouterTool] = &[
             out("address", OutKind::Text),
             out("interface", OutKind::Text),
         ],
-        ..one("routeros.add_secondary_ip_address", "ip/add-secondary-address", "Add an address to a router", write::add_address)
+        ..one(
+            "routeros.add_secondary_ip_address",
+            "ip/add-secondary-address",
+            "Add an address to a router",
+            write::add_address,
+        )
     },
     RouterTool {
         description: "Remove one of several addresses of a router's interface.\n\nUse when: a second address is no longer used.\n\nReturns: the address that was removed.\n\nNote: refused for the only address of an interface, for the one that this machine uses, and for those that the router has of itself.",
         tags: &["routeros", "ip"],
         effect: Effect::Write { destructive: true, idempotent: true },
-        args: &[
-            DEVICE,
-            need("address_id", NAME, "An id such as *10, or the address with its length."),
-            DRY_RUN,
-        ],
+        args: &[DEVICE, need("address_id", NAME, "An id such as *10, or the address with its length."), DRY_RUN],
         output: &[
             DEVICE_ID,
             CHANGED,
@@ -149,8 +152,20 @@ pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "Change the DNS servers of a router.\n\nUse when: one router uses the wrong ones.\n\nReturns: the old and the new servers.\n\nNote: refused in production, and for several routers: routeros.config_plan_dns_ntp_rollout plans those.",
         tags: &["routeros", "dns"],
-        args: &[DEVICE, need("dns_servers", ArgKind::Texts(1, 8, 45), "Addresses, the first one first."), CHECK, DRY_RUN],
-        output: &[DEVICE_ID, CHANGED, DRY, CHANGES, out("old_servers", OutKind::Texts), out("new_servers", OutKind::Texts)],
+        args: &[
+            DEVICE,
+            need("dns_servers", ArgKind::Texts(1, 8, 45), "Addresses, the first one first."),
+            CHECK,
+            DRY_RUN,
+        ],
+        output: &[
+            DEVICE_ID,
+            CHANGED,
+            DRY,
+            CHANGES,
+            out("old_servers", OutKind::Texts),
+            out("new_servers", OutKind::Texts),
+        ],
         ..one("routeros.update_dns_servers", "dns/update-servers", "Set a router's DNS servers", write::dns)
     },
     RouterTool {
@@ -170,7 +185,14 @@ pub const TOOLS: &[RouterTool] = &[
             CHECK,
             DRY_RUN,
         ],
-        output: &[DEVICE_ID, CHANGED, DRY, CHANGES, out("old_servers", OutKind::Texts), out("new_servers", OutKind::Texts)],
+        output: &[
+            DEVICE_ID,
+            CHANGED,
+            DRY,
+            CHANGES,
+            out("old_servers", OutKind::Texts),
+            out("new_servers", OutKind::Texts),
+        ],
         ..one("routeros.update_ntp_servers", "ntp/update-servers", "Set a router's NTP servers", write::ntp)
     },
 ];

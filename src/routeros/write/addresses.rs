@@ -53,7 +53,8 @@ fn has_place(seen: &Seen, network: Network, address: &str, interface: &str) -> R
         return refused(format!("{interface} is a port of {bridge}: an address belongs to {bridge}"), "interface");
     }
     let others = seen.rows(MENU).filter(|row| row["address"] != address || row["interface"] != interface);
-    let mut overlapping = others.filter(|row| Network::parse(text(row, "address")).is_some_and(|other| other.overlaps(network)));
+    let mut overlapping =
+        others.filter(|row| Network::parse(text(row, "address")).is_some_and(|other| other.overlaps(network)));
     match overlapping.next() {
         Some(row) => {
             let (other, at) = (text(row, "address"), text(row, "interface"));
@@ -74,10 +75,14 @@ pub fn remove<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a
         })?;
         let (address, interface) = (text(row, "address"), text(row, "interface"));
         if row["dynamic"] == "true" {
-            return Err(seen.refusal(format!("{address} is the router's own: it cannot be removed")).with("parameter", "address_id"));
+            return Err(seen
+                .refusal(format!("{address} is the router's own: it cannot be removed"))
+                .with("parameter", "address_id"));
         }
         if seen.rows(MENU).filter(|other| other["interface"] == interface).count() < 2 {
-            return Err(seen.refusal(format!("{address} is the only address of {interface}")).with("parameter", "address_id"));
+            return Err(seen
+                .refusal(format!("{address} is the only address of {interface}"))
+                .with("parameter", "address_id"));
         }
         let says = [("address_id".to_owned(), row[".id"].clone()), ("removed_address".to_owned(), json!(address))];
         let change = Change { menu: MENU.into(), select: select(address, interface), action: Action::Remove };

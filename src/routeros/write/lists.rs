@@ -21,7 +21,9 @@ pub fn update<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a
         let says = ["action", "list_name"].map(|name| (name.to_owned(), json!(call.text(name))));
         let mut says = Map::from_iter(says);
         says.insert("address".into(), json!(address));
-        let given = |name: &'static str| Some((name.to_owned(), call.text(name).to_owned())).filter(|(_, text)| !text.is_empty());
+        let given = |name: &'static str| {
+            Some((name.to_owned(), call.text(name).to_owned())).filter(|(_, text)| !text.is_empty())
+        };
         let action = if call.text("action") == "remove" {
             for name in ["comment", "timeout"] {
                 if !call.text(name).is_empty() {

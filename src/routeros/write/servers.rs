@@ -59,11 +59,15 @@ fn deed(seen: &Seen, menu: &str, to: Fields, new: &[String]) -> Deed {
 async fn ready(service: &RouterService, call: &RouterCall, parameter: &'static str) -> Result<(), ToolError> {
     let router = service.router(call, call.text("device_id"))?;
     let unsafe_for = |why: String| {
-        ToolError::precondition(why).with("device_id", router.id()).with("mcp_error_code", "UNSAFE_OPERATION").with("parameter", parameter)
+        ToolError::precondition(why)
+            .with("device_id", router.id())
+            .with("mcp_error_code", "UNSAFE_OPERATION")
+            .with("parameter", parameter)
     };
     if router.standing.environment == Environment::Prod {
-        return Err(unsafe_for(format!("the router {} is in production", router.id()))
-            .hint("make a plan with routeros.config_plan_dns_ntp_rollout: it takes itself back, and a person approves it"));
+        return Err(unsafe_for(format!("the router {} is in production", router.id())).hint(
+            "make a plan with routeros.config_plan_dns_ntp_rollout: it takes itself back, and a person approves it",
+        ));
     }
     if !call.flag("check_reachable") {
         return Ok(());
@@ -72,7 +76,11 @@ async fn ready(service: &RouterService, call: &RouterCall, parameter: &'static s
     let pings = servers.iter().map(|server| async move {
         let arguments = Map::from_iter([("address".to_owned(), json!(server)), ("count".to_owned(), json!("2"))]);
         let replies = router.client.command("tool/ping", &arguments).await?;
-        Ok(replies.as_array().into_iter().flatten().any(|reply: &Value| reply["received"].as_str().is_some_and(|count| count != "0")))
+        Ok(replies
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|reply: &Value| reply["received"].as_str().is_some_and(|count| count != "0")))
     });
     let answers: Result<Vec<bool>, ToolError> = join_all(pings).await.into_iter().collect();
     let answers = answers.inspect_err(|error| router.note(Some(error)))?;

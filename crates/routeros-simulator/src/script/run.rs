@@ -164,7 +164,10 @@ impl Running<'_> {
             "remove" => ids.iter().try_for_each(|id| self.state.remove_row(menu, *id))?,
             "set" => ids.iter().try_for_each(|id| self.state.set_row(menu, Some(*id), named))?,
             "unset" => {
-                let field = named.get("value-name").and_then(Value::as_str).ok_or("missing value(s) of argument(s) value-name")?;
+                let field = named
+                    .get("value-name")
+                    .and_then(Value::as_str)
+                    .ok_or("missing value(s) of argument(s) value-name")?;
                 ids.iter().try_for_each(|id| self.state.unset_row(menu, *id, field))?;
             }
             "enable" | "disable" => {

@@ -41,7 +41,10 @@ fn port(seen: &Seen, bridge: &str, interface: &str, parameter: &str) -> Result<C
         return refused(format!("{interface} is a port of {}", text(other, "bridge")));
     }
     if let Some(address) = seen.row("ip/address", "interface", interface) {
-        return refused(format!("{interface} has the address {}, which would stay at a port", text(address, "address")));
+        return refused(format!(
+            "{interface} has the address {}, which would stay at a port",
+            text(address, "address")
+        ));
     }
     Ok(add(PORT, fields(&[("bridge", bridge), ("interface", interface)]), Fields::new()))
 }
@@ -49,7 +52,8 @@ fn port(seen: &Seen, bridge: &str, interface: &str, parameter: &str) -> Result<C
 fn build_ports(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
     let bridge = call.text("bridge_name");
     if seen.row(BRIDGE, "name", bridge).is_none() {
-        return Err(ToolError::not_found(format!("the router {} has no bridge {bridge}", seen.device)).with("parameter", "bridge_name"));
+        return Err(ToolError::not_found(format!("the router {} has no bridge {bridge}", seen.device))
+            .with("parameter", "bridge_name"));
     }
     let (wanted, unwanted) = (call.texts("add"), call.texts("remove"));
     if wanted.is_empty() && unwanted.is_empty() {
@@ -62,6 +66,7 @@ fn build_ports(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError>
     for interface in wanted {
         changes.push(port(seen, bridge, &interface, "add")?);
     }
-    changes.extend(unwanted.iter().map(|interface| remove(PORT, fields(&[("bridge", bridge), ("interface", interface)]))));
+    changes
+        .extend(unwanted.iter().map(|interface| remove(PORT, fields(&[("bridge", bridge), ("interface", interface)]))));
     Ok(changes)
 }

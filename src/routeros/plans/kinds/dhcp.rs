@@ -42,15 +42,21 @@ fn build_create(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     let own = |row: &Value| Network::parse(text(row, "address"));
     let mut here = seen.rows("ip/address").filter(|row| is_on(row) && row["interface"] == interface).filter_map(own);
     let network = here.find(|network| network.covers(first) && network.covers(last)).ok_or_else(|| {
-        seen.refusal(format!("{interface} has no address in a network with {first} and {last}, so a server there hands out nothing"))
-            .with("parameter", "address_range")
+        seen.refusal(format!(
+            "{interface} has no address in a network with {first} and {last}, so a server there hands out nothing"
+        ))
+        .with("parameter", "address_range")
     })?;
     let is_taken = |row: &Value| overlaps(text(row, "ranges"), first, last) && row["name"] != name;
     if let Some(other) = seen.rows(POOL).find(|row| is_taken(row)) {
-        return Err(seen.refusal(format!("the pool {} has some of these addresses", text(other, "name"))).with("parameter", "address_range"));
+        return Err(seen
+            .refusal(format!("the pool {} has some of these addresses", text(other, "name")))
+            .with("parameter", "address_range"));
     }
     if let Some(other) = seen.rows(SERVER).find(|row| row["interface"] == interface && row["name"] != name) {
-        return Err(seen.refusal(format!("the DHCP server {} is at {interface} already", text(other, "name"))).with("parameter", "interface"));
+        return Err(seen
+            .refusal(format!("the DHCP server {} is at {interface} already", text(other, "name")))
+            .with("parameter", "interface"));
     }
     let gateway = call.text("gateway");
     let gateway = if gateway.is_empty() { network.address } else { address("gateway", gateway)? };
@@ -83,8 +89,9 @@ fn overlaps(ranges: &str, first: IpAddr, last: IpAddr) -> bool {
 }
 
 fn pool<'a>(seen: &'a Seen, name: &str) -> Result<&'a Value, ToolError> {
-    seen.row(POOL, "name", name)
-        .ok_or_else(|| ToolError::not_found(format!("the router {} has no pool {name}", seen.device)).with("parameter", "pool_name"))
+    seen.row(POOL, "name", name).ok_or_else(|| {
+        ToolError::not_found(format!("the router {} has no pool {name}", seen.device)).with("parameter", "pool_name")
+    })
 }
 
 /// The network in which the addresses of a pool are.
@@ -103,7 +110,9 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     let mut changes = Vec::new();
     if let Some(ranges) = given("address_range") {
         let (first, last) = addresses("modifications", ranges)?;
-        if let Some(other) = seen.rows(POOL).find(|row| row["name"] != name && overlaps(text(row, "ranges"), first, last)) {
+        if let Some(other) =
+            seen.rows(POOL).find(|row| row["name"] != name && overlaps(text(row, "ranges"), first, last))
+        {
             return Err(seen.refusal(format!("the pool {} has some of these addresses", text(other, "name"))));
         }
         changes.push(set(POOL, fields(&[("name", name)]), fields(&[("ranges", ranges)])));
@@ -118,11 +127,13 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
         of_network.insert("dns-server".into(), name_servers(&servers)?);
     }
     if !of_network.is_empty() {
-        let network = network_of(seen, pool).ok_or_else(|| seen.refusal(format!("no DHCP network has the addresses of {name}")))?;
+        let network = network_of(seen, pool)
+            .ok_or_else(|| seen.refusal(format!("no DHCP network has the addresses of {name}")))?;
         changes.push(set(NETWORK, fields(&[("address", network)]), of_network));
     }
     if changes.is_empty() {
-        return Err(ToolError::invalid("nothing is to be changed: give address_range, gateway or dns_servers").with("parameter", "modifications"));
+        return Err(ToolError::invalid("nothing is to be changed: give address_range, gateway or dns_servers")
+            .with("parameter", "modifications"));
     }
     Ok(changes)
 }

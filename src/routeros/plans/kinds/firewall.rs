@@ -26,8 +26,10 @@ fn build_add(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
         ("first", None) => first(seen, &rule["chain"]),
         ("", Some(before)) => Some(one(seen, "before", before)?),
         _ => {
-            return Err(ToolError::invalid("a rule needs one place: place first or last, or the rule that it stands before")
-                .with("parameter", "before"));
+            return Err(ToolError::invalid(
+                "a rule needs one place: place first or last, or the rule that it stands before",
+            )
+            .with("parameter", "before"));
         }
     };
     Ok(vec![Change { menu: MENU.into(), select: rule, action: Action::Add(Fields::new(), place) }])
@@ -43,7 +45,8 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     // What it has beside what changes counts as well.
     if let Some(row) = seen.rows(MENU).find(|row| holds(row, &change.select)) {
         let row = row.as_object().into_iter().flatten();
-        let mut whole: Fields = row.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
+        let mut whole: Fields =
+            row.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
         whole.extend(change.after());
         has_ports(&whole)?;
     }
@@ -75,7 +78,9 @@ fn one(seen: &Seen, parameter: &str, rule: &Map<String, Value>) -> Result<Fields
     let mut select = given(rule, &FIELDS)?;
     let found: Vec<&Value> = seen.rows(MENU).filter(|row| holds(row, &select)).collect();
     let [row] = found[..] else {
-        return Err(seen.refusal(format!("{} rules are as `{parameter}` says, not one", found.len())).with("parameter", parameter));
+        return Err(seen
+            .refusal(format!("{} rules are as `{parameter}` says, not one", found.len()))
+            .with("parameter", parameter));
     };
     select.insert(".id".into(), row[".id"].as_str().unwrap_or_default().to_owned());
     Ok(select)

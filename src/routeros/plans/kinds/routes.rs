@@ -58,7 +58,8 @@ fn route(args: &serde_json::Map<String, serde_json::Value>, names: &[&str]) -> R
 fn reachable(seen: &Seen, gateway: &str) -> Result<(), ToolError> {
     let in_reach = match gateway.parse() {
         Ok(address) => seen.rows("ip/address").filter(|row| is_on(row)).any(|row| {
-            Network::parse(text(row, "address")).is_some_and(|network| network.covers(address) && network.address != address)
+            Network::parse(text(row, "address"))
+                .is_some_and(|network| network.covers(address) && network.address != address)
         }),
         Err(_) => seen.row("interface", "name", gateway).is_some(),
     };

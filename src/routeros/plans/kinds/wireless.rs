@@ -51,7 +51,11 @@ fn profile(seen: &Seen, name: &str) -> Result<(), ToolError> {
         OLD_PROFILES => matches!(text(row, "mode"), "" | "none"),
         _ => text(row, "authentication-types").is_empty(),
     };
-    if is_open { refused(format!("anyone could join: the security profile {name} asks for no password")) } else { Ok(()) }
+    if is_open {
+        refused(format!("anyone could join: the security profile {name} asks for no password"))
+    } else {
+        Ok(())
+    }
 }
 
 /// The name of a new interface: what of the SSID a name may have.
@@ -70,7 +74,8 @@ fn build_create(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     let named = fields(&[("name", &name)]);
     let on = ("disabled", "no");
     if menu == OLD {
-        let more = [("ssid", ssid), ("master-interface", master), ("security-profile", security), ("mode", "ap-bridge"), on];
+        let more =
+            [("ssid", ssid), ("master-interface", master), ("security-profile", security), ("mode", "ap-bridge"), on];
         return Ok(vec![add(OLD, named, fields(&more))]);
     }
     Ok(vec![
@@ -117,7 +122,8 @@ fn build_remove(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     let name = text(row, "name");
     let named = |name: &str| fields(&[("name", name)]);
     let of_radio = |row: &&Value| text(row, "master-interface").is_empty();
-    let refused = |radio: &str| Err(seen.refusal(format!("{radio} is a radio, not an added network: it cannot be removed")));
+    let refused =
+        |radio: &str| Err(seen.refusal(format!("{radio} is a radio, not an added network: it cannot be removed")));
     if menu != CONFIGURATION {
         return if of_radio(&row) { refused(name) } else { Ok(vec![remove(menu, named(name))]) };
     }

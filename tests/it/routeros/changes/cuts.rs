@@ -42,7 +42,10 @@ async fn what_cuts_us_off_is_said_and_taken_back() {
         let mut fleet = Fleet::new(1, Profile::V7_21).await;
         let before = export(&fleet.routers[0]);
         let error = soon(fleet.plan(tool, args.clone())).await.expect_err(tool);
-        assert_eq!((error.code, &error.details["mcp_error_code"]), (ErrorCode::FailedPrecondition, &json!("UNSAFE_OPERATION")));
+        assert_eq!(
+            (error.code, &error.details["mcp_error_code"]),
+            (ErrorCode::FailedPrecondition, &json!("UNSAFE_OPERATION"))
+        );
         assert!(error.message.contains(words), "{tool}: {error:?}");
         let mut args = args;
         args["may_cut_off"] = json!(true);

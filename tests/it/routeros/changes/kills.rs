@@ -75,7 +75,10 @@ async fn killed_everywhere(victim: usize, plan: (&str, Value), apply: &'static s
             for (n, device) in job.devices.iter().enumerate() {
                 let is_as_before = export(&fleet.routers[n]) == before[n];
                 assert_eq!(is_as_before, device.status != Step::Success, "after {at} requests: {job:?}");
-                assert!(!matches!(device.status, Step::Waiting | Step::Writing | Step::Unknown), "after {at} requests: {job:?}");
+                assert!(
+                    !matches!(device.status, Step::Waiting | Step::Writing | Step::Unknown),
+                    "after {at} requests: {job:?}"
+                );
             }
             let untouched = job.devices.iter().skip_while(|device| device.status == Step::Success).skip(1);
             assert!(untouched.clone().all(|device| device.status == Step::Untouched), "after {at} requests: {job:?}");
@@ -116,7 +119,10 @@ async fn a_router_that_is_gone_ends_a_resumed_job() {
     let heard = fleet.routers[0].requests() + 7;
     let tool = ("config_apply_dns_ntp_rollout", args);
     let folder = fleet.folder.path().to_owned();
-    assert!(!soon(ended_at(fleet.configured(), folder, Arc::clone(&fleet.judge), tool, fleet.routers[0].clone(), heard)).await);
+    assert!(
+        !soon(ended_at(fleet.configured(), folder, Arc::clone(&fleet.judge), tool, fleet.routers[0].clone(), heard))
+            .await
+    );
     let mut standing = fleet.configured()[0].1.clone();
     standing.allow_professional = false;
     fleet.with_standing(standing);

@@ -46,7 +46,8 @@ async fn round(fleet: &Fleet, tool: &str, args: Value) -> Value {
 async fn routes() {
     for profile in Profile::ALL {
         let fleet = Fleet::new(1, profile).await;
-        let add = json!({ "dst_address": "10.1.0.0/16", "gateway": "192.168.88.254", "distance": 2, "comment": "site" });
+        let add =
+            json!({ "dst_address": "10.1.0.0/16", "gateway": "192.168.88.254", "distance": 2, "comment": "site" });
         let plan = round(&fleet, "plan_add_static_route", add.clone()).await;
         let change = &plan["devices"][0]["changes"][0];
         assert_eq!((&change["topic"], &change["action"]), (&json!("routing"), &json!("add")));
@@ -59,7 +60,12 @@ async fn routes() {
         let to = json!({ "route": { "dst_address": "10.1.0.0/16" }, "gateway": "192.168.88.253" });
         let plan = round(&fleet, "plan_modify_static_route", to).await;
         assert_eq!(plan["devices"][0]["changes"][0]["old_value"], json!({ "gateway": "192.168.88.254" }));
-        round(&fleet, "plan_remove_static_route", json!({ "route": { "dst_address": "10.1.0.0/16", "comment": "site" } })).await;
+        round(
+            &fleet,
+            "plan_remove_static_route",
+            json!({ "route": { "dst_address": "10.1.0.0/16", "comment": "site" } }),
+        )
+        .await;
     }
 }
 
@@ -77,7 +83,8 @@ async fn firewall_rules_stand_where_they_are_put() {
         let to = json!({ "rule": { "comment": "no mail" }, "dst_address": "198.51.100.0/24", "dst_port": "25,587" });
         round(&fleet, "plan_modify_firewall_rule", to).await;
         let before: Vec<String> = rules.iter().map(|rule| rule.get("comment").to_owned()).collect();
-        let plan = soon(fleet.plan("plan_remove_firewall_rule", json!({ "rule": { "comment": "no mail" } }))).await.unwrap();
+        let plan =
+            soon(fleet.plan("plan_remove_firewall_rule", json!({ "rule": { "comment": "no mail" } }))).await.unwrap();
         soon(fleet.apply(&plan)).await.unwrap();
         assert_eq!(fleet.routers[0].rows("ip/firewall/filter").len(), before.len() - 1);
         let back = json!({ "plan_id": plan["plan_id"], "reason": "test" });
@@ -97,7 +104,12 @@ async fn bridges_and_dhcp() {
     for profile in Profile::ALL {
         let fleet = Fleet::new(1, profile).await;
         round(&fleet, "plan_modify_bridge_ports", json!({ "bridge_name": "bridge", "remove": ["ether5"] })).await;
-        round(&fleet, "plan_create_bridge", json!({ "bridge_name": "lab", "interfaces": ["ether5"], "comment": "lab" })).await;
+        round(
+            &fleet,
+            "plan_create_bridge",
+            json!({ "bridge_name": "lab", "interfaces": ["ether5"], "comment": "lab" }),
+        )
+        .await;
         let address = json!({ "device_id": "r01", "address": "192.168.50.1/24", "interface": "lab" });
         soon(fleet.call("add_secondary_ip_address", address)).await.unwrap();
         let pool = json!({ "pool_name": "lab", "address_range": "192.168.50.10-192.168.50.99", "interface": "lab", "dns_servers": ["192.168.50.1"] });

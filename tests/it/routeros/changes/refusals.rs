@@ -14,7 +14,8 @@ async fn bad_plans_name_what_is_bad() {
         rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         rule
     };
-    let pool = |range: &str, interface: &str| json!({ "pool_name": "x", "address_range": range, "interface": interface });
+    let pool =
+        |range: &str, interface: &str| json!({ "pool_name": "x", "address_range": range, "interface": interface });
     for (tool, args, parameter) in [
         ("plan_add_static_route", json!({ "dst_address": "10.1.2.3/16", "gateway": "192.168.88.2" }), "dst_address"),
         ("plan_add_static_route", json!({ "dst_address": "10.1.0.0/16", "gateway": "10.9.9.9" }), "gateway"),
@@ -24,10 +25,18 @@ async fn bad_plans_name_what_is_bad() {
         ("plan_remove_static_route", json!({ "route": { "dst_address": "10.1.0.0/16" } }), ""),
         ("plan_add_firewall_rule", json!({ "chain": "forward", "action": "drop" }), "before"),
         ("plan_add_firewall_rule", rule(json!({ "before": { "chain": "forward" } })), "before"),
-        ("plan_add_firewall_rule", json!({ "chain": "forward", "action": "drop", "before": { "chain": "forward" } }), "before"),
+        (
+            "plan_add_firewall_rule",
+            json!({ "chain": "forward", "action": "drop", "before": { "chain": "forward" } }),
+            "before",
+        ),
         ("plan_add_firewall_rule", rule(json!({ "dst_port": "25" })), "dst_port"),
         ("plan_add_firewall_rule", rule(json!({ "src_address": "10.0.0.1/8" })), "src_address"),
-        ("plan_modify_firewall_rule", json!({ "rule": { "comment": "defconf: accept ICMP" }, "dst_port": "25" }), "dst_port"),
+        (
+            "plan_modify_firewall_rule",
+            json!({ "rule": { "comment": "defconf: accept ICMP" }, "dst_port": "25" }),
+            "dst_port",
+        ),
         ("plan_modify_firewall_rule", json!({ "rule": { "chain": "input" }, "comment": "x" }), ""),
         ("plan_remove_firewall_rule", json!({ "rule": { "comment": "nowhere" } }), ""),
         ("plan_create_dhcp_pool", pool("10.0.0.1-10.0.0.9", "bridge"), "address_range"),
@@ -35,26 +44,39 @@ async fn bad_plans_name_what_is_bad() {
         ("plan_create_dhcp_pool", pool("192.168.88.250-192.168.88.2", "bridge"), "address_range"),
         ("plan_create_dhcp_pool", pool("192.168.88.20-192.168.88.30", "bridge"), "address_range"),
         ("plan_create_dhcp_pool", pool("192.168.88.2-192.168.88.9", "bridge"), "interface"),
-        ("plan_modify_dhcp_pool", json!({ "pool_name": "nowhere", "modifications": { "gateway": "192.168.88.1" } }), "pool_name"),
+        (
+            "plan_modify_dhcp_pool",
+            json!({ "pool_name": "nowhere", "modifications": { "gateway": "192.168.88.1" } }),
+            "pool_name",
+        ),
         ("plan_modify_dhcp_pool", json!({ "pool_name": "default-dhcp", "modifications": {} }), "modifications"),
         ("plan_remove_dhcp_pool", json!({ "pool_name": "default-dhcp" }), "with_server"),
         ("plan_create_bridge", json!({ "bridge_name": "lab", "interfaces": ["ether3"] }), "interfaces"),
         ("plan_create_bridge", json!({ "bridge_name": "lab", "interfaces": ["ether1"] }), "interfaces"),
         ("plan_modify_bridge_ports", json!({ "bridge_name": "nowhere", "add": ["ether5"] }), "bridge_name"),
         ("plan_modify_bridge_ports", json!({ "bridge_name": "bridge" }), ""),
-        ("plan_modify_bridge_ports", json!({ "bridge_name": "bridge", "add": ["ether5"], "remove": ["ether5"] }), "add"),
+        (
+            "plan_modify_bridge_ports",
+            json!({ "bridge_name": "bridge", "add": ["ether5"], "remove": ["ether5"] }),
+            "add",
+        ),
         ("plan_create_wireless_ssid", json!({ "ssid": "x", "interface": "ether1" }), "interface"),
         ("plan_modify_wireless_ssid", json!({ "current_ssid": "nowhere", "ssid": "x" }), "current_ssid"),
         ("plan_wireless_rf_settings", json!({ "interface": "wifi9", "channel": "5180" }), "interface"),
         ("plan_wireless_rf_settings", json!({ "interface": "wifi1" }), ""),
         ("config_plan_dns_ntp_rollout", json!({}), ""),
         ("config_plan_dns_ntp_rollout", json!({ "dns_servers": ["a.example"] }), "dns_servers"),
-        ("config_plan_address_list_sync", json!({ "list_name": "mcp-x", "addresses": [{ "address": "!10.0.0.1" }] }), "address"),
+        (
+            "config_plan_address_list_sync",
+            json!({ "list_name": "mcp-x", "addresses": [{ "address": "!10.0.0.1" }] }),
+            "address",
+        ),
     ] {
         let error = soon(fleet.plan(tool, args.clone())).await.expect_err(tool);
         let named = error.details.get("parameter").and_then(Value::as_str).unwrap_or_default();
         assert_eq!(named, parameter, "{tool} {args}: {error:?}");
-        let known = [ErrorCode::InvalidArgument, ErrorCode::FailedPrecondition, ErrorCode::NotFound, ErrorCode::Conflict];
+        let known =
+            [ErrorCode::InvalidArgument, ErrorCode::FailedPrecondition, ErrorCode::NotFound, ErrorCode::Conflict];
         assert!(known.contains(&error.code), "{tool} {args}: {error:?}");
     }
     assert_eq!(fleet.writes(), [0]);
@@ -135,6 +157,7 @@ async fn two_calls_do_not_write_to_one_router_at_once() {
     let fleet = Fleet::new(1, Profile::V7_21).await;
     let before = export(&fleet.routers[0]);
     let _claim = fleet.service.work.claim(["r01".to_owned()]).unwrap();
-    let error = soon(fleet.call("set_system_identity", json!({ "device_id": "r01", "identity": "x" }))).await.unwrap_err();
+    let error =
+        soon(fleet.call("set_system_identity", json!({ "device_id": "r01", "identity": "x" }))).await.unwrap_err();
     assert_eq!((error.code, export(&fleet.routers[0])), (ErrorCode::Conflict, before));
 }

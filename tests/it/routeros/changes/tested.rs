@@ -49,7 +49,8 @@ async fn a_scheduler_that_does_not_run_is_found_and_nothing_is_left() {
 async fn another_version_is_tested_again() {
     let fleet = Fleet::with(1, Profile::V7_21, open()).await;
     fleet.service.work.files.keep_test("r01", Profile::V7_16.version()).unwrap();
-    let error = soon(fleet.plan("config_plan_dns_ntp_rollout", json!({ "dns_servers": ["1.1.1.1"] }))).await.unwrap_err();
+    let error =
+        soon(fleet.plan("config_plan_dns_ntp_rollout", json!({ "dns_servers": ["1.1.1.1"] }))).await.unwrap_err();
     assert!(error.message.contains("tested with RouterOS 7.16.2"), "{error:?}");
     fleet.routers[0].fault(Fault::DiskFull);
     assert!(plans::test(&fleet.service, "r01").await.is_err());

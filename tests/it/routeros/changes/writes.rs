@@ -61,7 +61,8 @@ async fn every_write_has_a_true_diff_and_is_read_back_on_every_version() {
         for (tool, mut args, says) in good() {
             args["device_id"] = json!("r01");
             args["dry_run"] = json!(true);
-            let planned = soon(fleet.call(tool, args.clone())).await.unwrap_or_else(|error| panic!("{tool}: {error:?}"));
+            let planned =
+                soon(fleet.call(tool, args.clone())).await.unwrap_or_else(|error| panic!("{tool}: {error:?}"));
             assert_eq!((&planned["changed"], &planned["dry_run"]), (&json!(false), &json!(true)), "{tool}");
             assert_eq!(fleet.routers[0].writes(), writes, "{tool} wrote in a dry run");
             args["dry_run"] = json!(false);
@@ -125,7 +126,8 @@ async fn the_last_but_one_address_goes_and_ours_stays() {
     let add = json!({ "device_id": "r01", "address": "192.0.2.1/24", "interface": "bridge" });
     let added = soon(fleet.call("add_secondary_ip_address", add)).await.unwrap();
     let ours = fleet.routers[0].rows("ip/address")[0].id.to_string();
-    let error = soon(fleet.call("remove_secondary_ip_address", json!({ "device_id": "r01", "address_id": ours }))).await;
+    let error =
+        soon(fleet.call("remove_secondary_ip_address", json!({ "device_id": "r01", "address_id": ours }))).await;
     let error = error.unwrap_err();
     assert_eq!(error.details["mcp_error_code"], "UNSAFE_OPERATION", "{error:?}");
     assert!(error.message.contains("192.168.88.1 is the router's address that this machine uses"), "{error:?}");
@@ -139,7 +141,11 @@ async fn a_list_that_rules_for_us_name_is_refused() {
     let fleet = Fleet::new(1, Profile::V7_21).await;
     let rule = json!({ "chain": "input", "action": "drop", "place": "last", "comment": "blocked" });
     // Of another protocol than ours, so that only its list matters.
-    let plan = soon(fleet.plan("plan_add_firewall_rule", json!({ "protocol": "icmp", "chain": "input", "action": "drop", "place": "last" }))).await;
+    let plan = soon(fleet.plan(
+        "plan_add_firewall_rule",
+        json!({ "protocol": "icmp", "chain": "input", "action": "drop", "place": "last" }),
+    ))
+    .await;
     assert!(plan.is_ok(), "{plan:?}");
     let refused = soon(fleet.plan("plan_add_firewall_rule", rule)).await.unwrap_err();
     assert!(refused.message.contains("may drop the packets of this machine"), "{refused:?}");
