@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 /// Arguments that name the resource of a call, in the order of a permission.
 const RESOURCES: &[&str] = &[
+    "device_id",
     "pin",
     "bus",
     "address",
@@ -69,7 +70,7 @@ fn spelled(name: &str, value: &Value) -> String {
         ("service_name", Value::String(text)) => {
             ServiceName::parse(text).map_or_else(|_| text.clone(), |name| name.to_string())
         }
-        ("address", value) => {
+        ("address", Value::Number(_)) => {
             let address = value.as_u64().and_then(|number| I2cAddress::new(u8::try_from(number).ok()?));
             address.map_or_else(|| value.to_string(), |address| address.to_string())
         }

@@ -4,7 +4,7 @@ use contract::{
     config::{FileRoot, Settings},
     meta::Mode,
 };
-use raspi_mcp::registry::Registry;
+use raspi_mcp::{registry::Registry, routeros::table};
 use serde_json::json;
 
 /// A photo that [`allow_everything`] puts into the camera's folder, dated so far ahead that it is not deleted for its age.
@@ -16,6 +16,8 @@ pub fn allow_everything(settings: &mut Settings) {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);
     }
+    settings.tools.enable.insert("routeros".into());
+    settings.policy.extend(table::all().map(|tool| (tool.name.to_owned(), Mode::Allow)));
     std::fs::create_dir_all(&settings.camera.dir).unwrap();
     std::fs::write(settings.camera.dir.join(PHOTO), "a photo").unwrap();
     // A folder with the file that the samples name.

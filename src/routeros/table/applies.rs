@@ -5,7 +5,7 @@ use crate::routeros::plans::{apply, rollback, rollback_subject, subject};
 
 const fn applied(name: &'static str, catalogue: &'static str, title: &'static str) -> RouterTool {
     RouterTool {
-        description: "Apply a plan of this kind to its routers, one after another.\n\nUse when: its plan was reviewed.\n\nReturns: the job with each router's result.\n\nNote: a person approves just these changes first. Each router takes them back by itself unless this machine still reaches it; the first failure ends the job.",
+        description: "Apply a plan of this kind to its routers, one after another.\n\nUse when: its plan was reviewed.\n\nReturns: the job with each router's result.\n\nNote: a person approves these changes first. A router takes them back unless it is still reached; the first failure ends the job.",
         tags: &["routeros", "plan"],
         tier: Tier::Professional,
         phase: 4,
@@ -19,7 +19,11 @@ const fn applied(name: &'static str, catalogue: &'static str, title: &'static st
     }
 }
 
-const PLAN_ID: Arg = need("plan_id", ArgKind::Pattern(40, "^plan-[0-9a-f]+$"), "From the tool that made the plan.");
+const PLAN_ID: Arg = need(
+    "plan_id",
+    ArgKind::Pattern(40, "^plan-[0-9a-f]+$", "plan-0a1b2c3d4e5f6071"),
+    "From the tool that made the plan.",
+);
 const TOKEN: Arg = may("approval_token", ArgKind::Text(1, 500), "Always refused: a person approves, not an argument.");
 const BATCH: Arg = or("batch_size", ArgKind::Integer(1, 100), "5", "Routers between pauses.");
 const PAUSE: Arg = or("batch_pause_seconds", ArgKind::Integer(0, 600), "30", "Between two batches.");

@@ -11,7 +11,7 @@ use crate::routeros::{
 pub const ENVIRONMENTS: ArgKind = ArgKind::Word(&["lab", "staging", "prod"]);
 
 const TAGS: &[&str] = &["routeros", "devices"];
-/// What 004's catalogue lets a caller say of a router, which its owner says here.
+/// What other RouterOS servers let a caller say of a router, which its owner says here.
 const REGISTERED: &[Arg] = &[
     may("device_id", ArgKind::Device, "Of a router that is known."),
     may("name", ArgKind::Text(1, 63), "Of a new router."),
@@ -36,8 +36,8 @@ pub const TOOLS: &[RouterTool] = &[
         listed: true,
         tags: TAGS,
         args: &[
-            may("environment", ENVIRONMENTS, "Only of this one."),
-            may("tags", ArgKind::Tags, "Only with these: [\"site=main\"]."),
+            may("environment", ENVIRONMENTS, "Only this."),
+            may("tags", ArgKind::Tags, "Like site=main."),
             or("limit", ArgKind::Integer(1, 1000), "100", "Page size."),
             OFFSET,
         ],
@@ -73,7 +73,7 @@ pub const TOOLS: &[RouterTool] = &[
         tags: TAGS,
         timeout_seconds: 90,
         estimated_tokens: 600,
-        args: &[may("environment", ENVIRONMENTS, "Only of this one.")],
+        args: &[may("environment", ENVIRONMENTS, "Only this.")],
         output: &[
             out("environment", OutKind::Text),
             out("total_devices", OutKind::Integer),

@@ -8,7 +8,6 @@ const TAGS: &[&str] = &["routeros", "diagnostics"];
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "Ping an address from a router.\n\nUse when: it matters what the router reaches.\n\nReturns: packets, loss, times in milliseconds.",
-        listed: true,
         tags: TAGS,
         timeout_seconds: 120,
         args: &[

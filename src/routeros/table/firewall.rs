@@ -50,7 +50,6 @@ pub const TOOLS: &[RouterTool] = &[
     },
     RouterTool {
         description: "List the NAT rules of a router in their order.\n\nUse when: a port forward fails.\n\nReturns: chain, action, matchers, targets.",
-        listed: true,
         tags: TAGS,
         ..read(
             "routeros.list_firewall_nat_rules",

@@ -47,7 +47,6 @@ pub const TOOLS: &[RouterTool] = &[
     },
     RouterTool {
         description: "Show which MAC address has which IP address.\n\nUse when: a host is looked for.\n\nReturns: address, MAC address, interface, status.",
-        listed: true,
         tags: TAGS,
         ..read(
             "routeros.get_arp_table",

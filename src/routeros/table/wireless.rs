@@ -52,7 +52,6 @@ pub const TOOLS: &[RouterTool] = &[
     },
     RouterTool {
         description: "List the devices on a router's Wi-Fi.\n\nUse when: a signal or rate is in question.\n\nReturns: MAC address, signal, rates, uptime.",
-        listed: true,
         tags: TAGS,
         ..read(
             "routeros.get_wireless_clients",

@@ -20,7 +20,10 @@ use serde_json::{Map, Value, json};
 pub const OWNERS: &[&str] = &["routeros.register_device", "routeros.update_device"];
 
 pub fn reads() -> impl Iterator<Item = &'static RouterTool> {
-    table::all().filter(|tool| tool.tier == Tier::Fundamental && !OWNERS.contains(&tool.name))
+    // What is kept of plans is read in `changes`.
+    let is_kept = |tool: &RouterTool| tool.has("plan_id") || tool.has("snapshot_id");
+    let is_read = move |tool: &&'static RouterTool| tool.tier == Tier::Fundamental && !is_kept(tool);
+    table::all().filter(move |tool| is_read(tool) && !OWNERS.contains(&tool.name))
 }
 
 /// Arguments of a call that succeeds. `id` is the one of a row in the tool's menu.
