@@ -23,7 +23,7 @@ const ADDRESS: ArgKind = ArgKind::Text(1, 100);
 const COMMENT: ArgKind = ArgKind::Text(0, 255);
 const DESCRIPTION: Arg = may("description", ArgKind::Text(1, 200), "What it is for: shown to the person who approves.");
 const TIMER: Arg =
-    or("timer_seconds", ArgKind::Integer(5, 600), "120", "After how long a router takes unconfirmed changes back.");
+    or("timer_seconds", ArgKind::Integer(5, 600), "120", "After which a router takes it back unless confirmed.");
 const MAY_CUT_OFF: Arg =
     or("may_cut_off", ArgKind::Flag, "false", "Plan it even if it may cut this machine off from the router.");
 
@@ -332,7 +332,7 @@ pub const TOOLS: &[RouterTool] = &[
         })
     },
     RouterTool {
-        description: "Plan the same DNS and NTP servers on routers.\n\nUse when: a fleet is to use other servers.\n\nReturns: the plan with each router's changes; nothing is changed yet.\n\nNote: routeros.config_apply_dns_ntp_rollout applies it, once a person has approved.",
+        description: "Plan the same DNS and NTP servers on routers.\n\nUse when: a fleet is to use other servers.\n\nReturns: the plan; nothing is changed yet.\n\nNote: routeros.config_apply_dns_ntp_rollout applies it.",
         listed: true,
         tags: &["routeros", "dns", "ntp", "plan"],
         args: &[
