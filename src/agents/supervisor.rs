@@ -1,13 +1,20 @@
 //! Keeps the program of one type running: starts it, greets it, reports what it offers, and starts it again when it has
 //! died. One that comes by itself is waited for.
 
-use super::{Agents, CODE, CRASHED, SPAWN_FAILED, client::{AgentCall, Conversation}, death::DeathReason};
+use super::{
+    Agents, CODE, CRASHED, SPAWN_FAILED,
+    client::{AgentCall, Conversation},
+    death::DeathReason,
+};
 use agent::operations::{
     agents::{AgentRequest, OfferRequest, OfferTool, RunAgent},
     commands::{CommandEnd, CommandRef, StopCommand},
 };
 use base::error::ToolError;
-use contract::config::{AgentType, sections::agents::{AgentStart, account_of}};
+use contract::config::{
+    AgentType,
+    sections::agents::{AgentStart, account_of},
+};
 use serde_json::Value;
 use std::{
     convert::Infallible,
@@ -261,9 +268,9 @@ impl Supervisor {
 /// The error before one that comes by itself has come.
 fn not_there(agents: &Agents, name: &str) -> ToolError {
     let account = account_of(agents.declared(), name);
-    ToolError::unavailable(format!("the agent {name} is not on the system bus yet")).with(CODE, CRASHED).hint(format!(
-        "start its service: it runs as {account}, and takes the name org.dbusmcp.Agent.{name}"
-    ))
+    ToolError::unavailable(format!("the agent {name} is not on the system bus yet"))
+        .with(CODE, CRASHED)
+        .hint(format!("start its service: it runs as {account}, and takes the name org.dbusmcp.Agent.{name}"))
 }
 
 fn died(name: &str, end: Result<CommandEnd, ToolError>) -> (ToolError, i32, DeathReason) {

@@ -63,11 +63,7 @@ impl BusService {
     ///
     /// # Errors
     /// When the bus does not answer, or there is no account.
-    pub async fn open(
-        agents: &Agents,
-        agent: &str,
-        unit: Option<String>,
-    ) -> Result<(Self, MessageStream), ToolError> {
+    pub async fn open(agents: &Agents, agent: &str, unit: Option<String>) -> Result<(Self, MessageStream), ToolError> {
         let account = account_of(agents.declared(), agent);
         let uid = agents.known(agent).and_then(|known| known.uid).ok_or_else(|| {
             ToolError::precondition(format!("there is no account {account} for {agent}"))
@@ -87,7 +83,8 @@ impl BusService {
             owner: watch::Sender::new(String::new()),
             next: AtomicU64::new(1),
         };
-        let rule = format!("type='signal',sender='{BUS}',interface='{BUS}',member='NameOwnerChanged',arg0='{}'", this.name);
+        let rule =
+            format!("type='signal',sender='{BUS}',interface='{BUS}',member='NameOwnerChanged',arg0='{}'", this.name);
         this.ask("AddMatch", &rule).await.map_err(|error| refusal(BUS, "AddMatch", &error))?;
         // Without an owner this is an error.
         if let Ok(answer) = this.ask("GetNameOwner", &this.name).await {
@@ -125,7 +122,8 @@ impl BusService {
     }
 
     fn check(&self, uid: Option<u32>, pid: Option<u32>) -> Result<(), ToolError> {
-        let refused = |why: String| Err(ToolError::denied(format!("{} belongs to {why}", self.name)).with(CODE, SPAWN_FAILED));
+        let refused =
+            |why: String| Err(ToolError::denied(format!("{} belongs to {why}", self.name)).with(CODE, SPAWN_FAILED));
         if uid != Some(self.uid) {
             let found = uid.map_or("nobody".to_owned(), |uid| format!("user {uid}"));
             return refused(format!("{found} on the system bus, and not to {}", self.account));
@@ -146,7 +144,9 @@ impl BusService {
         let mut answer = self.place.call(&self.agent, "GetCapabilities", &()).await?;
         match answer["tools"].take() {
             Value::Array(tools) if tools.len() <= MOST_TOOLS => Ok(tools),
-            Value::Array(tools) => Err(self.wrong(format!("it has {} tools; at most {MOST_TOOLS} are heard of", tools.len()))),
+            Value::Array(tools) => {
+                Err(self.wrong(format!("it has {} tools; at most {MOST_TOOLS} are heard of", tools.len())))
+            }
             _ => Err(self.wrong("its capabilities are no object with a list of tools".into())),
         }
     }
@@ -227,9 +227,12 @@ impl Place {
         };
         let body = answer.body();
         if body.len() > LONGEST {
-            return Err(ToolError::new(ErrorCode::ContentTooLarge, format!("{agent} answered more than {LONGEST} bytes"))
-                .with("limit_bytes", LONGEST)
-                .hint("ask it for less"));
+            return Err(ToolError::new(
+                ErrorCode::ContentTooLarge,
+                format!("{agent} answered more than {LONGEST} bytes"),
+            )
+            .with("limit_bytes", LONGEST)
+            .hint("ask it for less"));
         }
         let text: Result<&str, _> = body.deserialize();
         let value = text.ok().and_then(|text| serde_json::from_str(text).ok());

@@ -56,7 +56,7 @@ enum Line {
 /// What is heard of an agent.
 pub enum Heard {
     Stdio(OwnedReadHalf),
-    Bus(MessageStream),
+    Bus(Box<MessageStream>),
 }
 
 impl Conversation {
@@ -68,7 +68,7 @@ impl Conversation {
         let (line, heard) = if declared.kind == AgentKind::Dbus {
             let unit = (declared.start != AgentStart::Never).then(|| id.to_owned());
             let (service, messages) = BusService::open(agents, &declared.name, unit).await?;
-            (Line::Bus(service), Heard::Bus(messages))
+            (Line::Bus(service), Heard::Bus(Box::new(messages)))
         } else {
             let (reader, writer) = agents.link().attach(id).await?.into_split();
             (Line::Stdio(McpServer::new(&declared.name, writer)), Heard::Stdio(reader))
@@ -144,7 +144,7 @@ impl Conversation {
         match (&self.line, heard) {
             (Line::Stdio(server), Heard::Stdio(reader)) => Box::pin(server.hear(reader, changed)),
             (Line::Bus(service), Heard::Bus(messages)) => Box::pin(async {
-                service.hear(messages).await;
+                service.hear(*messages).await;
                 None
             }),
             // They are made together.

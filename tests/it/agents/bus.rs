@@ -98,7 +98,8 @@ async fn answer(bus: &Connection, call: &zbus::Message, tools: &Mutex<Value>, he
         _ => {
             let task: Value = serde_json::from_str(body.deserialize().unwrap()).unwrap();
             heard.lock().unwrap().push(task.clone());
-            let success = |output: Value| json!({"id": task["id"], "status": "success", "output": output, "error": null});
+            let success =
+                |output: Value| json!({"id": task["id"], "status": "success", "output": output, "error": null});
             let text = match task["params"]["name"].as_str().unwrap() {
                 "hang" => return true,
                 "leave" => {
@@ -108,7 +109,9 @@ async fn answer(bus: &Connection, call: &zbus::Message, tools: &Mutex<Value>, he
                 "flood" => success("x".repeat(11 << 20).into()).to_string(),
                 "lie" => success(json!({"n": "one"})).to_string(),
                 "number" => success(json!({"n": 1})).to_string(),
-                "err" => json!({"id": task["id"], "status": "failed", "output": null, "error": "no such file"}).to_string(),
+                "err" => {
+                    json!({"id": task["id"], "status": "failed", "output": null, "error": "no such file"}).to_string()
+                }
                 "other" => json!({"id": "task-0", "status": "success", "output": "hello"}).to_string(),
                 "garbage" => "this is no JSON".to_owned(),
                 _ => success("hello".into()).to_string(),

@@ -132,8 +132,7 @@ impl Pi {
         change(&mut settings);
         let bench = Bench::of(&settings.places.state_dir);
         let log = Ring::new(settings.log.ring_lines);
-        let serve =
-            Serve { settings, registry, stdio: false, log, reload: Default::default(), provider, prepare };
+        let serve = Serve { settings, registry, stdio: false, log, reload: Default::default(), provider, prepare };
         let running = daemon::start(serve).await.unwrap();
         Self { running, bench, _root: root }
     }

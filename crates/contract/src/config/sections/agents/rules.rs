@@ -92,7 +92,9 @@ fn of_kind(agent: &AgentType) -> Vec<String> {
         }
         let of_unit = agent.network || !agent.writable.is_empty();
         if of_unit || agent.memory_mb != super::hundred() || agent.tasks != super::many() {
-            faults.push("with start = \"never\" its unit is yours; leave memory_mb, tasks, network and writable out".into());
+            faults.push(
+                "with start = \"never\" its unit is yours; leave memory_mb, tasks, network and writable out".into(),
+            );
         }
     }
     for (tool, declared) in &agent.tools {
