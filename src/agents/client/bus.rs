@@ -142,9 +142,9 @@ impl BusService {
     /// All tools, as it describes them.
     pub async fn list(&self) -> Result<Vec<Value>, ToolError> {
         let mut answer = self.place.call(&self.agent, "GetCapabilities", &()).await?;
-        match answer["tools"].take() {
-            Value::Array(tools) if tools.len() <= MOST_TOOLS => Ok(tools),
-            Value::Array(tools) => {
+        match answer.get_mut("tools").map(Value::take) {
+            Some(Value::Array(tools)) if tools.len() <= MOST_TOOLS => Ok(tools),
+            Some(Value::Array(tools)) => {
                 Err(self.wrong(format!("it has {} tools; at most {MOST_TOOLS} are heard of", tools.len())))
             }
             _ => Err(self.wrong("its capabilities are no object with a list of tools".into())),
@@ -265,6 +265,6 @@ fn result(mut answer: Value) -> Value {
     if answer["status"] != "success" {
         return json!({ "isError": true, "content": [{ "type": "text", "text": text(&answer["error"]) }] });
     }
-    let output = answer["output"].take();
+    let output = answer.get_mut("output").map(Value::take).unwrap_or_default();
     json!({ "content": [{ "type": "text", "text": text(&output) }], "structuredContent": output })
 }

@@ -92,7 +92,7 @@ impl McpServer {
         let (mut found, mut params) = (Vec::new(), json!({}));
         for _ in 0..PAGES {
             let mut page = self.request("tools/list", params).await?;
-            if let Value::Array(tools) = page["tools"].take() {
+            if let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) {
                 found.extend(tools);
             }
             match &page["nextCursor"] {

@@ -91,7 +91,10 @@ async fn answer(bus: &Connection, call: &zbus::Message, tools: &Mutex<Value>, he
     let body = call.body();
     match header.member().unwrap().as_str() {
         "GetCapabilities" => {
-            let text = json!({"tools": *tools.lock().unwrap()}).to_string();
+            let text = match &*tools.lock().unwrap() {
+                Value::String(other) => other.clone(),
+                tools => json!({"tools": tools}).to_string(),
+            };
             bus.reply(&header, &text).await.unwrap();
         }
         "Shutdown" => heard.lock().unwrap().push(json!({"shutdown": body.deserialize::<bool>().unwrap()})),
