@@ -19,6 +19,9 @@ use tokio::{
 
 use crate::support::served::soon;
 
+/// The test itself may call everything.
+const ADMIN: &str = "[access]\nstdio_role = \"admin\"\n";
+
 pub struct House {
     pub router: Router,
     pub listener: Listener,
@@ -42,7 +45,7 @@ impl House {
         let password = folder.path().join("edge");
         fs::write(&password, format!("{PASSWORD}\n")).unwrap();
         let text = format!("{}{more}", table(&listener, &password));
-        let (pi, sources) = Pi::of_site(&[("60-router-edge.toml", &text)]).await;
+        let (pi, sources) = Pi::of_site(&[("20-access.toml", ADMIN), ("60-router-edge.toml", &text)]).await;
         Self { router, listener, pi, sources, folder }
     }
 
