@@ -13,6 +13,9 @@ use contract::{
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+/// Where the system bus has its socket.
+pub(crate) const BUS_FOLDER: &str = "/run/dbus";
+
 /// Everything the agent needs to know.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
@@ -117,7 +120,7 @@ impl AgentSettings {
             "/run/raspi-mcp-agent",
             "/run/raspi-mcp-routeros",
             appliance::FOLDER,
-            "/run/dbus",
+            BUS_FOLDER,
             "/run/systemd/resolve/io.systemd.Resolve",
             "/run/systemd/resolve/io.systemd.Resolve.Monitor",
         ]

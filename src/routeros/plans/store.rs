@@ -1,6 +1,6 @@
 //! Files of plans, jobs and tests: one JSON file each, replaced as a whole, readable by their owner alone, and not without end.
 
-use base::{canonical, error::ToolError, os::whole};
+use base::{canonical, error::ToolError, os::whole, sort};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 use std::{
@@ -110,7 +110,7 @@ impl Store {
                 Some((entry.metadata().ok()?.modified().ok()?, id))
             })
             .collect();
-        found.sort();
+        sort::sort(&mut found);
         found.into_iter().map(|(_, id)| id).collect()
     }
 }

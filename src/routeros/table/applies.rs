@@ -5,7 +5,7 @@ use crate::routeros::plans::{apply, rollback, rollback_subject, subject};
 
 const fn applied(name: &'static str, catalogue: &'static str, title: &'static str) -> RouterTool {
     RouterTool {
-        description: "Apply a plan of this kind to its routers, one after another.\n\nUse when: its plan was reviewed.\n\nReturns: the job with each router's result.\n\nNote: a person approves just these changes first. Each router takes them back by itself unless this machine still reaches it; the first failure ends the job.",
+        description: "Apply a plan of this kind to its routers, one after another.\n\nUse when: its plan was reviewed.\n\nReturns: the job with each router's result.\n\nNote: a person approves these changes first. A router takes them back unless it is still reached; the first failure ends the job.",
         tags: &["routeros", "plan"],
         tier: Tier::Professional,
         phase: 4,
@@ -19,8 +19,12 @@ const fn applied(name: &'static str, catalogue: &'static str, title: &'static st
     }
 }
 
-const PLAN_ID: Arg = need("plan_id", ArgKind::Pattern(40, "^plan-[0-9a-f]+$"), "From the tool that made the plan.");
-const TOKEN: Arg = may("approval_token", ArgKind::Text(1, 500), "Always refused: a person approves, not an argument.");
+const PLAN_ID: Arg = need(
+    "plan_id",
+    ArgKind::Pattern(40, "^plan-[0-9a-f]+$", "plan-0a1b2c3d4e5f6071"),
+    "From the tool that made the plan.",
+);
+const TOKEN: Arg = may("approval_token", ArgKind::Text(1, 500), "Always refused: a person approves.");
 const BATCH: Arg = or("batch_size", ArgKind::Integer(1, 100), "5", "Routers between pauses.");
 const PAUSE: Arg = or("batch_pause_seconds", ArgKind::Integer(0, 600), "30", "Between two batches.");
 const ARGS: &[Arg] = &[PLAN_ID, BATCH, PAUSE, TOKEN];
@@ -61,7 +65,6 @@ pub const TOOLS: &[RouterTool] = &[
     applied("routeros.config_apply_address_list_sync", "config/apply-address-list-sync", "Apply an address list plan"),
     RouterTool {
         description: "Take an applied plan back on the routers where it was done.\n\nUse when: what a plan did turns out to be wrong.\n\nReturns: the job with each router's result.\n\nNote: a person approves the changes that take it back; they are confirmed or taken back like those of any plan.",
-        listed: true,
         args: &[
             PLAN_ID,
             need("reason", ArgKind::Text(1, 500), "Why: shown to the person who approves."),

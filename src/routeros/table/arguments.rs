@@ -11,8 +11,8 @@ pub enum ArgKind {
     Devices,
     /// From so many to so many characters.
     Text(u16, u16),
-    /// So many characters at most, and a regular expression.
-    Pattern(u16, &'static str),
+    /// So many characters at most, a regular expression, and an example.
+    Pattern(u16, &'static str, &'static str),
     /// One of these.
     Word(&'static [&'static str]),
     /// From the first to the second.
@@ -88,7 +88,9 @@ impl ArgKind {
             Self::Device => json!({ "type": "string", "maxLength": 63 }),
             Self::Devices => Self::Texts(1, MOST_DEVICES, 63).schema(),
             Self::Text(least, most) => json!({ "type": "string", "minLength": least, "maxLength": most }),
-            Self::Pattern(most, pattern) => json!({ "type": "string", "maxLength": most, "pattern": pattern }),
+            Self::Pattern(most, pattern, example) => {
+                json!({ "type": "string", "maxLength": most, "pattern": pattern, "examples": [example] })
+            }
             Self::Word(words) => json!({ "type": "string", "enum": words }),
             Self::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
             Self::Count => json!({ "type": "integer", "minimum": 0 }),

@@ -10,6 +10,7 @@ mod dns;
 mod firewall;
 mod interfaces;
 mod ip;
+mod kept;
 mod logs;
 mod plans;
 mod results;
@@ -131,6 +132,7 @@ static TABLES: &[&[RouterTool]] = &[
     diagnostics::TOOLS,
     writes::TOOLS,
     plans::TOOLS,
+    kept::TOOLS,
     applies::TOOLS,
 ];
 

@@ -1,10 +1,9 @@
-//! What is planned for several routers, and shown of plans.
+//! What is planned for several routers.
 
 use super::{writes::CHANGE, *};
 use crate::routeros::plans::{
-    self, details,
+    self,
     kinds::{bridge, dhcp, firewall, lists, rollout, routes, wireless},
-    snapshot,
 };
 
 /// A plan: it changes no router. Write `RouterTool { description: ..., args: ..., ..planned(...) }`.
@@ -24,11 +23,11 @@ const ADDRESS: ArgKind = ArgKind::Text(1, 100);
 const COMMENT: ArgKind = ArgKind::Text(0, 255);
 const DESCRIPTION: Arg = may("description", ArgKind::Text(1, 200), "What it is for: shown to the person who approves.");
 const TIMER: Arg =
-    or("timer_seconds", ArgKind::Integer(5, 600), "120", "After how long a router takes unconfirmed changes back.");
+    or("timer_seconds", ArgKind::Integer(5, 600), "120", "After which a router takes it back unless confirmed.");
 const MAY_CUT_OFF: Arg =
     or("may_cut_off", ArgKind::Flag, "false", "Plan it even if it may cut this machine off from the router.");
 
-const PLAN: &[Out] = &[
+pub(super) const PLAN: &[Out] = &[
     out("plan_id", OutKind::Text),
     out("plan_hash", OutKind::Text),
     out("status", OutKind::Text),
@@ -65,16 +64,17 @@ const ROUTE: Arg = need(
     "The one route of each router that holds this.",
 );
 
-const CHAIN: ArgKind = ArgKind::Pattern(32, "^[A-Za-z0-9_-]+$");
+const CHAIN: ArgKind = ArgKind::Pattern(32, "^[A-Za-z0-9_-]+$", "input");
 const ACTIONS: ArgKind = ArgKind::Word(&["accept", "drop", "reject", "tarpit", "log", "passthrough"]);
 const SOURCE: Arg = may("src_address", ADDRESS, "An address, a network or a range; ! before it: any other.");
 const TARGET: Arg = may("dst_address", ADDRESS, "As src_address.");
-const PROTOCOL: Arg = may("protocol", ArgKind::Pattern(16, "^[a-z0-9-]+$"), "Such as tcp.");
-const PORT: Arg = may("dst_port", ArgKind::Pattern(100, "^[0-9]{1,5}([,-][0-9]{1,5})*$"), "Of tcp or udp: 22, 80-90.");
+const PROTOCOL: Arg = may("protocol", ArgKind::Pattern(16, "^[a-z0-9-]+$", "tcp"), "Such as tcp.");
+const PORT: Arg =
+    may("dst_port", ArgKind::Pattern(100, "^[0-9]{1,5}([,-][0-9]{1,5})*$", "443"), "Of tcp or udp: 22, 80-90.");
 const RULE_COMMENT: Arg = may("comment", COMMENT, "Its comment.");
 const RULE: &[Arg] = &[
     may("chain", CHAIN, "Such as input."),
-    may("action", ArgKind::Pattern(32, "^[a-z-]+$"), "What it does."),
+    may("action", ArgKind::Pattern(32, "^[a-z-]+$", "drop"), "What it does."),
     SOURCE,
     TARGET,
     PROTOCOL,
@@ -316,9 +316,13 @@ pub const TOOLS: &[RouterTool] = &[
         args: &[
             DEVICES,
             need("interface", NAME, "The radio, such as wifi1 or wlan1."),
-            may("channel", ArgKind::Pattern(40, "^(auto|[0-9]{4}([,-][0-9]{4})*)$"), "Its frequency in MHz, or auto."),
-            may("tx_power", ArgKind::Integer(0, 40), "In dBm."),
-            may("band", ArgKind::Pattern(20, "^[0-9]ghz-[a-z0-9/]+$"), "Such as 5ghz-ax."),
+            may(
+                "channel",
+                ArgKind::Pattern(40, "^(auto|[0-9]{4}([,-][0-9]{4})*)$", "5180"),
+                "Its frequency in MHz, or auto.",
+            ),
+            may("tx_power", ArgKind::Integer(0, 40), "Its power in dBm."),
+            may("band", ArgKind::Pattern(20, "^[0-9]ghz-[a-z0-9/]+$", "5ghz-ax"), "Such as 5ghz-ax."),
             DESCRIPTION,
             MAY_CUT_OFF,
             TIMER,
@@ -328,7 +332,7 @@ pub const TOOLS: &[RouterTool] = &[
         })
     },
     RouterTool {
-        description: "Plan the same DNS and NTP servers on routers.\n\nUse when: a fleet is to use other servers.\n\nReturns: the plan with each router's changes; nothing is changed yet.\n\nNote: routeros.config_apply_dns_ntp_rollout applies it, once a person has approved.",
+        description: "Plan the same DNS and NTP servers on routers.\n\nUse when: a fleet is to use other servers.\n\nReturns: the plan; nothing is changed yet.\n\nNote: routeros.config_apply_dns_ntp_rollout applies it.",
         listed: true,
         tags: &["routeros", "dns", "ntp", "plan"],
         args: &[
@@ -373,38 +377,5 @@ pub const TOOLS: &[RouterTool] = &[
             "Plan an address list",
             |service, call| plans::plan(service, call, &lists::SYNC),
         )
-    },
-    RouterTool {
-        description: "Show a plan: each router's changes, its state, and what became of it.\n\nUse when: a plan is to be reviewed, or a job goes on.\n\nReturns: the plan, with its job.",
-        listed: true,
-        tags: &["routeros", "plan"],
-        resource_uri: Some("raspi://routeros/plans/{plan_id}"),
-        estimated_tokens: 800,
-        args: &[need("plan_id", ArgKind::Pattern(40, "^plan-[0-9a-f]+$"), "From the tool that made it.")],
-        output: PLAN,
-        ..read("routeros.get_plan_details", "plan/get-details", "Show a plan for routers", Run::Call(details))
-    },
-    RouterTool {
-        description: "Show a router's configuration as it was before or after a plan.\n\nUse when: it is to be seen what a plan did.\n\nReturns: lines of the export, without secrets.",
-        tags: &["routeros", "plan"],
-        resource_uri: Some("raspi://routeros/snapshots/{snapshot_id}"),
-        estimated_tokens: 2000,
-        args: &[
-            need("snapshot_id", ArgKind::Pattern(40, "^snap-[0-9a-f]+$"), "From routeros.get_plan_details."),
-            or("limit", ArgKind::Integer(1, 2000), "500", "Lines."),
-            OFFSET,
-        ],
-        output: &[
-            out("snapshot_id", OutKind::Text),
-            out("device_id", OutKind::Text),
-            out("plan_id", OutKind::Text),
-            out("kind", OutKind::Text),
-            out("timestamp", OutKind::Text),
-            out("size_bytes", OutKind::Integer),
-            out("content", OutKind::Text),
-            out("total_count", OutKind::Integer),
-            PAGINATION,
-        ],
-        ..read("routeros.get_snapshot_content", "snapshot/get-content", "Show a router's snapshot", Run::Call(snapshot))
     },
 ];

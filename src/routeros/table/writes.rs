@@ -36,7 +36,7 @@ pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "Change the name of a router.\n\nUse when: it is to be called otherwise.\n\nReturns: the old and the new name.",
         tags: &["routeros", "system"],
-        args: &[DEVICE, need("identity", ArgKind::Pattern(64, "^[ -~]+$"), "The new name."), DRY_RUN],
+        args: &[DEVICE, need("identity", ArgKind::Pattern(64, "^[ -~]+$", "attic"), "The new name."), DRY_RUN],
         output: &[
             DEVICE_ID,
             CHANGED,
@@ -129,7 +129,7 @@ pub const TOOLS: &[RouterTool] = &[
             need("list_name", LIST_NAME, "A list whose name begins with mcp-."),
             need("address", ArgKind::Text(1, 253), "An address, a network, a range or a host's name."),
             may("comment", COMMENT, "Of a new entry."),
-            may("timeout", ArgKind::Pattern(20, "^([0-9]{1,4}[wdhms]){1,5}$"), "Of a new entry: 7d, 1h30m."),
+            may("timeout", ArgKind::Pattern(20, "^([0-9]{1,4}[wdhms]){1,5}$", "7d"), "Of a new entry: 7d, 1h30m."),
             DRY_RUN,
         ],
         output: &[
@@ -198,4 +198,4 @@ pub const TOOLS: &[RouterTool] = &[
 ];
 
 /// Lists that tools may change.
-pub(super) const LIST_NAME: ArgKind = ArgKind::Pattern(63, "^mcp-[A-Za-z0-9_.-]+$");
+pub(super) const LIST_NAME: ArgKind = ArgKind::Pattern(63, "^mcp-[A-Za-z0-9_.-]+$", "mcp-hosts");

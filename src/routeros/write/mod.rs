@@ -51,9 +51,7 @@ async fn one(
 ) -> Result<Value, ToolError> {
     let _claim = service.work.claim([router.id().to_owned()])?;
     let mut all = vec!["system/resource"];
-    all.extend(menus.iter().chain(&WAY));
-    all.sort_unstable();
-    all.dedup();
+    all.extend(menus.iter().chain(WAY.iter().filter(|menu| !menus.contains(menu))));
     let seen = Seen::read(&router.client, &all).await?;
     seen.version()?;
     let Deed { change, says, id } = build(call, &seen)?;

@@ -22,6 +22,7 @@ const NTP: &str = "system/ntp/client";
 
 pub fn dns<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
     Box::pin(async move {
+        service.router(call, call.text("device_id"))?;
         dns_servers(&call.texts("dns_servers"))?;
         ready(service, call, "dns_servers").await?;
         write(service, call, &[DNS], |call, seen| {
@@ -34,6 +35,7 @@ pub fn dns<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
 
 pub fn ntp<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
     Box::pin(async move {
+        service.router(call, call.text("device_id"))?;
         ntp_servers(&call.texts("ntp_servers"))?;
         ready(service, call, "ntp_servers").await?;
         write(service, call, &[NTP], |call, seen| {

@@ -10,7 +10,7 @@ use raspi_mcp::{
         Device,
         device::Secret,
         reads::{MenuRead, Shape},
-        table::{self, RouterTool, Run},
+        table::{self, Arg, ArgKind, RouterTool, Run},
     },
 };
 use routeros_simulator::{Profile, Router};
@@ -20,24 +20,41 @@ use serde_json::{Map, Value, json};
 pub const OWNERS: &[&str] = &["routeros.register_device", "routeros.update_device"];
 
 pub fn reads() -> impl Iterator<Item = &'static RouterTool> {
-    table::all().filter(|tool| tool.tier == Tier::Fundamental && !OWNERS.contains(&tool.name))
+    // What is kept of plans is read in `changes`.
+    let is_kept = |tool: &RouterTool| tool.has("plan_id") || tool.has("snapshot_id");
+    let is_read = move |tool: &&'static RouterTool| tool.tier == Tier::Fundamental && !is_kept(tool);
+    table::all().filter(move |tool| is_read(tool) && !OWNERS.contains(&tool.name))
 }
 
 /// Arguments of a call that succeeds. `id` is the one of a row in the tool's menu.
 pub fn sample(tool: &RouterTool, id: Option<&str>) -> Value {
     let mut args = Map::new();
     for arg in tool.arguments().iter().filter(|arg| arg.required) {
-        let value = match arg.name {
-            "device_id" => "attic",
-            "address" => "198.51.100.1",
-            _ => id.unwrap_or("*1"),
-        };
-        args.insert(arg.name.to_owned(), json!(value));
+        args.insert(arg.name.to_owned(), value(arg, id));
     }
     if tool.name == "routeros.ping" {
         args.insert("interval_ms".into(), json!(10));
     }
     args.into()
+}
+
+fn value(arg: &Arg, id: Option<&str>) -> Value {
+    match (arg.kind, arg.name) {
+        (ArgKind::Devices, _) => json!(["attic"]),
+        (ArgKind::Word(words), _) => json!(words[0]),
+        (ArgKind::Pattern(_, _, example), _) => json!(example),
+        (ArgKind::Texts(..), _) => json!(["198.51.100.7"]),
+        (ArgKind::Objects(..), _) => json!([]),
+        (ArgKind::Object(args), _) => args
+            .iter()
+            .filter(|arg| arg.required)
+            .map(|arg| (arg.name.to_owned(), value(arg, id)))
+            .collect::<Map<_, _>>()
+            .into(),
+        (_, "device_id") => json!("attic"),
+        (_, "address") => json!("198.51.100.1"),
+        _ => json!(id.unwrap_or("*1")),
+    }
 }
 
 /// The id of the first row in the menu of a tool that shows one.

@@ -20,7 +20,11 @@ pub(super) fn of(
     stderr: OwnedFd,
 ) -> Result<Vec<Property>, ToolError> {
     let program = text(&plan.program)?;
-    let argv: Vec<String> = std::iter::once(program.clone()).chain(plan.args.iter().cloned()).collect();
+    // `$HOME` in an argument stays literal, as it was when the patterns were matched. "no-env-expand" of ExecStartEx would do
+    // the same, but systemd 252 writes it down so that it cannot read it: after a daemon-reload, the unit that this one is bound
+    // to could not be restarted.
+    let literal = |arg: &String| arg.replace('$', "$$");
+    let argv: Vec<String> = std::iter::once(&program).chain(&plan.args).map(literal).collect();
     let env: Vec<String> = plan.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let hidden =
         plan.hidden.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
@@ -33,8 +37,7 @@ pub(super) fn of(
         ("Slice", Variant::from(plan.unit.slice)),
         ("CollectMode", Variant::from("inactive-or-failed")),
         ("Type", Variant::from("exec")),
-        // "no-env-expand": `$HOME` in an argument stays literal, as it was when the patterns were matched.
-        ("ExecStartEx", Variant::from(vec![(program, argv, vec!["no-env-expand".to_owned()])])),
+        ("ExecStart", Variant::from(vec![(program, argv, false)])),
         ("User", Variant::from(plan.account.name.clone())),
         ("WorkingDirectory", Variant::from(text(&plan.cwd)?)),
         ("Environment", Variant::from(env)),
