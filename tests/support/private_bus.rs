@@ -30,11 +30,16 @@ impl PrivateBus {
     /// A bus with the rules of the system's own and the ones that this product ships, where the user of this test has
     /// those of the server's account. It may also call the server.
     pub fn shipped() -> Self {
+        Self::shipped_with("")
+    }
+
+    /// The same with more elements of a bus configuration, such as limits.
+    pub fn shipped_with(more: &str) -> Self {
         let me = rustix::process::geteuid().as_raw();
         let shipped = include_str!("../../dist/dbus-1/system.d/raspi-mcp.conf");
         let shipped = shipped.split_once("<busconfig>").unwrap().1.replace("</busconfig>", "");
         let rules = format!(
-            "{SYSTEM_RULES}{}<policy user=\"{me}\"><allow send_destination=\"org.raspimcp\"/>\
+            "{SYSTEM_RULES}{more}{}<policy user=\"{me}\"><allow send_destination=\"org.raspimcp\"/>\
              <allow send_destination=\"org.dbusmcp.Orchestrator\"/></policy>",
             shipped.replace("user=\"raspi-mcp\"", &format!("user=\"{me}\""))
         );
