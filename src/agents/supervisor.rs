@@ -30,6 +30,8 @@ const STOP: Duration = Duration::from_secs(15);
 const STEADY: Duration = Duration::from_secs(60);
 /// After so many deaths in a row it is not started again.
 const DEATHS: u32 = 5;
+/// Between two attempts while the privileged half is away.
+const AWAY: Duration = Duration::from_secs(4);
 
 #[derive(Clone)]
 enum Standing {
@@ -123,22 +125,34 @@ impl Supervisor {
         loop {
             let Some(owner) = agents.upgrade() else { return };
             let began = Instant::now();
-            let (error, code, reason) = self.run_once(&owner, &declared).await;
+            let (error, code, mut reason) = self.run_once(&owner, &declared).await;
             if self.stop.is_cancelled() {
                 return;
             }
-            deaths = if began.elapsed() >= STEADY { 1 } else { deaths + 1 };
-            let held = deaths >= DEATHS;
+            let ran = matches!(*self.standing.borrow(), Standing::Running(_));
+            if ran && reason == DeathReason::Failed {
+                // Nobody is there to say how it ended.
+                reason = DeathReason::Lost;
+            }
+            // Without the privileged half nothing can run, which is not the agent's fault.
+            let lost = reason == DeathReason::Lost;
+            if !lost {
+                deaths = if began.elapsed() >= STEADY { 1 } else { deaths + 1 };
+            }
+            let held = !lost && deaths >= DEATHS;
             tracing::warn!(target: "raspi_mcp::agents", agent = declared.name, %error, reason = reason.word(), held, "an agent has died");
             let error = error.with("agent", declared.name.as_str()).with("reason", reason.word());
             let error = if held { error.hint("it is not started again by itself; agents.spawn does") } else { error };
             self.standing.send_replace(if held { Standing::Held(error) } else { Standing::Down(error) });
-            owner.died(&declared.name, code, reason);
+            if ran || !lost {
+                owner.died(&declared.name, code, reason);
+            }
             if held {
                 return;
             }
             drop(owner);
-            let pause = tokio::time::sleep(Duration::from_secs(1 << (deaths - 1).min(5)));
+            let pause = if lost { AWAY } else { Duration::from_secs(1 << (deaths - 1).min(5)) };
+            let pause = tokio::time::sleep(pause);
             if self.stop.run_until_cancelled(pause).await.is_none() {
                 return;
             }
@@ -156,7 +170,7 @@ impl Supervisor {
         };
         let stream = match link.attach(&id).await {
             Ok(stream) => stream,
-            Err(error) => return failed(error),
+            Err(error) => return (super::coded(error, SPAWN_FAILED), -1, DeathReason::Lost),
         };
         let (reader, writer) = stream.into_split();
         let conversation = Arc::new(Conversation::new(name, writer));
