@@ -30,8 +30,8 @@ const STOP: Duration = Duration::from_secs(15);
 const STEADY: Duration = Duration::from_secs(60);
 /// After so many deaths in a row it is not started again.
 const DEATHS: u32 = 5;
-/// Between two attempts while the privileged half is away.
-const AWAY: Duration = Duration::from_secs(4);
+/// Between two attempts while the privileged half is away: systemd starts that again after 2 s.
+const AWAY: Duration = Duration::from_secs(3);
 
 #[derive(Clone)]
 enum Standing {

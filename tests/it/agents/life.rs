@@ -130,14 +130,14 @@ async fn without_the_privileged_half_it_waits_and_is_not_held() {
     for _ in 0..10 {
         becomes(&machine, "thing", "restarting").await;
         machine.call("thing.say_hello", json!({})).await.failed("unavailable");
-        clock.advance(4).await;
+        clock.advance(3).await;
         while agents.standing("thing") == "starting" {
             tokio::task::yield_now().await;
         }
     }
     assert!(events.try_recv().is_err(), "one event a death");
     machine.has_the_privileged_half();
-    clock.advance(4).await;
+    clock.advance(3).await;
     becomes(&machine, "thing", "running").await;
     assert_eq!(machine.call("thing.say_hello", json!({})).await.ok()["text"], "hello");
 }
