@@ -140,7 +140,10 @@ check_agent_kills() {
   done
   c rm -r /etc/raspi-mcp/80-kills.toml /opt/kills /run/systemd/system/raspi-mcp.service.d/kills.conf \
     /run/systemd/system/raspi-mcp-agent.service.d/kills.conf
+  # As when any package is installed: systemd reads the units that run again, and can end them.
+  until_true 20 "stays answers" kills_quick stays
   c systemctl daemon-reload
+  expect "an agent's unit, read again" loaded "$(c systemctl show --value --property LoadState 'raspi-mcp-agent-stays-*')"
   restart_halves
   until_true 20 "no agent is left" kills_none
   expect "units left" "" "$(c systemctl list-units --all --plain --no-legend 'raspi-mcp-agent-*-*.service')"

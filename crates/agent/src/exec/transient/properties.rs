@@ -20,7 +20,10 @@ pub(super) fn of(
     stderr: OwnedFd,
 ) -> Result<Vec<Property>, ToolError> {
     let program = text(&plan.program)?;
-    let argv: Vec<String> = std::iter::once(program.clone()).chain(plan.args.iter().cloned()).collect();
+    // `$$`: `$HOME` in an argument stays literal, as it was when the patterns were matched. systemd 252 has "no-env-expand" for that,
+    // but writes the unit's file so that it cannot read it at the next daemon-reload; the agent could not be restarted then.
+    let literal = |word: &String| word.replace('$', "$$");
+    let argv: Vec<String> = std::iter::once(&program).chain(&plan.args).map(literal).collect();
     let env: Vec<String> = plan.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let hidden =
         plan.hidden.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
@@ -33,8 +36,7 @@ pub(super) fn of(
         ("Slice", Variant::from(plan.unit.slice)),
         ("CollectMode", Variant::from("inactive-or-failed")),
         ("Type", Variant::from("exec")),
-        // "no-env-expand": `$HOME` in an argument stays literal, as it was when the patterns were matched.
-        ("ExecStartEx", Variant::from(vec![(program, argv, vec!["no-env-expand".to_owned()])])),
+        ("ExecStart", Variant::from(vec![(program, argv, false)])),
         ("User", Variant::from(plan.account.name.clone())),
         ("WorkingDirectory", Variant::from(text(&plan.cwd)?)),
         ("Environment", Variant::from(env)),
