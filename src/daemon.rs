@@ -126,10 +126,10 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     server.pipeline.services.gpio.begin();
     server.pipeline.services.halt.learn().await;
     live::follow(&server);
-    live::agents::follow(&server);
     if let Some(prepare) = prepare {
         prepare(Arc::clone(&server)).await?;
     }
+    live::agents::follow(&server);
     let (http, _app) = if stdio { (None, None) } else { open_doors(&server, &settings).await? };
     #[cfg(feature = "fleet")]
     crate::fleet_device::begin(&server, _app);

@@ -86,7 +86,7 @@ check_agents() {
   until_true 20 "the server's tool is there" server_tool_there
   said=$(exec_call talker.port '{}')
   expect_in "an MCP server, and our port" 'closed to raspi-mcp-agent-1' "$said"
-  c systemctl kill --signal=KILL 'raspi-mcp-agent-talker-*'
+  c systemctl kill --signal=KILL --kill-whom=main 'raspi-mcp-agent-talker-*'
   until_true 20 "the server is there again" server_tool_there
   fails_with "2 GiB of memory" 4 'signal 9|exit code' c raspi-mcp call thing.memory
   fails_with "a fork bomb" 4 'signal 9|exit code' c raspi-mcp call thing.forks
@@ -101,7 +101,7 @@ check_agents() {
   # Killing the privileged half ends its agents (BindsTo=).
   c raspi-mcp call thing.orphans >/dev/null 2>&1 &
   until_true 20 "it runs" agent_there
-  c systemctl kill --signal=KILL raspi-mcp-agent
+  c systemctl kill --signal=KILL --kill-whom=main raspi-mcp-agent
   until_true 20 "no agent outlives the privileged half" no_agent_left
   c sh -c 'echo "# changed" >>/opt/thing/thing'
   until_true 20 "the change is noticed" agent_listed changed

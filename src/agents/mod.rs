@@ -5,15 +5,22 @@ mod client;
 mod death;
 mod supervisor;
 
+pub use client::AgentCall;
 pub use death::{AgentEvent, DeathReason};
 
-use agent::{AgentLink, AgentState, AgentsNow, OfferedTool, ToolState};
-use base::error::{ErrorCode, ToolError};
+use agent::{
+    AgentLink, AgentState, AgentsNow, OfferedTool, ToolState,
+    operations::agents::{FollowAgents, FollowRequest},
+};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::bus::DBus,
+};
 use contract::{
     access::caller::Caller,
     config::{
         AgentType,
-        sections::agents::{AgentKind, MOST, VIEWS},
+        sections::agents::{AgentKind, AgentStart, MOST, VIEWS},
     },
     meta::Role,
 };
@@ -49,6 +56,8 @@ pub struct Agents {
     state: Mutex<State>,
     events: broadcast::Sender<AgentEvent>,
     calls: OnceLock<Arc<dyn TaskCaller>>,
+    /// Where agents of kind `dbus` are.
+    bus: OnceLock<DBus>,
     /// Ended with the server: no agent is started again then.
     stop: CancellationToken,
 }
@@ -100,6 +109,7 @@ impl Agents {
             state: Mutex::default(),
             events: broadcast::Sender::new(EVENTS),
             calls: OnceLock::new(),
+            bus: OnceLock::new(),
             stop: CancellationToken::new(),
         })
     }
@@ -121,6 +131,15 @@ impl Agents {
         let _ = self.calls.set(calls);
     }
 
+    /// Agents are on this bus, and not on the system's; set once, before they are followed.
+    pub fn on_bus(&self, bus: DBus) {
+        let _ = self.bus.set(bus);
+    }
+
+    fn bus(&self) -> &DBus {
+        self.bus.get_or_init(DBus::system)
+    }
+
     /// Does a task as a call of a tool.
     ///
     /// # Errors
@@ -134,6 +153,11 @@ impl Agents {
 
     pub fn link(&self) -> &AgentLink {
         &self.link
+    }
+
+    /// Whether the privileged half does not answer.
+    async fn is_alone(&self) -> bool {
+        self.link.call::<FollowAgents>(FollowRequest::default()).await.is_err()
     }
 
     /// Every agent that is spawned or dies from now on. A listener that is too slow misses some.
@@ -183,7 +207,7 @@ impl Agents {
             .hint("agents.list names the types; the owner declares others in [[agents]]"))
     }
 
-    /// Gives `caller` an id of its own for an agent of this type. An MCP server is started, unless it runs.
+    /// Gives `caller` an id of its own for an agent of this type. A program that stays is started, unless it runs.
     ///
     /// # Errors
     /// `not_found`, `resource_exhausted`, and why it could not be started, all with `details.dbus_mcp_code`.
@@ -248,7 +272,9 @@ impl Agents {
             let mut state = self.state();
             state.spawned.remove(id);
             let others = state.spawned.values().any(|other| other.agent_type == agent.agent_type);
-            if others { None } else { state.supervisors.remove(&agent.agent_type) }
+            // One that comes by itself goes by itself.
+            let comes = self.find(&agent.agent_type).is_some_and(|declared| declared.start == AgentStart::Never);
+            if others || comes { None } else { state.supervisors.remove(&agent.agent_type) }
         };
         if let Some(supervisor) = ended {
             supervisor.end();
@@ -276,8 +302,8 @@ impl Agents {
     /// # Errors
     /// Why it does not run.
     pub async fn started(self: &Arc<Self>, declared: &AgentType) -> Result<Arc<Supervisor>, ToolError> {
-        if declared.kind != AgentKind::Mcp {
-            return Err(ToolError::missing(format!("{} is not reached by this server", declared.name)));
+        if declared.kind == AgentKind::Command {
+            return Err(ToolError::missing(format!("{} runs for each call", declared.name)));
         }
         let supervisor = {
             let mut state = self.state();
@@ -288,23 +314,21 @@ impl Agents {
         Ok(supervisor)
     }
 
-    /// "running", "starting", "held" or "stopped".
+    /// "running", "starting", "restarting", "held" or "stopped".
     pub fn standing(&self, name: &str) -> &'static str {
-        self.state().supervisors.get(name).map_or("stopped", |supervisor| supervisor.standing())
+        let standing = self.state().supervisors.get(name).map_or("stopped", |supervisor| supervisor.standing());
+        match self.find(name) {
+            Some(declared) if declared.start == AgentStart::Never && standing != "running" => "stopped",
+            _ => standing,
+        }
     }
 
-    /// Calls a tool of an agent that stays. `args` fit the schema that was accepted.
+    /// Calls a tool of an agent that stays.
     ///
     /// # Errors
     /// `unavailable` when it does not run or dies; those that its tool reports.
-    pub async fn call(
-        self: &Arc<Self>,
-        declared: &AgentType,
-        tool: &str,
-        args: Value,
-        cancel: &CancellationToken,
-    ) -> Result<Value, ToolError> {
-        self.started(declared).await?.call(tool, args, cancel).await
+    pub async fn call(self: &Arc<Self>, declared: &AgentType, call: AgentCall<'_>) -> Result<Value, ToolError> {
+        self.started(declared).await?.call(call).await
     }
 
     /// Ends every process.

@@ -1,16 +1,24 @@
-//! Keeps the MCP server of one type running: starts it, greets it, reports what it offers, and starts it again when it
-//! has died.
+//! Keeps the program of one type running: starts it, greets it, reports what it offers, and starts it again when it has
+//! died. One that comes by itself is waited for.
 
-use super::{Agents, CODE, CRASHED, SPAWN_FAILED, client::Conversation, death::DeathReason};
+use super::{
+    Agents, CODE, CRASHED, SPAWN_FAILED,
+    client::{AgentCall, Conversation},
+    death::DeathReason,
+};
 use agent::operations::{
     agents::{AgentRequest, OfferRequest, OfferTool, RunAgent},
     commands::{CommandEnd, CommandRef, StopCommand},
 };
 use base::error::ToolError;
-use contract::config::AgentType;
-use serde_json::{Value, json};
+use contract::config::{
+    AgentType,
+    sections::agents::{AgentStart, account_of},
+};
+use serde_json::Value;
 use std::{
     convert::Infallible,
+    future::pending,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -54,7 +62,10 @@ pub struct Supervisor {
 impl Supervisor {
     /// Starts the process, and a task that looks after it.
     pub(super) fn begin(agents: &Arc<Agents>, declared: &AgentType) -> Arc<Self> {
-        let standing = watch::Sender::new(Standing::Starting);
+        let standing = watch::Sender::new(match declared.start {
+            AgentStart::Never => Standing::Down(not_there(agents, &declared.name)),
+            _ => Standing::Starting,
+        });
         let this = Arc::new(Self { standing, stop: agents.stop.child_token(), kick: Notify::new() });
         let (supervisor, agents, declared) = (Arc::clone(&this), Arc::downgrade(agents), declared.clone());
         base::task::spawn(async move { supervisor.keep(agents, declared).await });
@@ -89,28 +100,18 @@ impl Supervisor {
     }
 
     /// Calls a tool and waits for its result. A cancelled call that the agent does not end costs it its life.
-    pub(super) async fn call(
-        self: &Arc<Self>,
-        tool: &str,
-        args: Value,
-        cancel: &CancellationToken,
-    ) -> Result<Value, ToolError> {
+    pub(super) async fn call(self: &Arc<Self>, call: AgentCall<'_>) -> Result<Value, ToolError> {
         let conversation = self.ready().await?;
-        let theirs = conversation.their_name(tool);
-        let theirs = theirs.ok_or_else(|| ToolError::unavailable(format!("the agent has no tool {tool} any more")))?;
-        let params = json!({ "name": theirs, "arguments": args });
-        let (id, mut answer) = conversation.begin("tools/call", params).await?;
         // A task of its own: the agent is told also when nobody waits any more.
-        let (told, this, what) = (cancel.child_token(), Arc::clone(self), tool.to_owned());
+        let (told, this, what) = (call.cancel.child_token(), Arc::clone(self), call.tool.to_owned());
+        let (id, mut answer) = conversation.begin(call).await?;
         let _told = told.clone().drop_guard();
         let running = base::task::spawn(async move {
             tokio::select! {
                 biased;
-                answer = &mut answer => conversation.answered(answer),
+                answer = &mut answer => answer,
                 () = told.cancelled() => {
-                    let about = json!({ "requestId": id, "reason": "cancelled" });
-                    let sent = conversation.notify("notifications/cancelled", about).await;
-                    if sent.is_err() || timeout(GRACE, answer).await.is_err() {
+                    if conversation.cancel(id).await.is_err() || timeout(GRACE, answer).await.is_err() {
                         this.kick.notify_one();
                     }
                     Err(ToolError::cancelled(&what))
@@ -121,7 +122,7 @@ impl Supervisor {
     }
 
     async fn keep(self: Arc<Self>, agents: Weak<Agents>, declared: AgentType) {
-        let mut deaths = 0;
+        let (mut deaths, comes) = (0, declared.start == AgentStart::Never);
         loop {
             let Some(owner) = agents.upgrade() else { return };
             let began = Instant::now();
@@ -130,37 +131,42 @@ impl Supervisor {
                 return;
             }
             let ran = matches!(*self.standing.borrow(), Standing::Running(_));
-            if ran && reason == DeathReason::Failed {
-                // Nobody is there to say how it ended.
-                reason = DeathReason::Lost;
-            }
             // Without the privileged half nothing can run, which is not the agent's fault.
-            let lost = reason == DeathReason::Lost;
-            if !lost {
+            let lost = reason == DeathReason::Failed && (ran || owner.is_alone().await);
+            if lost {
+                reason = DeathReason::Lost;
+            } else {
                 deaths = if began.elapsed() >= STEADY { 1 } else { deaths + 1 };
             }
-            let held = !lost && deaths >= DEATHS;
+            // Who comes by itself is waited for.
+            let held = !lost && deaths >= DEATHS && !comes;
             tracing::warn!(target: "raspi_mcp::agents", agent = declared.name, %error, reason = reason.word(), held, "an agent has died");
             let error = error.with("agent", declared.name.as_str()).with("reason", reason.word());
             let error = if held { error.hint("it is not started again by itself; agents.spawn does") } else { error };
             self.standing.send_replace(if held { Standing::Held(error) } else { Standing::Down(error) });
-            if ran || !lost {
+            if (ran || !lost) && (!comes || reason != DeathReason::Failed) {
                 owner.died(&declared.name, code, reason);
             }
             if held {
                 return;
             }
             drop(owner);
+            if comes && reason == DeathReason::Exited {
+                deaths = 0;
+                continue;
+            }
             let pause = if lost { AWAY } else { Duration::from_secs(1 << (deaths - 1).min(5)) };
             let pause = tokio::time::sleep(pause);
             if self.stop.run_until_cancelled(pause).await.is_none() {
                 return;
             }
-            self.standing.send_replace(Standing::Starting);
+            if !comes {
+                self.standing.send_replace(Standing::Starting);
+            }
         }
     }
 
-    /// Runs the process once. Returns why it ended.
+    /// Runs the process once, or waits for one that comes by itself until it leaves. Returns why it ended.
     async fn run_once(&self, agents: &Arc<Agents>, declared: &AgentType) -> (ToolError, i32, DeathReason) {
         let (link, name) = (agents.link(), &declared.name);
         let failed = |error: ToolError| (super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed);
@@ -168,15 +174,19 @@ impl Supervisor {
             Ok(CommandRef { id }) => id,
             Err(error) => return failed(error),
         };
-        let stream = match link.attach(&id).await {
-            Ok(stream) => stream,
-            Err(error) => return (super::coded(error, SPAWN_FAILED), -1, DeathReason::Lost),
+        let (conversation, heard) = match Conversation::open(agents, declared, &id).await {
+            Ok((conversation, heard)) => (Arc::new(conversation), heard),
+            Err(error) => return failed(error),
         };
-        let (reader, writer) = stream.into_split();
-        let conversation = Arc::new(Conversation::new(name, writer));
         let changed = Notify::new();
-        let run = link.call::<RunAgent>(AgentRequest { id: id.clone(), agent: name.clone() });
-        let hear = conversation.hear(reader, || changed.notify_one());
+        let comes = declared.start == AgentStart::Never;
+        let run = async {
+            match comes {
+                true => pending().await,
+                false => link.call::<RunAgent>(AgentRequest { id: id.clone(), agent: name.clone() }).await,
+            }
+        };
+        let hear = conversation.hear(heard, || changed.notify_one());
         tokio::pin!(run, hear);
         let tell = self.tell(agents, declared, &conversation, &changed);
         let wrong = tokio::select! {
@@ -191,19 +201,31 @@ impl Supervisor {
             }
             () = self.stop.cancelled() => None,
         };
-        if let Some(error) = &wrong {
+        let (stopped, left) = (self.stop.is_cancelled(), ToolError::unavailable(format!("the agent {name} has left")));
+        let ran = matches!(*self.standing.borrow(), Standing::Running(_));
+        if !stopped {
             // Before the calls hear of it: none of them is to find it running.
-            self.standing.send_replace(Standing::Down(error.clone()));
+            self.standing.send_replace(Standing::Down(wrong.as_ref().unwrap_or(&left).clone()));
         }
+        if comes {
+            conversation.close();
+            let reason = match &wrong {
+                _ if !ran => DeathReason::Failed,
+                Some(_) => DeathReason::Protocol,
+                None => DeathReason::Exited,
+            };
+            return (wrong.unwrap_or(left).with(CODE, CRASHED), -1, reason);
+        }
+        let told = stopped && conversation.shut_down().await;
         conversation.close();
-        if wrong.is_none() && !self.stop.is_cancelled() {
-            // It has closed its streams, and ends by itself or not.
+        if told || wrong.is_none() && !stopped {
+            // It was told to end or has closed its streams, and ends by itself or not.
             if let Ok(end) = timeout(GRACE, &mut run).await {
                 return died(name, end);
             }
         }
         // Not known any more: it has ended.
-        let _ = link.call::<StopCommand>(CommandRef { id }).await;
+        let _ = link.call::<StopCommand>(CommandRef { id: id.clone() }).await;
         let ended = timeout(STOP, run).await;
         match (wrong, ended) {
             (Some(error), _) => (error.with(CODE, CRASHED), -1, DeathReason::Protocol),
@@ -224,7 +246,10 @@ impl Supervisor {
         changed: &Notify,
     ) -> Result<Infallible, ToolError> {
         let late = || ToolError::unavailable(format!("{} does not answer within {START:?}", declared.name));
-        timeout(START, conversation.greet()).await.map_err(|_| late())??;
+        match declared.start {
+            AgentStart::Never => conversation.greet().await?,
+            _ => timeout(START, conversation.greet()).await.map_err(|_| late())??,
+        }
         loop {
             timeout(START, self.describe(agents, declared, conversation)).await.map_err(|_| late())??;
             self.standing.send_replace(Standing::Running(Arc::clone(conversation)));
@@ -248,6 +273,14 @@ impl Supervisor {
         }
         Ok(())
     }
+}
+
+/// The error before one that comes by itself has come.
+fn not_there(agents: &Agents, name: &str) -> ToolError {
+    let account = account_of(agents.declared(), name);
+    ToolError::unavailable(format!("the agent {name} is not on the system bus yet"))
+        .with(CODE, CRASHED)
+        .hint(format!("start its service: it runs as {account}, and takes the name org.dbusmcp.Agent.{name}"))
 }
 
 fn died(name: &str, end: Result<CommandEnd, ToolError>) -> (ToolError, i32, DeathReason) {

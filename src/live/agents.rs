@@ -12,7 +12,7 @@ use agent::operations::{
     halt::MAX_WAIT_MS,
 };
 use base::error::ToolError;
-use contract::config::sections::agents::AgentStart;
+use contract::config::{AgentType, sections::agents::AgentStart};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{
@@ -39,14 +39,12 @@ pub fn follow(server: &Arc<Server>) {
 
 async fn follow_agents(pipeline: &Pipeline) {
     let agents = &pipeline.services.agents;
-    for declared in agents.declared().iter().filter(|declared| declared.start == AgentStart::Boot) {
-        start(pipeline, &declared.name);
-    }
     let (mut known, mut pause) = (0, Duration::from_secs(1));
     loop {
         let wait_ms = if known == 0 { 0 } else { MAX_WAIT_MS };
         match agents.link().call::<FollowAgents>(FollowRequest { known, wait_ms }).await {
             Ok(now) => {
+                let first = known == 0;
                 (known, pause) = (now.revision, Duration::from_secs(1));
                 for (state, is_other) in agents.hear(now) {
                     let declared = agents.find(&state.name).filter(|_| is_other);
@@ -56,7 +54,9 @@ async fn follow_agents(pipeline: &Pipeline) {
                         tracing::error!(target: "raspi_mcp::agents", agent = state.name, %error, "its tools are not offered");
                         agents.refused(&state.name, error.into_message());
                     }
-                    if state.wanted {
+                    // The privileged half has said by now which account it has.
+                    let at_once = |declared: &AgentType| declared.start != AgentStart::Demand;
+                    if state.wanted || first && agents.find(&state.name).is_some_and(at_once) {
                         start(pipeline, &state.name);
                     }
                 }
@@ -77,6 +77,7 @@ fn start(pipeline: &Pipeline, name: &str) {
     base::task::spawn(async move {
         if let Some(declared) = agents.find(&name).cloned()
             && let Err(error) = agents.started(&declared).await
+            && declared.start != AgentStart::Never
         {
             tracing::warn!(target: "raspi_mcp::agents", agent = name, %error, "it could not be started");
         }

@@ -2,6 +2,7 @@
 // Each program uses a part.
 #![allow(dead_code, unused_imports)]
 
+pub mod bus_users;
 pub mod camera;
 pub mod files;
 #[path = "../conformance/fixtures/mod.rs"]

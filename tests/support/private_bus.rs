@@ -1,5 +1,6 @@
 //! A D-Bus daemon of a test's own, and a systemd on it that the test has written.
 
+use super::bus_users::agent_uid;
 use base::os::{bus::DBus, systemd::name::object_path};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,7 +29,8 @@ impl PrivateBus {
     }
 
     /// A bus with the rules of the system's own and the ones that this product ships, where the user of this test has
-    /// those of the server's account. It may also call the server.
+    /// those of the server's account. It may also call the server, and be systemd, which everybody may call. The accounts
+    /// of agents are [`agent_uid`].
     pub fn shipped() -> Self {
         Self::shipped_with("")
     }
@@ -40,10 +42,14 @@ impl PrivateBus {
         let shipped = shipped.split_once("<busconfig>").unwrap().1.replace("</busconfig>", "");
         let rules = format!(
             "{SYSTEM_RULES}{more}{}<policy user=\"{me}\"><allow send_destination=\"org.raspimcp\"/>\
-             <allow send_destination=\"org.dbusmcp.Orchestrator\"/></policy>",
+             <allow send_destination=\"org.dbusmcp.Orchestrator\"/><allow own=\"org.freedesktop.systemd1\"/></policy>\
+             <policy context=\"default\"><allow send_destination=\"org.freedesktop.systemd1\"/></policy>",
             shipped.replace("user=\"raspi-mcp\"", &format!("user=\"{me}\""))
         );
-        Self::with(tempfile::tempdir().unwrap(), &rules)
+        let of_agent = |rules: String, n: u32| {
+            rules.replace(&format!("user=\"raspi-mcp-agent-{n}\""), &format!("user=\"{}\"", agent_uid(n)))
+        };
+        Self::with(tempfile::tempdir().unwrap(), &(0..10).fold(rules, of_agent))
     }
 
     fn with(home: TempDir, rules: &str) -> Self {

@@ -9,6 +9,9 @@ use contract::config::{
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+/// Where the system bus has its socket.
+pub(crate) const BUS_FOLDER: &str = "/run/dbus";
+
 /// Everything the agent needs to know.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
@@ -103,7 +106,7 @@ impl AgentSettings {
             "/run/raspi-mcp",
             "/run/raspi-mcp-agent",
             appliance::FOLDER,
-            "/run/dbus",
+            BUS_FOLDER,
             "/run/systemd/resolve/io.systemd.Resolve",
             "/run/systemd/resolve/io.systemd.Resolve.Monitor",
         ]

@@ -1,6 +1,7 @@
 //! The tools that agents bring: what they are, and what a call of one does.
 
 use crate::{
+    agents::AgentCall,
     registry::{
         added::ToolHandler,
         context::Context,
@@ -88,8 +89,8 @@ impl ToolHandler for Brought {
         Box::pin(async move {
             match self.agent.kind {
                 AgentKind::Command => self.run(cx, args).await,
-                AgentKind::Mcp => {
-                    let answer = cx.services.agents.call(&self.agent, &self.tool, args, &cx.cancel).await?;
+                AgentKind::Mcp | AgentKind::Dbus => {
+                    let answer = cx.services.agents.call(&self.agent, self.asked(cx, args)).await?;
                     self.changed(cx);
                     self.mcp_result(&answer)
                 }
@@ -101,6 +102,11 @@ impl ToolHandler for Brought {
 impl Brought {
     fn name(&self) -> String {
         format!("{}.{}", self.agent.name, self.tool)
+    }
+
+    fn asked<'a>(&'a self, cx: &'a Context, args: Value) -> AgentCall<'a> {
+        let timeout_seconds = u32::try_from(self.limit.as_secs()).unwrap_or(u32::MAX);
+        AgentCall { tool: &self.tool, args, caller: &cx.caller, timeout_seconds, cancel: &cx.cancel }
     }
 
     fn changed(&self, cx: &Context) {

@@ -61,6 +61,7 @@ impl TypeOut {
             kind: match declared.kind {
                 AgentKind::Command => "command",
                 AgentKind::Mcp => "mcp",
+                AgentKind::Dbus => "dbus",
             },
             state: if declared.kind == AgentKind::Command { "ready" } else { agents.standing(name) },
             tools: declared

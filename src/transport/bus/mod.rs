@@ -17,7 +17,7 @@ mod values;
 use crate::rpc::{connection::PARTING, router::Server};
 use base::{
     error::{ErrorCode, ToolError},
-    os::bus::{DBus, refusal},
+    os::bus::{ANSWER, DBus, refusal},
 };
 use door::Door;
 use futures::StreamExt;
@@ -84,7 +84,7 @@ impl BusDoor {
 }
 
 async fn connect(bus: &DBus, names: &[&str]) -> Result<MessageStream, ToolError> {
-    let connection = bus.fresh(QUEUE).await?;
+    let connection = bus.fresh(QUEUE, ANSWER).await?;
     // Before the name: no call is lost.
     let messages = MessageStream::from(&connection);
     for name in names {

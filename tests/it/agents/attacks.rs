@@ -1,6 +1,9 @@
 //! Agents that hang, lie, flood, change what they say, or take names that are not theirs.
 
-use super::{mcp::server, *};
+use super::{
+    mcp::{SERVER, server},
+    *,
+};
 
 #[tokio::test]
 async fn an_answer_off_its_schema_is_not_passed_on() {
@@ -25,6 +28,25 @@ async fn eleven_mebibytes_and_garbage_cost_the_agent_its_life_and_the_call_an_er
         .await;
         assert_eq!(machine.runner.alive(), 1, "{tool}");
     }
+}
+
+#[tokio::test]
+async fn results_that_are_no_objects_are_no_tools() {
+    let machine = Machine::new(|folder| {
+        let text = SERVER.replace("result({\"tools\": tools})", "result([\"tools\"])");
+        assert_ne!(text, SERVER);
+        let tools = json!({"number": {"tier": "fundamental"}});
+        vec![json!({"type": "thing", "kind": "mcp", "program": folder.program("server", &text), "tools": tools})]
+    })
+    .await;
+    let agents = Arc::clone(&machine.pi.server().pipeline.services.agents);
+    let caller = contract::access::caller::Caller::new(
+        "stdio",
+        contract::meta::Role::Admin,
+        contract::access::caller::Transport::Stdio,
+    );
+    soon(agents.spawn(&caller, "thing")).await.unwrap();
+    assert_eq!(machine.state("thing").await["tools"][0]["state"], "unknown");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ const GOOD: &str = "[[agents]]\ntype = \"greenhouse\"\nkind = \"mcp\"\nprogram =
 
 #[test]
 fn the_examples_are_good_and_only_the_owner_declares_agents() {
-    for example in ["greenhouse", "notes", "filesystem"] {
+    for example in ["greenhouse", "notes", "filesystem", "climate"] {
         let path = format!("{}/examples/agents/{example}.toml", env!("CARGO_MANIFEST_DIR"));
         let settings = Machine::new().site(&std::fs::read_to_string(path).unwrap()).starts();
         assert_eq!(settings.agents[0].name, example);
@@ -35,7 +35,12 @@ fn mistakes_are_told_with_what_to_do() {
     for (text, says) in [
         (GOOD.replace("greenhouse", "Green"), "agents.type must be 1 to 32 characters"),
         (GOOD.replace("kind = \"mcp\"\n", ""), "this agent has no kind"),
-        (GOOD.replace("\"mcp\"", "\"dbus\""), "agents.kind must be \"command\" or \"mcp\""),
+        (GOOD.replace("\"mcp\"", "\"rpc\""), "agents.kind must be \"command\", \"mcp\" or \"dbus\""),
+        (GOOD.replace("program", "start = \"never\"\nprogram"), "only an agent of kind \"dbus\" can come by itself"),
+        (
+            GOOD.replace("\"mcp\"", "\"dbus\"\nstart = \"never\"\nnetwork = true"),
+            "leave memory_mb, tasks, network and writable out",
+        ),
         (GOOD.replace("/opt/x", "/usr/bin/npx"), "fetches what it runs"),
         (
             GOOD.replace("/opt/x\"", "/usr/bin/node\"\nargs = [\"/usr/lib/node_modules/npm/bin/npx-cli.js\"]"),
@@ -59,7 +64,7 @@ fn mistakes_are_told_with_what_to_do() {
             ),
             "both spelled a_b_c",
         ),
-        (GOOD.replace("program", "instances = 2\nprogram"), "one MCP server of a type runs at once"),
+        (GOOD.replace("program", "instances = 2\nprogram"), "one program of a type stays at once"),
         (command("a"), "needs description and input"),
         (command("a") + "description = \"A.\"\ninput = '{\"type\": \"string\"}'\n", "its type is not \"object\""),
         (

@@ -64,6 +64,38 @@ async fn the_shell_script_measures_and_asks_before_it_waters() {
     machine.call("greenhouse.water", json!({"bed": 3})).await.failed("failed_precondition");
 }
 
+/// On the bus, as /usr/bin/python3 runs it with Debian's python3-dbus-next.
+#[tokio::test]
+async fn the_python_program_on_the_bus_has_a_climate() {
+    if !is_root() {
+        return;
+    }
+    let bus = PrivateBus::shipped();
+    let machine = Machine::on(&bus, |folder| {
+        let path = format!("{}/examples/agents/climate.py", env!("CARGO_MANIFEST_DIR"));
+        let program = folder.program("climate.py", &fs::read_to_string(path).unwrap());
+        vec![example("climate", program)]
+    })
+    .await;
+    machine.accept("climate").await;
+    let mut wire = machine.pi.on(Door::Stdio).await;
+    let read = wire.call("climate.read", json!({"room": "greenhouse"})).await;
+    assert_eq!(read.ok(), &json!({"room": "greenhouse", "celsius": 21.5, "target": 20}));
+    wire.call("climate.read", json!({"room": "cellar"})).await.refused("/room");
+    let set = wire.call("climate.set_target", json!({"room": "greenhouse", "celsius": 24})).await;
+    assert_eq!(set.ok()["text"], "greenhouse: 24 degrees, asked by stdio (admin)");
+    assert_eq!(wire.call("climate.read", json!({"room": "greenhouse"})).await.ok()["target"], 24);
+    // It ends when it is told to: nobody kills it.
+    let agents = &machine.pi.server().pipeline.services.agents;
+    agents.end();
+    soon(async {
+        while machine.runner.alive() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn the_python_program_keeps_notes() {
     let machine = Machine::new(|folder| vec![example("notes", copied(folder, "notes.py"))]).await;

@@ -2,6 +2,7 @@
 //! processes without systemd; ci/nspawn has the sandbox.
 
 mod attacks;
+mod bus;
 mod command;
 mod config;
 mod examples;
@@ -11,7 +12,11 @@ mod mcp;
 mod orchestrator;
 mod runner;
 
-use crate::support::served::{Answer, Door, Pi, Wire, simulated, soon};
+use crate::support::{
+    bus_users::{agent_uid, connect_as, is_root},
+    private_bus::PrivateBus,
+    served::{Answer, Door, Pi, Wire, simulated, soon},
+};
 use ::agent::{
     Agent, AgentLink, AgentSettings, Client, Platform, bind,
     machine::SimulatedMachine,
@@ -20,7 +25,10 @@ use ::agent::{
 };
 use base::os::Root;
 use contract::config::{AgentChoice, AgentType, Settings};
-use raspi_mcp::cli::agents::{What, perform};
+use raspi_mcp::{
+    cli::agents::{What, perform},
+    daemon::Prepare,
+};
 use runner::Direct;
 use serde_json::{Value, json};
 use std::{
@@ -53,6 +61,19 @@ impl Machine {
     }
 
     async fn with(agents: impl FnOnce(&Folder) -> Vec<Value>, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::made(agents, change, None).await
+    }
+
+    /// With agents on `bus`, each as the user of its account there. Needs root.
+    async fn on(bus: &PrivateBus, agents: impl FnOnce(&Folder) -> Vec<Value>) -> Self {
+        Self::made(agents, |_| {}, Some(bus)).await
+    }
+
+    async fn made(
+        agents: impl FnOnce(&Folder) -> Vec<Value>,
+        change: impl FnOnce(&mut Settings),
+        bus: Option<&PrivateBus>,
+    ) -> Self {
         let dir = TempDir::new().unwrap();
         let folder = Folder(dir.path().canonicalize().unwrap());
         let declared = agents(&folder).into_iter().map(|agent| serde_json::from_value(agent).unwrap());
@@ -65,11 +86,15 @@ impl Machine {
         let own = rustix::process::geteuid().as_raw();
         // Never used: the runner changes no account. Not 0, which is refused.
         let uid = if own == 0 { 65534 } else { own };
-        let users: String = (0..10).map(|n| format!("raspi-mcp-agent-{n}:x:{uid}:{uid}::/:\n")).collect();
+        let uid = |n: u32| if bus.is_some() { agent_uid(n) } else { uid };
+        let users: String = (0..10).map(|n| format!("raspi-mcp-agent-{n}:x:{0}:{0}::/:\n", uid(n))).collect();
         fs::create_dir_all(folder.0.join("etc")).unwrap();
         fs::write(folder.0.join("etc/passwd"), users).unwrap();
         let of_agent = AgentSettings::of(&settings, true, Root::at(&folder.0));
-        let runner = Arc::new(Direct::default());
+        if bus.is_some() {
+            fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let runner = Arc::new(Direct::on(bus.map(|bus| bus.address().to_owned())));
         let platform = Platform {
             runner: Arc::clone(&runner) as _,
             ..Platform::new(::agent::system_clock(), Arc::new(SimulatedMachine::new("first boot")))
@@ -79,7 +104,12 @@ impl Machine {
         let mut serving = JoinSet::new();
         serving.spawn(serve(bind(&socket, false).unwrap(), Arc::clone(&agent), CancellationToken::new()));
         let served = settings.clone();
-        let pi = Pi::standard(move |settings| *settings = served).await;
+        let bus = bus.map(PrivateBus::bus);
+        let prepare: Prepare = Box::new(move |server| {
+            bus.into_iter().for_each(|bus| server.pipeline.services.agents.on_bus(bus));
+            Box::pin(async { Ok(()) })
+        });
+        let pi = Pi::prepared(move |settings| *settings = served, prepare).await;
         let root = AgentLink::Socket(Client::new(&socket));
         Self { pi, root, runner, dir, serving: Mutex::new(serving), agent, socket }
     }

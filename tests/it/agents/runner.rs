@@ -16,9 +16,15 @@ pub struct Direct {
     /// What was started, in order.
     pub plans: Mutex<Vec<CommandPlan>>,
     pids: Mutex<Vec<i32>>,
+    /// The address of a bus. Then programs run as their accounts.
+    bus: Option<String>,
 }
 
 impl Direct {
+    pub fn on(bus: Option<String>) -> Self {
+        Self { bus, ..Self::default() }
+    }
+
     /// Processes that were started and are there still.
     pub fn alive(&self) -> usize {
         let there =
@@ -50,6 +56,9 @@ impl Runner for Direct {
             let mut command = std::process::Command::new(&plan.program);
             command.args(&plan.args).env_clear().envs(plan.env.iter().cloned()).current_dir(&plan.cwd).process_group(0);
             command.stderr(Stdio::piped()).stdout(Stdio::piped());
+            if let Some(bus) = &self.bus {
+                command.env("DBUS_SYSTEM_BUS_ADDRESS", bus).uid(plan.account.uid).gid(plan.account.gid);
+            }
             match &plan.stdio {
                 Some(socket) => {
                     command.stdin(socket.try_clone().map_err(failed)?).stdout(socket.try_clone().map_err(failed)?);

@@ -11,16 +11,16 @@ mod tools;
 mod users;
 
 use crate::support::{
+    bus_users::{connect_as, is_root},
     private_bus::PrivateBus,
     served::{Pi, soon},
 };
 use base::error::ToolError;
 use contract::config::Settings;
 use raspi_mcp::{rpc::router::Server, transport::bus::BusDoor};
-use rustix::process::{Gid, Uid};
 use serde_json::Value;
-use std::{collections::HashMap, os::unix::net::UnixStream};
-use zbus::{Connection, DynamicType, Message, MessageStream, ObjectPath, Variant, connection::Builder, message::Type};
+use std::collections::HashMap;
+use zbus::{Connection, DynamicType, Message, MessageStream, ObjectPath, Variant, message::Type};
 
 const NAME: &str = "org.raspimcp";
 const OBJECT: &str = "/org/raspimcp";
@@ -62,27 +62,12 @@ impl BusPi {
 
     /// A caller who is another user, without groups. Needs root.
     async fn caller_as(&self, uid: u32) -> BusCaller {
-        let path = self.bus.address().strip_prefix("unix:path=").unwrap().to_owned();
-        // The kernel notes the user of the thread that connects.
-        let connect = std::thread::spawn(move || {
-            let (user, group) = (Uid::from_raw(uid), Gid::from_raw(uid));
-            rustix::thread::set_thread_groups(&[]).unwrap();
-            rustix::thread::set_thread_res_gid(group, group, group).unwrap();
-            rustix::thread::set_thread_res_uid(user, user, user).unwrap();
-            UnixStream::connect(path).unwrap()
-        });
-        let stream = connect.join().unwrap();
-        BusCaller { connection: Builder::unix_stream(stream).user_id(uid).build().await.unwrap() }
+        BusCaller { connection: connect_as(&self.bus, uid).await }
     }
 }
 
 async fn open(bus: &PrivateBus, server: &Server) -> Result<BusDoor, ToolError> {
     BusDoor::open(bus.bus(), server.pipeline.services.settings.has_dbus_mcp()).await
-}
-
-/// Whether this test can be several users.
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
 }
 
 struct BusCaller {

@@ -27,7 +27,7 @@ use contract::{
 };
 use raspi_mcp::{
     audit::AuditFilter,
-    daemon::{self, RunningServer, Serve},
+    daemon::{self, Prepare, RunningServer, Serve},
     log::Ring,
     registry::{Registry, row::ToolRow},
     rpc::{
@@ -100,6 +100,12 @@ impl Pi {
         Self::of(Registry::new(raspi_mcp::tools::NAMESPACES), Arc::new(Appliance::default()), change).await
     }
 
+    /// The same, with something to do before it listens.
+    pub async fn prepared(change: impl FnOnce(&mut Settings), prepare: Prepare) -> Self {
+        let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
+        Self::made(registry, Arc::new(Appliance::default()), change, Some(prepare)).await
+    }
+
     /// A server with these tools alone.
     pub async fn offering(tools: &[&'static [ToolRow]], change: impl FnOnce(&mut Settings)) -> Self {
         Self::of(Registry::new(tools), Arc::new(ToolsOnly), change).await
@@ -111,14 +117,22 @@ impl Pi {
     }
 
     async fn of(registry: Registry, provider: Arc<dyn Provider>, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::made(registry, provider, change, None).await
+    }
+
+    async fn made(
+        registry: Registry,
+        provider: Arc<dyn Provider>,
+        change: impl FnOnce(&mut Settings),
+        prepare: Option<Prepare>,
+    ) -> Self {
         let root = TempDir::new().unwrap();
         let mut settings = simulated(&root);
         settings.access.stdio_role = Role::Admin;
         change(&mut settings);
         let bench = Bench::of(&settings.places.state_dir);
         let log = Ring::new(settings.log.ring_lines);
-        let serve =
-            Serve { settings, registry, stdio: false, log, reload: Default::default(), provider, prepare: None };
+        let serve = Serve { settings, registry, stdio: false, log, reload: Default::default(), provider, prepare };
         let running = daemon::start(serve).await.unwrap();
         Self { running, bench, _root: root }
     }

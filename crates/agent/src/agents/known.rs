@@ -22,6 +22,9 @@ pub struct AgentState {
     pub wanted: bool,
     /// Why its program cannot be used.
     pub problem: Option<String>,
+    /// For kind `dbus`: the user that it has to be on the bus. `None`: there is no such account.
+    #[serde(default)]
+    pub uid: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

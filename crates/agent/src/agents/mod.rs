@@ -10,10 +10,14 @@ use crate::{
     exec::{Commands, RunningCommand},
     files::{read, replace},
 };
-use base::{canonical, error::ToolError};
+use base::{
+    canonical,
+    error::ToolError,
+    os::{Root, groups},
+};
 use contract::config::{
     AgentType,
-    sections::agents::{AGENT_USER, AgentKind, DESCRIPTOR_BYTES, first_account, is_command},
+    sections::agents::{AGENT_USER, AgentKind, DESCRIPTOR_BYTES, account_of, first_account, is_command},
 };
 use serde_json::{Value, json};
 use std::{
@@ -104,7 +108,7 @@ impl Agents {
                 "name": tool, "title": declared.title, "description": declared.description,
                 "inputSchema": declared.input, "outputSchema": declared.output,
             })),
-            AgentKind::Mcp => state.offered.get(&agent.name)?.get(tool).cloned(),
+            AgentKind::Mcp | AgentKind::Dbus => state.offered.get(&agent.name)?.get(tool).cloned(),
         }
     }
 
@@ -161,7 +165,8 @@ impl Agents {
     }
 
     /// All agents. `files` gives the hash of a program's files, or what is wrong with them.
-    pub(crate) fn now(&self, files: impl Fn(&AgentType) -> Result<String, ToolError>) -> AgentsNow {
+    /// `root` has the accounts.
+    pub(crate) fn now(&self, root: &Root, files: impl Fn(&AgentType) -> Result<String, ToolError>) -> AgentsNow {
         let hashes: Vec<_> = self.declared.iter().map(files).collect();
         let state = self.state();
         let revision = *self.revision.borrow();
@@ -171,7 +176,9 @@ impl Agents {
                 let descriptor = self.descriptor(&state, agent, tool);
                 OfferedTool { name: tool.clone(), state: judged, sha256: hash, descriptor }
             });
+            let account = (agent.kind == AgentKind::Dbus).then(|| account_of(&self.declared, &agent.name));
             AgentState {
+                uid: account.and_then(|account| groups::user_id(root, &account)),
                 name: agent.name.clone(),
                 tools: tools.collect(),
                 wanted: state.wanted.contains(&agent.name),

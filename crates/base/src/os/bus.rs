@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use zbus::{Connection, DynamicType, Message, connection::Builder, fdo};
 
 /// Longest wait for one answer. Longer work in systemd is a job, whose end is awaited by its signal.
-const ANSWER: Duration = Duration::from_secs(10);
+pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// Messages that may wait in the shared connection: zbus' own default.
 const QUEUE: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not zero");
@@ -50,21 +50,22 @@ impl DBus {
         if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(connection.clone());
         }
-        let connection = self.fresh(QUEUE).await?;
+        let connection = self.fresh(QUEUE, ANSWER).await?;
         *slot = Some(connection.clone());
         Ok(connection)
     }
 
-    /// A connection of its own, which is nobody else's. `queue` messages may wait in it to be taken.
+    /// A connection of its own, which is nobody else's. `queue` messages may wait in it to be taken, and a call on it
+    /// waits for its answer for `answer` at most.
     ///
     /// # Errors
     /// As [`DBus::connection`].
-    pub async fn fresh(&self, queue: NonZeroUsize) -> Result<Connection, ToolError> {
+    pub async fn fresh(&self, queue: NonZeroUsize, answer: Duration) -> Result<Connection, ToolError> {
         let builder = match &self.address {
             Some(address) => Builder::address(address.as_str()),
             None => Builder::system(),
         };
-        let made = tokio::time::timeout(ANSWER, builder.method_timeout(ANSWER).max_queued(queue).build()).await;
+        let made = tokio::time::timeout(ANSWER, builder.method_timeout(answer).max_queued(queue).build()).await;
         made.map_err(|_| ToolError::unavailable("the system bus does not answer").hint("systemctl status dbus"))?
             .map_err(|error| no_bus(&error))
     }

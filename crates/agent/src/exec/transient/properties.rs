@@ -20,9 +20,10 @@ pub(super) fn of(
     stderr: OwnedFd,
 ) -> Result<Vec<Property>, ToolError> {
     let program = text(&plan.program)?;
-    // `$$`: `$HOME` in an argument stays literal, as it was when the patterns were matched. systemd 252 has "no-env-expand" for that,
-    // but writes the unit's file so that it cannot read it at the next daemon-reload; the agent could not be restarted then.
-    let literal = |word: &String| word.replace('$', "$$");
+    // `$HOME` in an argument stays literal, as it was when the patterns were matched. "no-env-expand" of ExecStartEx would do
+    // the same, but systemd 252 writes it down so that it cannot read it: after a daemon-reload, the unit that this one is bound
+    // to could not be restarted.
+    let literal = |arg: &String| arg.replace('$', "$$");
     let argv: Vec<String> = std::iter::once(&program).chain(&plan.args).map(literal).collect();
     let env: Vec<String> = plan.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let hidden =

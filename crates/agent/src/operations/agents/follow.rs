@@ -41,7 +41,7 @@ impl Operation for FollowAgents {
         let agent = Arc::clone(cx.agent);
         let look = move |_: &_| {
             let files = |declared: &_| agent.agents.files(declared, &files_of(&agent, declared)?);
-            Ok(agent.agents.now(files))
+            Ok(agent.agents.now(&agent.settings.root, files))
         };
         blocking::run("agents", look).await
     }

@@ -4,9 +4,10 @@ use crate::{
     context::{Agent, Context},
     exec::{Account, CommandPlan, UnitClass},
     operations::commands::{interpreters, trusted, unchangeable},
+    settings::BUS_FOLDER,
 };
 use base::{error::ToolError, os::groups};
-use contract::config::AgentType;
+use contract::config::{AgentType, sections::agents::AgentKind};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -66,6 +67,11 @@ pub(super) fn plan(
         ("RASPI_MCP_EXEC_ID", id),
         ("RASPI_MCP_AGENT", name),
     ];
+    let mut hidden = cx.settings.hidden_from_commands();
+    if declared.kind == AgentKind::Dbus {
+        // dist/dbus-1/system.d lets its account say nothing to anybody there.
+        hidden.retain(|path| path != Path::new(BUS_FOLDER));
+    }
     let env = fixed.into_iter().chain(tool.map(|tool| ("RASPI_MCP_TOOL", tool)));
     Ok(CommandPlan {
         id: id.to_owned(),
@@ -77,7 +83,7 @@ pub(super) fn plan(
         stdio: None,
         network: declared.network,
         writable: declared.writable.clone(),
-        hidden: cx.settings.hidden_from_commands(),
+        hidden,
         limit,
         unit: UnitClass::of_agent(name, declared.memory_mb << 20, declared.tasks),
         account: Account { name: user, uid, gid },

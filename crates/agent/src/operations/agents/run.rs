@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use base::error::ToolError;
-use contract::config::sections::agents::AgentKind;
+use contract::config::sections::agents::{AgentKind, AgentStart};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -47,7 +47,7 @@ impl Operation for RunAgent {
     async fn run(cx: &Context<'_>, request: AgentRequest) -> Result<CommandEnd, ToolError> {
         let stream = cx.agents.take_stream(&request.id);
         let declared = cx.agents.find(&request.agent)?;
-        if declared.kind == AgentKind::Command {
+        if declared.kind == AgentKind::Command || declared.start == AgentStart::Never {
             return Err(ToolError::invalid(format!("{} is not started by raspi-mcp", request.agent)));
         }
         if (declared.kind == AgentKind::Mcp) != stream.is_some() {

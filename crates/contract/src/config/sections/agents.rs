@@ -29,6 +29,8 @@ choice! {
         Command = "command",
         /// An MCP server on standard input and output.
         Mcp = "mcp",
+        /// A program on the system bus, with the interface `org.dbusmcp.Agent`.
+        Dbus = "dbus",
     }
 }
 
@@ -39,6 +41,8 @@ choice! {
         Demand = "demand",
         /// When the server starts.
         Boot = "boot",
+        /// By somebody else, under the account of this type: it comes and goes by itself. For kind `dbus`.
+        Never = "never",
     }
 }
 
@@ -122,6 +126,11 @@ impl AgentTool {
 /// The number of the first account of this type; each of its instances has one.
 pub fn first_account(agents: &[AgentType], name: &str) -> usize {
     agents.iter().take_while(|agent| agent.name != name).map(|agent| agent.instances).sum()
+}
+
+/// The account of the first instance of this type.
+pub fn account_of(agents: &[AgentType], name: &str) -> String {
+    format!("{AGENT_USER}{}", first_account(agents, name))
 }
 
 /// Whether `tool` is one of an agent of kind `command`, whose calls the privileged half runs.

@@ -83,8 +83,19 @@ fn of_kind(agent: &AgentType) -> Vec<String> {
     if is_command && agent.start != AgentStart::Demand {
         faults.push("a command runs when it is called; leave start out".to_owned());
     }
-    if agent.kind == AgentKind::Mcp && agent.instances > 1 {
-        faults.push("one MCP server of a type runs at once; leave instances out, or declare another type".into());
+    if !is_command && agent.instances > 1 {
+        faults.push("one program of a type stays at once; leave instances out, or declare another type".into());
+    }
+    if agent.start == AgentStart::Never {
+        if agent.kind != AgentKind::Dbus {
+            faults.push("only an agent of kind \"dbus\" can come by itself; start is \"demand\" or \"boot\"".into());
+        }
+        let of_unit = agent.network || !agent.writable.is_empty();
+        if of_unit || agent.memory_mb != super::hundred() || agent.tasks != super::many() {
+            faults.push(
+                "with start = \"never\" its unit is yours; leave memory_mb, tasks, network and writable out".into(),
+            );
+        }
     }
     for (tool, declared) in &agent.tools {
         let own = declared.description.is_some() || !declared.input.is_null() || !declared.output.is_null();

@@ -1,11 +1,11 @@
 //! The client's side of MCP, as far as an agent's tools need it: initialize, tools/list, tools/call, cancelled. Whatever
 //! else the other side asks for is refused, and what else it says is dropped.
 
-use super::{CODE, CRASHED};
+use super::{Answer, LONGEST, gone};
 use base::error::{ErrorCode, ToolError};
 use serde_json::{Value, json};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -18,8 +18,6 @@ use tokio::{
     sync::oneshot,
 };
 
-/// Maximum bytes of a message from an agent.
-const LONGEST: u64 = 10 << 20;
 /// Maximum pages of a list of tools.
 const PAGES: usize = 16;
 /// How long an agent may take to read what is written to it.
@@ -29,24 +27,21 @@ const UNREAD: Duration = Duration::from_secs(10);
 type Waits = oneshot::Sender<Result<Value, ToolError>>;
 
 /// A conversation with an MCP server.
-pub(super) struct Conversation {
+pub struct McpServer {
     name: String,
     writer: tokio::sync::Mutex<OwnedWriteHalf>,
     /// `None` once the conversation is over.
     waiting: Mutex<Option<HashMap<u64, Waits>>>,
     next: AtomicU64,
-    /// The names that the agent gave its tools, by ours.
-    names: Mutex<BTreeMap<String, String>>,
 }
 
-impl Conversation {
+impl McpServer {
     pub fn new(name: &str, writer: OwnedWriteHalf) -> Self {
         Self {
             name: name.to_owned(),
             writer: tokio::sync::Mutex::new(writer),
             waiting: Mutex::new(Some(HashMap::new())),
             next: AtomicU64::new(1),
-            names: Mutex::default(),
         }
     }
 
@@ -56,20 +51,12 @@ impl Conversation {
         let mut writer = self.writer.lock().await;
         match tokio::time::timeout(UNREAD, writer.write_all(&line)).await {
             Ok(Ok(())) => Ok(()),
-            _ => Err(self.gone()),
+            _ => Err(gone(&self.name)),
         }
     }
 
-    /// The error of a call whose agent has died.
-    fn gone(&self) -> ToolError {
-        ToolError::unavailable(format!("the agent {} died", self.name))
-            .with("agent", self.name.as_str())
-            .with(CODE, CRASHED)
-            .hint("it is started again; agents.get_status says how it is")
-    }
-
     /// Begins a request: its number, and where its answer arrives.
-    pub async fn begin(
+    async fn begin(
         &self,
         method: &str,
         params: Value,
@@ -78,30 +65,21 @@ impl Conversation {
         let (send, answer) = oneshot::channel();
         match &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(waiting) => waiting.insert(id, send),
-            None => return Err(self.gone()),
+            None => return Err(gone(&self.name)),
         };
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
         Ok((id, answer))
     }
 
-    /// The answer, or what it means that there is none.
-    pub fn answered(
-        &self,
-        answer: Result<Result<Value, ToolError>, oneshot::error::RecvError>,
-    ) -> Result<Value, ToolError> {
-        answer.unwrap_or_else(|_| Err(self.gone()))
-    }
-
     async fn request(&self, method: &str, params: Value) -> Result<Value, ToolError> {
         let (_, answer) = self.begin(method, params).await?;
-        self.answered(answer.await)
+        answer.await.unwrap_or_else(|_| Err(gone(&self.name)))
     }
 
-    pub async fn notify(&self, method: &str, params: Value) -> Result<(), ToolError> {
+    async fn notify(&self, method: &str, params: Value) -> Result<(), ToolError> {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
     }
 
-    /// Greets, and lists the tools that `wanted` accepts by our names: name, title, description, schemas, annotations.
     pub async fn greet(&self) -> Result<(), ToolError> {
         let client = json!({ "name": "raspi-mcp", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
@@ -109,35 +87,31 @@ impl Conversation {
         self.notify("notifications/initialized", json!({})).await
     }
 
-    /// The descriptors of the tools that `wanted` accepts by our names. Of two that we would call the same, the first.
-    pub async fn tools(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Value>, ToolError> {
-        let (mut found, mut params, mut names) = (Vec::new(), json!({}), BTreeMap::new());
+    /// All tools, as it describes them.
+    pub async fn list(&self) -> Result<Vec<Value>, ToolError> {
+        let (mut found, mut params) = (Vec::new(), json!({}));
         for _ in 0..PAGES {
-            let page = self.request("tools/list", params).await?;
-            for tool in page["tools"].as_array().into_iter().flatten() {
-                let theirs = tool["name"].as_str().unwrap_or_default();
-                let ours = theirs.to_ascii_lowercase().replace(['-', '.'], "_");
-                if wanted(&ours) && !names.contains_key(&ours) {
-                    found.push(json!({
-                        "name": ours, "title": tool["title"], "description": tool["description"],
-                        "inputSchema": tool["inputSchema"], "outputSchema": tool["outputSchema"],
-                        "annotations": tool["annotations"],
-                    }));
-                    names.insert(ours, theirs.to_owned());
-                }
+            let mut page = self.request("tools/list", params).await?;
+            if let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) {
+                found.extend(tools);
             }
             match &page["nextCursor"] {
                 Value::String(cursor) => params = json!({ "cursor": cursor }),
                 _ => break,
             }
         }
-        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
         Ok(found)
     }
 
-    /// The agent's own name of a tool.
-    pub fn their_name(&self, tool: &str) -> Option<String> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).get(tool).cloned()
+    /// Begins a call: its number, and its answer.
+    pub async fn call(&self, tool: &str, args: Value) -> Result<(u64, Answer), ToolError> {
+        let (id, answer) = self.begin("tools/call", json!({ "name": tool, "arguments": args })).await?;
+        let name = self.name.clone();
+        Ok((id, Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone(&name))) })))
+    }
+
+    pub async fn cancel(&self, id: u64) -> Result<(), ToolError> {
+        self.notify("notifications/cancelled", json!({ "requestId": id, "reason": "cancelled" })).await
     }
 
     /// Hears the agent until it closes or breaks the protocol; `changed` is called when its list of tools has changed.
@@ -148,10 +122,10 @@ impl Conversation {
         loop {
             line.clear();
             // A byte more than allowed, so that a line that is too long is known by having no end.
-            match (&mut reader).take(LONGEST + 1).read_until(b'\n', &mut line).await {
+            match (&mut reader).take(LONGEST as u64 + 1).read_until(b'\n', &mut line).await {
                 Ok(0) | Err(_) => return None,
                 Ok(_) if line.ends_with(b"\n") => {}
-                Ok(read) if read as u64 > LONGEST => return Some("it sent a message of more than 10 MiB".into()),
+                Ok(read) if read > LONGEST => return Some("it sent a message of more than 10 MiB".into()),
                 Ok(_) => return None,
             }
             let message: Value = match serde_json::from_slice(&line) {
