@@ -115,6 +115,7 @@ fn call_of(tool: &str) -> Outcome<Value> {
 }
 
 /// Times each of `ways` in turn, so that all have the same machine. Prints and returns the medians.
+#[expect(clippy::disallowed_methods, reason = "a program that waits for one answer at a time")]
 fn compare<const N: usize>(
     rounds: usize,
     names: [&str; N],

@@ -20,6 +20,7 @@ pub(super) fn admin() -> Caller {
 pub(super) struct StoppedClock(Option<std::sync::mpsc::Sender<()>>);
 
 impl StoppedClock {
+    #[expect(clippy::disallowed_methods, reason = "it blocks until the clock goes on: that is what it is for")]
     pub(super) fn new() -> Self {
         time::pause();
         // tokio moves a paused clock when all its tasks wait, unless a blocking one runs.
