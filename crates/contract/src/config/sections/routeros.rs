@@ -132,7 +132,7 @@ fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<
 }
 
 fn tag(entry: &ConfigEntry) -> Result<(String, Value), Complaint> {
-    let value = entry.found.good_text(|text| is_tag_value(text));
+    let value = entry.found.good_text(is_tag_value);
     match value.filter(|_| is_name(&entry.key, 32)) {
         Some(value) => Ok((entry.key.clone(), value.into())),
         None => Err((
