@@ -27,7 +27,7 @@ async fn plan(server: &Pi) -> String {
 
 #[tokio::test]
 async fn a_person_sees_the_changes_and_their_yes_applies_them() {
-    let house = House::with("allow_professional = true\n").await;
+    let house = House::with("allow_professional = true\n[access]\nstdio_role = \"admin\"\n").await;
     house.was_tested().await;
     let apart = house.server().await;
     let _process = house.process(&apart).await;
