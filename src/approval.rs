@@ -51,7 +51,11 @@ impl Gate for Asking {
 impl Asking {
     async fn put(&self, ask: ApprovalSubject<'_>) -> Result<ApprovalRecord, ToolError> {
         let tool = ask.entry.name();
-        let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta().bulk, ask.args)?;
+        let (args, marks) = match ask.subject {
+            // Shown whole, whatever the schema of the arguments says.
+            Some(subject) => question::shown(tool, &Value::Null, &[], subject)?,
+            None => question::shown(tool, &ask.entry.input_schema(), ask.entry.meta().bulk, ask.args)?,
+        };
         let more = ask.entry.meta().explain.and_then(|explain| explain(ask.args));
         let more = more.map(|more| format!("; {more}")).unwrap_or_default();
         let question = self

@@ -126,6 +126,8 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     server.pipeline.services.gpio.begin();
     server.pipeline.services.halt.learn().await;
     live::follow(&server);
+    #[cfg(feature = "routeros")]
+    offer_routers(&server)?;
     if let Some(prepare) = prepare {
         prepare(Arc::clone(&server)).await?;
     }
@@ -145,6 +147,14 @@ pub async fn start(serve: Serve) -> Result<RunningServer, String> {
     services.sampling.resume(&services.machine, default_job(services, stdio));
     server.pipeline.services.updates.begin(&server.pipeline.services.machine, server.stop.clone());
     Ok(RunningServer { server, http, _instance: instance })
+}
+
+/// Offers the tools for routers where there are some.
+#[cfg(feature = "routeros")]
+fn offer_routers(server: &Server) -> Result<(), String> {
+    let (registry, services) = (&server.pipeline.registry, &server.pipeline.services);
+    let Some(link) = process_setup::routers(&services.settings, &services.agent, &server.stop)? else { return Ok(()) };
+    crate::tools::routeros::offer(registry, services, link).map_err(|error| error.advice())
 }
 
 /// Only the service on a real board samples by default; a stdio server works only for its client.

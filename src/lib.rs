@@ -41,6 +41,7 @@ pub mod process_setup;
 pub mod prompts;
 pub mod registry;
 pub mod resources;
+#[cfg(feature = "routeros")]
 pub mod routeros;
 pub mod rpc;
 pub mod sampling;

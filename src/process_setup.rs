@@ -1,6 +1,12 @@
 //! Sets up the machine and the link to the agent: a process of its own or, on a simulated board, in this process.
 
 use crate::owner;
+#[cfg(feature = "routeros")]
+use crate::routeros::{
+    configured::{self, Passwords},
+    link::{self, RouterosLink, RoutersSocket},
+    serve,
+};
 use agent::{
     self, AgentLink, AgentSettings,
     operations::{status::GetStatus, throttled::ReadThrottled},
@@ -74,6 +80,41 @@ pub fn link(
         ..AgentSettings::of(settings, simulated, Root::system())
     };
     Ok(agent::in_process(settings, board, stop.clone()))
+}
+
+/// The way to the routers' process, or `None` without routers: in this process where the agent is, with its socket served so
+/// that `raspi-mcp routeros test` reaches it.
+///
+/// # Errors
+/// In this process, for a router whose password or authorities cannot be read.
+#[cfg(feature = "routeros")]
+pub fn routers(
+    settings: &Settings,
+    agent: &AgentLink,
+    stop: &CancellationToken,
+) -> Result<Option<RouterosLink>, String> {
+    if settings.routeros.is_empty() {
+        return Ok(None);
+    }
+    let places = &settings.places;
+    if let AgentLink::InProcess(_) = agent {
+        let folder = places.state_dir.join("routeros");
+        let service =
+            configured::service(&settings.routeros, settings.environment, &Passwords::Files, folder, agent.clone());
+        let service = service.map_err(|error| error.advice())?;
+        let path = link::socket(places);
+        match serve::bind(&path) {
+            Ok(listener) => {
+                let own = rustix::process::getuid().as_raw();
+                drop(base::task::spawn(serve::serve(listener, Arc::clone(&service), own, stop.clone())));
+            }
+            // Tools work; `raspi-mcp routeros test` does not.
+            Err(error) => tracing::error!("cannot listen on {}: {error}", path.display()),
+        }
+        return Ok(Some(RouterosLink::InProcess(service)));
+    }
+    let devices = settings.routeros.iter().map(|router| router.name.clone()).collect();
+    Ok(Some(RouterosLink::Socket(Arc::new(RoutersSocket { path: link::socket(places), devices }))))
 }
 
 /// Logs once, when a server with a separate agent starts, which places differ between them. An agent that does not

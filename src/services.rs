@@ -2,8 +2,7 @@
 
 use crate::{
     agents::Agents, audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt,
-    indexing::Indexing, log::Ring, notifications::Notifications, routeros::link::RouterosLink, sampling::Sampling,
-    store::Store,
+    indexing::Indexing, log::Ring, notifications::Notifications, sampling::Sampling, store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
@@ -15,7 +14,7 @@ use hw::{camera::Cameras, gpio::GpioLines, i2c::I2c, machine::Machine};
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 use time::OffsetDateTime;
 use update_client::UpdateClient;
@@ -46,7 +45,8 @@ pub struct Services {
     /// Programs that bring tools of their own.
     pub agents: Arc<Agents>,
     /// The way to the routers; set if there are some.
-    pub routeros: OnceLock<RouterosLink>,
+    #[cfg(feature = "routeros")]
+    pub routeros: std::sync::OnceLock<crate::routeros::link::RouterosLink>,
     /// The pins of the header, and their leases.
     pub gpio: Arc<GpioLines>,
     /// Cameras and their photos.
@@ -65,11 +65,19 @@ pub struct Services {
     pub seats: Mutex<Vec<Arc<Seats>>>,
     /// The fleet that this server serves, at its owner's console.
     #[cfg(feature = "console")]
-    pub fleet: OnceLock<crate::fleet_port::ServedFleet>,
+    pub fleet: std::sync::OnceLock<crate::fleet_port::ServedFleet>,
     pub started: OffsetDateTime,
 }
 
 impl Services {
+    /// The ids of the configured routers.
+    pub fn routers(&self) -> Vec<String> {
+        #[cfg(feature = "routeros")]
+        return self.routeros.get().map(crate::routeros::link::RouterosLink::devices).unwrap_or_default();
+        #[cfg(not(feature = "routeros"))]
+        return Vec::new();
+    }
+
     /// Room for `most` connections of one more listener.
     pub fn seats(&self, most: usize) -> Arc<Seats> {
         let seats = Seats::new(most);
@@ -125,7 +133,8 @@ impl Services {
             notifications: Notifications::of(&settings, &machine.root, Wall::system()),
             indexing: Indexing::of(&files, &settings.places.state_dir, &machine.root),
             files,
-            routeros: OnceLock::new(),
+            #[cfg(feature = "routeros")]
+            routeros: std::sync::OnceLock::new(),
             agents: Agents::of(&settings.agents, agent.clone()),
             agent,
             machine,
@@ -134,7 +143,7 @@ impl Services {
             tokens: Tokens::of(&settings),
             seats: Mutex::default(),
             #[cfg(feature = "console")]
-            fleet: OnceLock::new(),
+            fleet: std::sync::OnceLock::new(),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -52,7 +52,7 @@ install_product() {
   systemd-sysusers --root="$root" 2>/dev/null || die "systemd-sysusers does not accept dist/sysusers.d"
   # NetworkManager runs only in the checks of it.
   systemctl --root="$root" disable --quiet NetworkManager NetworkManager-wait-online NetworkManager-dispatcher 2>/dev/null
-  systemctl --root="$root" enable --quiet raspi-mcp.service raspi-mcp-agent.service
+  systemctl --root="$root" enable --quiet raspi-mcp.service raspi-mcp-agent.service raspi-mcp-routeros.service
   # Two people: one who may administer and approve, one who may not.
   chroot "$root" useradd --groups raspi-mcp-admin,raspi-mcp-approver ann
   chroot "$root" useradd bob

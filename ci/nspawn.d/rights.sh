@@ -6,7 +6,7 @@ check_units() {
   said=$(c systemd-analyze verify --man=no /usr/lib/systemd/system/raspi-mcp.service \
     /usr/lib/systemd/system/raspi-mcp-agent.service /usr/lib/systemd/system/raspi-mcp-trial.service \
     /usr/lib/systemd/system/raspi-mcp-trial.timer /usr/lib/systemd/system/raspi-mcp-approval.service \
-    /usr/lib/systemd/system/raspi-mcp-approval.socket 2>&1)
+    /usr/lib/systemd/system/raspi-mcp-approval.socket /usr/lib/systemd/system/raspi-mcp-routeros.service 2>&1)
   expect "systemd-analyze verify" "" "$said"
   said=$(c env SYSTEMD_LOG_LEVEL=info udevadm test /devices/virtual/mem/null 2>&1 | grep raspi-mcp || true)
   expect "udev about our rules" "" "$said"

@@ -44,6 +44,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "claim" -d 'Clai
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "allow" -d 'Enable a tool for given callers and resources, without a restart. Needs root on an installed system'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "revoke" -d 'Revoke what `raspi-mcp allow` granted'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "agents" -d 'List the agents of the configuration, and accept or revoke their tools. Needs root on an installed system'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "routeros" -d 'Add, list, test and remove the MikroTik routers that this machine looks after'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Approve or deny a caller\'s pending request'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approval-page" -d 'Serve a page on which approval requests are answered with a phone'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approver" -d 'Manage the people who may answer approval requests with a key of their own'
@@ -461,6 +462,42 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_s
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from revoke" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agents; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and not __fish_seen_subcommand_from add list test remove serve" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and not __fish_seen_subcommand_from add list test remove serve" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and not __fish_seen_subcommand_from add list test remove serve" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and not __fish_seen_subcommand_from add list test remove serve" -f -a "add" -d 'Add a router: show its certificate, ask for the password, check that it answers. Needs root on an installed system'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and not __fish_seen_subcommand_from add list test remove serve" -f -a "list" -d 'List the configured routers'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and not __fish_seen_subcommand_from add list test remove serve" -f -a "test" -d 'Check that a router answers, and what its user may do there'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and not __fish_seen_subcommand_from add list test remove serve" -f -a "remove" -d 'Remove a router and its password'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and not __fish_seen_subcommand_from add list test remove serve" -f -a "serve" -d 'Run the process that talks to the routers, which keeps their passwords from the server'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l address -d 'Host and port of the router\'s HTTPS (www-ssl); port 443 if it is left out' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l user -d 'The router\'s user for this machine' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l pin -d 'The fingerprint of the router\'s certificate (sha256:...); without it, the certificate is shown and you are asked' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l ca -d 'A PEM file of the authorities that sign the router\'s certificate, in place of a fingerprint' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l environment -d 'lab, staging or prod' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l tag -d 'A tag like site=attic; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l password-file -d 'A file with the password, or - for standard input; without it, you are asked' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l allow-advanced -d 'Let tools of the advanced tier change this router'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -l allow-professional -d 'Let approved plans be applied to this router'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from list" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from list" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from list" -l json -d 'Print the list as JSON'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from test" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from test" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from remove" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from remove" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from serve" -l socket -d 'Listen on this Unix socket; default: /run/raspi-mcp-routeros/routeros.sock' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from serve" -l folder -d 'Keep plans and snapshots in this folder; default: /var/lib/raspi-mcp-routeros' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from serve" -l agent -d 'The agent\'s socket; default: the machine\'s' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from serve" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from serve" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand routeros; and __fish_seen_subcommand_from serve" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F

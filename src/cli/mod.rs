@@ -22,6 +22,8 @@ mod notifications;
 mod order;
 pub mod pins;
 mod prepare;
+#[cfg(feature = "routeros")]
+mod routeros;
 mod say;
 pub mod schema;
 pub mod serve;
@@ -85,6 +87,9 @@ enum Command {
     Revoke(allow::RevokeArgs),
     /// List the agents of the configuration, and accept or revoke their tools. Needs root on an installed system
     Agents(agents::Args),
+    /// Add, list, test and remove the MikroTik routers that this machine looks after
+    #[cfg(feature = "routeros")]
+    Routeros(routeros::Args),
     /// Approve or deny a caller's pending request
     Approve(approve::Args),
     /// Serve a page on which approval requests are answered with a phone
@@ -139,6 +144,8 @@ pub fn run() -> std::process::ExitCode {
         Command::Allow(args) => allow::run(&args, &cli.sources),
         Command::Revoke(args) => allow::revoke(&args, &cli.sources),
         Command::Agents(args) => agents::run(args, &cli.sources),
+        #[cfg(feature = "routeros")]
+        Command::Routeros(args) => routeros::run(args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::ApprovalPage(args) => approval_page::run(&args, &cli.sources),
         Command::Approver(args) => approver::run(args, &cli.sources),

@@ -10,7 +10,6 @@ use crate::registry::{
     names::{ToolNameError, versions},
     row::ToolRow,
 };
-use crate::routeros::table;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -51,6 +50,9 @@ pub fn others(registry: &Registry) -> Vec<(PathBuf, String)> {
 
 /// The same of the tools for routers, which a server has where routers are configured.
 pub fn routeros() -> Vec<(PathBuf, String)> {
+    #[cfg(not(feature = "routeros"))]
+    let entries: Vec<Entry> = Vec::new();
+    #[cfg(feature = "routeros")]
     let entries = crate::tools::routeros::entries().unwrap_or_default();
     let made = |entry: &Entry| {
         let (namespace, operation) = entry.name().split_once('.').unwrap_or_default();
@@ -65,7 +67,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let of = |row: &'static ToolRow| (file(row), text(row));
     match &args.tool {
         None => files.splice(..0, registry.rows().map(of).chain(routeros())).for_each(drop),
-        Some(name) if table::find(&name.replacen(['_', '/'], ".", 1)).is_some() => {
+        Some(name) if crate::tools::for_routers().any(|meta| meta.name == name.replacen(['_', '/'], ".", 1)) => {
             let path = Path::new(&name.replacen(['_', '.'], "/", 1)).with_extension("json");
             files = routeros().into_iter().filter(|(of, _)| *of == path).collect();
         }

@@ -3,8 +3,11 @@
 #[cfg(feature = "fleet")]
 use super::exit::Exit;
 use super::exit::Failure;
-use crate::{registry::Registry, routeros::table, tools::routeros};
-use contract::config::{self, CliFlag, Places, Settings, Sources};
+use crate::registry::Registry;
+use contract::{
+    config::{self, CliFlag, Places, Settings, Sources},
+    meta::Mode,
+};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -30,6 +33,12 @@ pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
     if unset && !own.exists() && service.exists() { service } else { own.to_owned() }
 }
 
+/// The tools that the configuration may name, with their default modes: also those that are there only with a router.
+pub fn known(registry: &Registry) -> Vec<(&'static str, Mode)> {
+    let rows = registry.rows().map(|row| (row.name(), row.meta.mode));
+    rows.chain(crate::tools::for_routers().map(|meta| (meta.name, meta.mode))).collect()
+}
+
 impl Args {
     /// All sources, with `flags` taking precedence.
     pub fn gather(&self, registry: &Registry, flags: Vec<CliFlag>) -> Result<Sources, Failure> {
@@ -38,9 +47,7 @@ impl Args {
 
     /// The same with other places than those of this user.
     pub fn gather_at(&self, places: Places, registry: &Registry, flags: Vec<CliFlag>) -> Sources {
-        let rows = registry.rows().map(|row| (row.name(), row.meta.mode));
-        let tools = rows.chain(table::all().map(|tool| (tool.name, routeros::meta(tool).mode))).collect();
-        let mut sources = Sources::new(places, tools);
+        let mut sources = Sources::new(places, known(registry));
         sources.file.clone_from(&self.config);
         sources.env = Sources::process_env();
         sources.flags = self

@@ -24,6 +24,10 @@ pub struct Args {
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let registry = Registry::new(crate::tools::NAMESPACES);
     let settings = sources.settings(&registry, Vec::new())?;
+    #[cfg(feature = "routeros")]
+    if !settings.routeros.is_empty() {
+        registry.set_namespace(crate::routeros::table::NAMESPACE, crate::tools::routeros::entries()?)?;
+    }
     if args.json {
         let all: Vec<Value> = registry.entries().map(|entry| descriptor(&entry)).collect();
         outln!("{:#}", Value::Array(all));

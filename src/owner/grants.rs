@@ -4,8 +4,7 @@ use super::{misconfigured, unreadable};
 use crate::{
     allow::{AppliedGrant, GrantAction, GrantChange, all, perform},
     registry::{Registry, row::ToolRow},
-    routeros::table,
-    tools::routeros,
+    tools,
 };
 use base::{
     clock,
@@ -28,8 +27,8 @@ pub(super) const REVOKE_ARGS: &[&str] = &["tool", "pins", "units", "cameras", "d
 /// # Errors
 /// `invalid_argument` naming the tool that may have been meant.
 pub fn meta(tool: &str) -> Result<Meta, ToolError> {
-    if let Some(tool) = table::find(tool) {
-        return Ok(routeros::meta(tool));
+    if let Some(meta) = tools::for_routers().find(|meta| meta.name == tool) {
+        return Ok(meta);
     }
     let registry = Registry::new(crate::tools::NAMESPACES);
     let found = registry.resolve(tool).ok().and_then(|(entry, _)| entry.row().map(|row| *row.meta));

@@ -3,6 +3,8 @@
 //! (docs/approvals.md).
 
 pub mod grants;
+#[cfg(feature = "routeros")]
+pub mod routers;
 pub mod tokens;
 
 use agent::SiteOrders;

@@ -59,7 +59,7 @@ pub struct Scene<'a> {
 
 /// The prompts of this server: [`PROMPTS`], and those about routers if it has some.
 pub fn all(services: &Services) -> impl Iterator<Item = &'static Prompt> {
-    let of_routers: &'static [Prompt] = if services.routeros.get().is_some() { &routeros::PROMPTS } else { &[] };
+    let of_routers: &'static [Prompt] = if services.routers().is_empty() { &[] } else { &routeros::PROMPTS };
     PROMPTS.iter().copied().chain(of_routers)
 }
 

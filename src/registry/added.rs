@@ -3,7 +3,7 @@
 use super::{
     context::Context,
     names,
-    tool::{PreparedCall, ToolFuture},
+    tool::{PreparedCall, SubjectFuture, ToolFuture},
 };
 use base::error::ToolError;
 use contract::{
@@ -17,6 +17,14 @@ use std::sync::Arc;
 pub trait ToolHandler: Send + Sync + 'static {
     /// Runs one call. `args` fit the tool's input schema. Deadline, cancellation and audit are as for [`super::tool::Tool::call`].
     fn call<'a>(&'a self, cx: &'a Context, args: Value) -> ToolFuture<'a>;
+
+    /// What a person is asked about, and an approval is bound to; `None`: the arguments.
+    ///
+    /// # Errors
+    /// Why the call cannot be approved: it would be refused anyway.
+    fn subject<'a>(&'a self, _cx: &'a Context, _args: &'a Value) -> Option<SubjectFuture<'a>> {
+        None
+    }
 
     /// See [`super::tool::Tool::asks`].
     fn asks(&self, _args: &Value) -> bool {
@@ -85,6 +93,9 @@ impl PreparedCall for Ready {
     }
     fn asks(&self) -> bool {
         self.handler.asks(&self.args)
+    }
+    fn subject<'a>(&'a self, cx: &'a Context) -> Option<SubjectFuture<'a>> {
+        self.handler.subject(cx, &self.args)
     }
     fn run<'a>(self: Box<Self>, cx: &'a Context) -> ToolFuture<'a> {
         Box::pin(async move { self.handler.call(cx, self.args).await })

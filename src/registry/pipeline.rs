@@ -98,7 +98,9 @@ pub struct ApprovalSubject<'a> {
     pub entry: &'a Arc<Entry>,
     pub caller: &'a Caller,
     pub args: &'a Value,
-    /// SHA-256 of their canonical JSON, as the audit has it.
+    /// What stands for the arguments; [`super::added::ToolHandler::subject`].
+    pub subject: Option<&'a Value>,
+    /// SHA-256 of the canonical JSON of the subject or the arguments; of the arguments as the audit has it.
     pub args_sha256: &'a str,
     pub progress: &'a Progress,
     pub cancel: &'a CancellationToken,

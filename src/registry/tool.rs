@@ -103,11 +103,18 @@ pub struct ToolOutput {
 /// The result of a tool's work, once it has ended.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
+/// What a person is asked about a call.
+pub type SubjectFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, ToolError>> + Send + 'a>>;
+
 /// Arguments that passed their schema and their parser, ready to be permitted and run.
 pub trait PreparedCall: Send {
     /// [`Tool::check`], then [`Tool::permit`].
     fn permit(&self, cx: &Context) -> Result<(), ToolError>;
     /// See [`Tool::asks`].
     fn asks(&self) -> bool;
+    /// See [`super::added::ToolHandler::subject`].
+    fn subject<'a>(&'a self, _cx: &'a Context) -> Option<SubjectFuture<'a>> {
+        None
+    }
     fn run<'a>(self: Box<Self>, cx: &'a Context) -> ToolFuture<'a>;
 }

@@ -230,6 +230,26 @@ pub static RESOURCES: &[Resource] = &[
         60_000,
     ),
     Resource {
+        which: Some(text("plan_id")),
+        ..of_router(
+            "raspi://routeros/plans/{plan_id}",
+            "routeros.get_plan_details",
+            "A plan for routers: changes, state, job.",
+            1_000,
+        )
+    },
+    Resource {
+        which: Some(text("snapshot_id")),
+        parameters: &[number("limit"), number("offset")],
+        // It never changes.
+        ..of_router(
+            "raspi://routeros/snapshots/{snapshot_id}",
+            "routeros.get_snapshot_content",
+            "The configuration of a router before or after a plan.",
+            3_600_000,
+        )
+    },
+    Resource {
         mime: Some("text/plain"),
         parameters: &[text("topic")],
         ..of_router(

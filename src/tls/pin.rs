@@ -8,15 +8,28 @@ use rustls::{
     crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime},
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The TLS configuration of a client that accepts only this certificate.
 ///
 /// # Errors
 /// If ring supports no protocol version: a build error.
 pub fn client_config(pin: Fingerprint) -> Result<ClientConfig, Error> {
+    config(pin, Arc::default())
+}
+
+/// As [`client_config`], and what keeps the fingerprint of the certificate that was presented.
+///
+/// # Errors
+/// As there.
+pub fn watching(pin: Fingerprint) -> Result<(ClientConfig, Arc<OnceLock<Fingerprint>>), Error> {
+    let seen = Arc::new(OnceLock::new());
+    config(pin, Arc::clone(&seen)).map(|config| (config, seen))
+}
+
+fn config(pin: Fingerprint, seen: Arc<OnceLock<Fingerprint>>) -> Result<ClientConfig, Error> {
     let provider = provider();
-    let verifier = Pinned { pin, provider: Arc::clone(&provider) };
+    let verifier = Pinned { pin, seen, provider: Arc::clone(&provider) };
     Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
@@ -29,6 +42,8 @@ pub fn client_config(pin: Fingerprint) -> Result<ClientConfig, Error> {
 #[derive(Debug)]
 struct Pinned {
     pin: Fingerprint,
+    /// The certificate that came first.
+    seen: Arc<OnceLock<Fingerprint>>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -42,6 +57,7 @@ impl ServerCertVerifier for Pinned {
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let found = Fingerprint::of(end_entity);
+        let _ = self.seen.set(found);
         if found == self.pin {
             return Ok(ServerCertVerified::assertion());
         }

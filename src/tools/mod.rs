@@ -18,6 +18,7 @@ pub mod network;
 pub mod none;
 pub mod page;
 pub mod process;
+#[cfg(feature = "routeros")]
 pub mod routeros;
 mod running_command;
 pub mod service;
@@ -72,4 +73,12 @@ pub fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deseria
         number if (MIN..=MAX).contains(&number) => Ok(number),
         number => Err(D::Error::custom(format!("{number} where {MIN} to {MAX} are allowed"))),
     }
+}
+
+/// The declarations of the tools for routers, which a server has where routers are configured.
+pub fn for_routers() -> impl Iterator<Item = contract::meta::Meta> {
+    #[cfg(feature = "routeros")]
+    return crate::routeros::table::all().map(routeros::meta);
+    #[cfg(not(feature = "routeros"))]
+    return std::iter::empty();
 }

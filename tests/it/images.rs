@@ -196,7 +196,7 @@ impl Accounts {
 #[test]
 fn both_trees_make_the_accounts_of_dist() {
     let wanted = Accounts::of_dist();
-    assert_eq!(wanted.users.len(), 13, "{wanted:?}");
+    assert_eq!(wanted.users.len(), 14, "{wanted:?}");
 
     let mut yocto = Accounts::default();
     let recipe = recipe();

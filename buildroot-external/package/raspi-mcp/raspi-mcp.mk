@@ -23,8 +23,8 @@ RASPI_MCP_CARGO_ENV = \
 	CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 
 # Without the guard, which stands in for systemd, and without the console of a fleet. Installing builds once more, so it is told as well.
-RASPI_MCP_CARGO_BUILD_OPTS = --bin raspi-mcp --no-default-features --features fleet
-RASPI_MCP_CARGO_INSTALL_OPTS = --no-default-features --features fleet
+RASPI_MCP_CARGO_BUILD_OPTS = --bin raspi-mcp --no-default-features --features fleet,routeros
+RASPI_MCP_CARGO_INSTALL_OPTS = --no-default-features --features fleet,routeros
 
 # The scripts that make the card have it make the update as well. Its size
 # does not matter, and fat LTO takes minutes.
@@ -69,6 +69,7 @@ define RASPI_MCP_USERS
 	raspi-mcp-agent-8 -1 raspi-mcp-agent-8 -1 * - - - raspi-mcp agent 8
 	raspi-mcp-agent-9 -1 raspi-mcp-agent-9 -1 * - - - raspi-mcp agent 9
 	raspi-mcp-approval -1 raspi-mcp-approval -1 * /var/lib/raspi-mcp-approval - - raspi-mcp approval page
+	raspi-mcp-routeros -1 raspi-mcp-routeros -1 * /var/lib/raspi-mcp-routeros - - raspi-mcp routers
 	- -1 raspi-mcp-admin -1 - - - -
 	- -1 raspi-mcp-approver -1 - - - -
 	- -1 spi -1 - - - -

@@ -11,7 +11,7 @@ use super::{
         agents::{AttachAgent, AttachRequest},
         update::{Install, InstallRequest},
     },
-    peer::Peer,
+    peer::{Callers, Peer},
     server::converse,
 };
 use base::{error::ToolError, os::blocking};
@@ -81,7 +81,14 @@ impl AgentLink {
             }
             match self {
                 Self::Socket(client) => client.ask(request, name, wait).await,
-                Self::InProcess(agent) => agent.handle(&Peer::in_process(), request).await.map(Answered::here),
+                Self::InProcess(agent) => {
+                    // In one process nothing keeps the two apart; over a socket, the kernel does.
+                    let peer = match request.row().callers {
+                        Callers::Routers => Peer::routers_in_process(),
+                        _ => Peer::in_process(),
+                    };
+                    agent.handle(&peer, request).await.map(Answered::here)
+                }
                 Self::Offline(error) => Err(error.clone()),
             }
         })

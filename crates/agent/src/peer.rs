@@ -22,6 +22,8 @@ pub enum PeerKind {
     SimulatedOwner,
     /// The approval page: carries signed asks, answers and orders, and nothing else.
     ApprovalPage,
+    /// The process that talks to routers: asks before each write, and nothing else.
+    Routers,
 }
 
 /// Who may request an operation.
@@ -35,6 +37,8 @@ pub enum Callers {
     Approvers { command: &'static str },
     /// The network half alone.
     Server,
+    /// The process that talks to routers.
+    Routers,
 }
 
 /// One peer.
@@ -50,6 +54,11 @@ impl Peer {
     /// The server in the agent's own process, on a simulated board.
     pub fn in_process() -> Self {
         Self { uid: rustix::process::getuid().as_raw(), name: "this process".into(), standing: PeerKind::Server }
+    }
+
+    /// What talks to routers in the agent's own process, on a simulated board.
+    pub fn routers_in_process() -> Self {
+        Self { standing: PeerKind::Routers, ..Self::in_process() }
     }
 
     /// Judges the user `uid` with primary group `gid`, running as process `pid`.
@@ -70,6 +79,8 @@ impl Peer {
             PeerKind::Server
         } else if settings.approval_page_uid == Some(uid) {
             PeerKind::ApprovalPage
+        } else if settings.routers_uid == Some(uid) {
+            PeerKind::Routers
         } else if uid == 0 || groups::contains(&settings.root, &settings.approver_group, uid, gid) {
             PeerKind::Approver
         } else {
@@ -87,16 +98,21 @@ impl Peer {
     pub fn may(&self, name: &str, callers: Callers) -> Result<(), ToolError> {
         let owner = self.standing == PeerKind::SimulatedOwner;
         let (who, hint) = match callers {
-            Callers::Carriers => return Ok(()),
-            Callers::Anyone if self.standing != PeerKind::ApprovalPage => return Ok(()),
+            // The process that talks to routers greets, and carries nothing.
+            Callers::Carriers if self.standing != PeerKind::Routers || name == "hello" => return Ok(()),
+            Callers::Anyone if !matches!(self.standing, PeerKind::ApprovalPage | PeerKind::Routers) => return Ok(()),
             Callers::Approvers { .. } if owner || self.standing == PeerKind::Approver => return Ok(()),
             Callers::Server if owner || self.standing == PeerKind::Server => return Ok(()),
+            Callers::Routers if owner || self.standing == PeerKind::Routers => return Ok(()),
             Callers::Approvers { command } => {
                 ("an approver", format!("run `{command}` as root or as a member of the approver group"))
             }
             Callers::Server => ("the server's user", "call the tool through the server".to_owned()),
-            Callers::Anyone => {
-                ("the server or an approver", "the approval page carries asks, answers and orders only".to_owned())
+            Callers::Routers => {
+                ("the user of raspi-mcp-routeros", "the process that talks to routers asks for each write".to_owned())
+            }
+            Callers::Anyone | Callers::Carriers => {
+                ("the server or an approver", "this process may do what it is there for, and nothing else".to_owned())
             }
         };
         Err(ToolError::denied(format!("{name} needs {who}; {} is not", self.name))

@@ -3,8 +3,11 @@
 use base::error::ToolError;
 use contract::{
     actions::{Ruling, Words},
-    config::{ApproverKinds, Grant, Settings, sections::agents::add_modes},
-    meta::Mode,
+    config::{
+        ApproverKinds, Grant, Settings,
+        sections::{agents::add_modes, routeros::write_tier},
+    },
+    meta::{Mode, Tier},
 };
 use serde_json::Value;
 use std::{
@@ -81,7 +84,7 @@ impl AgentPolicy {
     pub fn of(settings: &Settings, simulated: bool) -> Self {
         Self {
             modes: modes_of(settings),
-            namespaces: namespaces_of(settings),
+            namespaces: settings.enabled(),
             disabled: settings.tools.disable.clone(),
             grants: settings.tools.allow.clone(),
             services: settings.service.allowed(simulated),
@@ -98,7 +101,7 @@ impl AgentPolicy {
     pub fn renewed(&self, settings: &Settings) -> Self {
         Self {
             modes: modes_of(settings),
-            namespaces: namespaces_of(settings),
+            namespaces: settings.enabled(),
             disabled: settings.tools.disable.clone(),
             grants: settings.tools.allow.clone(),
             approver_kinds: settings.approval.kinds.clone(),
@@ -119,12 +122,17 @@ impl AgentPolicy {
 
     /// Whether a call of `tool` becomes an operation of the agent.
     pub fn is_operation(tool: &str) -> bool {
-        TOOLS.iter().any(|(name, _)| *name == tool)
+        TOOLS.iter().any(|(name, _)| *name == tool) || write_tier(tool).is_some()
     }
 
     /// The ruling on a call of `tool`, by all its actions. An unknown tool has mode `ask`.
     pub fn ruling(&self, tool: &str, args: &Value) -> Ruling<'_> {
-        let silent = TOOLS.iter().find(|(name, _)| *name == tool).map_or(Mode::Ask, |(_, mode)| *mode);
+        let silent = match TOOLS.iter().find(|(name, _)| *name == tool) {
+            Some((_, mode)) => *mode,
+            // A single change of a router that its owner opened to such changes.
+            None if write_tier(tool) == Some(Tier::Advanced) => Mode::Allow,
+            None => Mode::Ask,
+        };
         Words { modes: &self.modes, disabled: &self.disabled }.judge(tool, args, silent)
     }
 
@@ -207,11 +215,6 @@ fn modes_of(settings: &Settings) -> BTreeMap<String, Mode> {
     let mut modes = settings.policy.clone();
     add_modes(&mut modes, &settings.agents);
     modes
-}
-
-/// What is enabled: declaring an agent opens its own tools.
-fn namespaces_of(settings: &Settings) -> BTreeSet<String> {
-    settings.tools.enable.iter().cloned().chain(settings.agents.iter().map(|agent| agent.name.clone())).collect()
 }
 
 fn denied(tool: &str, ruling: &Ruling<'_>) -> ToolError {

@@ -3,9 +3,13 @@
 use super::{policy::AgentPolicy, site::SiteOrders};
 use appliance::Folder;
 use base::os::{Root, groups};
-use contract::config::{
-    APPROVAL_PAGE_USER, AgentType, Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings,
-    sections::{FleetSettings, update::UpdateSettings},
+use contract::{
+    config::{
+        APPROVAL_PAGE_USER, AgentType, Approval, Exec, PlaceSettings, ROUTERS_USER, Reload, RouterSetting, SERVER_USER,
+        Settings,
+        sections::{FleetSettings, update::UpdateSettings},
+    },
+    meta::Environment,
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -24,6 +28,12 @@ pub struct AgentSettings {
     pub server_uid: Option<u32>,
     /// The user the approval page runs as; `None` when there is no such user on this machine.
     pub approval_page_uid: Option<u32>,
+    /// The user that talks to routers; `None` when there is no such user on this machine.
+    pub routers_uid: Option<u32>,
+    /// What this machine is used for.
+    pub environment: Environment,
+    /// The routers that it may change.
+    pub routers: Vec<RouterSetting>,
     /// Members may answer asks.
     pub approver_group: String,
     /// The machine is simulated: nothing here touches the real one.
@@ -71,6 +81,9 @@ impl AgentSettings {
             places: settings.places.clone(),
             server_uid: groups::user_id(&root, SERVER_USER),
             approval_page_uid: groups::user_id(&root, APPROVAL_PAGE_USER),
+            routers_uid: groups::user_id(&root, ROUTERS_USER),
+            environment: settings.environment,
+            routers: settings.routeros.clone(),
             approver_group: settings.access.approver_group.clone(),
             simulated,
             policy: AgentPolicy::of(settings, simulated),
@@ -105,6 +118,7 @@ impl AgentSettings {
             "/usr/bin/raspi-mcp",
             "/run/raspi-mcp",
             "/run/raspi-mcp-agent",
+            "/run/raspi-mcp-routeros",
             appliance::FOLDER,
             BUS_FOLDER,
             "/run/systemd/resolve/io.systemd.Resolve",

@@ -6,6 +6,7 @@
 use crate::{
     actions::{self, Does},
     audit::rfc3339,
+    config::sections::routeros::write_tier,
     meta::Declaration,
 };
 use base::error::ToolError;
@@ -104,10 +105,10 @@ pub fn stops(meta: &Declaration<'_>) -> bool {
     meta.effect.is_write() && Does::of(meta.name).is_none_or(|does| does.halts)
 }
 
-/// The same by the name alone, as the agent knows tools. A tool without actions does not change anything, or is one of
-/// the server half's, which judges it.
+/// The same by the name alone, as the agent knows tools. A tool without actions does not change anything, writes to
+/// routers, or is one of the server half's, which judges it.
 pub fn stops_named(tool: &str) -> bool {
-    actions::Does::of(tool).is_some_and(|does| does.halts)
+    actions::Does::of(tool).map_or_else(|| write_tier(tool).is_some(), |does| does.halts)
 }
 
 #[cfg(test)]

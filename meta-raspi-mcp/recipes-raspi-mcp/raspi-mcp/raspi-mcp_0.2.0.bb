@@ -27,8 +27,8 @@ EXTERNALSRC ?= "${RASPI_MCP_TOP}"
 
 REQUIRED_DISTRO_FEATURES:class-target = "systemd usrmerge"
 
-# Two halves, and the deadline of a system on trial, which does nothing on an image with one slot.
-SYSTEMD_SERVICE:${PN} = "raspi-mcp.service raspi-mcp-agent.service raspi-mcp-trial.timer"
+# Two halves, what talks to routers where there are some, and the deadline of a system on trial, which does nothing on an image with one slot.
+SYSTEMD_SERVICE:${PN} = "raspi-mcp.service raspi-mcp-agent.service raspi-mcp-routeros.service raspi-mcp-trial.timer"
 
 # With two slots.
 SYSTEMD_PACKAGES = "${PN} ${PN}-slots"
@@ -37,7 +37,7 @@ SYSTEMD_SERVICE:${PN}-slots = "raspi-mcp-grow.service raspi-mcp-prepare.service"
 # The accounts of dist/sysusers.d: a read-only root has no other chance to get them. A test holds the two together.
 USERADD_PACKAGES = "${PN}"
 GROUPADD_PARAM:${PN} = "\
-    --system raspi-mcp; --system raspi-mcp-exec; --system raspi-mcp-approval; --system raspi-mcp-admin; --system raspi-mcp-approver; \
+    --system raspi-mcp; --system raspi-mcp-exec; --system raspi-mcp-approval; --system raspi-mcp-routeros; --system raspi-mcp-admin; --system raspi-mcp-approver; \
     --system raspi-mcp-agent-0; --system raspi-mcp-agent-1; --system raspi-mcp-agent-2; --system raspi-mcp-agent-3; --system raspi-mcp-agent-4; \
     --system raspi-mcp-agent-5; --system raspi-mcp-agent-6; --system raspi-mcp-agent-7; --system raspi-mcp-agent-8; --system raspi-mcp-agent-9; \
     --system gpio; --system i2c; --system spi \
@@ -55,7 +55,8 @@ USERADD_PARAM:${PN} = "\
     --system --gid raspi-mcp-agent-7 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-7; \
     --system --gid raspi-mcp-agent-8 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-8; \
     --system --gid raspi-mcp-agent-9 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-9; \
-    --system --gid raspi-mcp-approval --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp-approval --shell /sbin/nologin raspi-mcp-approval \
+    --system --gid raspi-mcp-approval --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp-approval --shell /sbin/nologin raspi-mcp-approval; \
+    --system --gid raspi-mcp-routeros --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp-routeros --shell /sbin/nologin raspi-mcp-routeros \
 "
 
 export LIBCLANG_PATH = "${STAGING_LIBDIR_NATIVE}"
@@ -68,7 +69,7 @@ export CARGO_PROFILE_RELEASE_STRIP = "false"
 # Not the libraries of the workspace, which the class would install as well.
 CARGO_BUILD_FLAGS:append = " --bin raspi-mcp"
 # Without the guard, which stands in for systemd, and without the console of a fleet, which its owner has elsewhere.
-CARGO_BUILD_FLAGS:append:class-target = " --no-default-features --features fleet"
+CARGO_BUILD_FLAGS:append:class-target = " --no-default-features --features fleet,routeros"
 
 # What restarts a Raspberry Pi into its other slot before there is a root: the initramfs of an image takes it from there.
 do_compile:append:class-target() {

@@ -8,11 +8,11 @@ use crate::{
         deed::{self, WriteOutcome},
         entry::Entry,
         places::CallPlace,
-        tool::ToolOutput,
+        tool::{SubjectFuture, ToolOutput},
         trail::{Trail, not_done},
     },
 };
-use base::error::ToolError;
+use base::{canonical, error::ToolError};
 use contract::{access::caller::Caller, audit::ApprovalRecord, meta::Mode};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
@@ -49,7 +49,7 @@ impl Pipeline {
         prepared.permit(&cx)?;
         if let Some(args) = asked.filter(|_| prepared.asks()) {
             trail.asked = true;
-            let approval = self.approval(&entry, &cx, &args).await?;
+            let approval = self.approval(&entry, &cx, &args, prepared.subject(&cx)).await?;
             cx.approval = Some(approval.ask_id.clone());
             trail.approval = Some(approval);
         }
@@ -120,24 +120,37 @@ impl Pipeline {
         result
     }
 
-    /// A person's approval of this very call.
+    /// A person's approval of this very call: of its arguments, or of what stands for them.
     ///
     /// # Errors
     /// Those of [`super::Gate::approve`]; `cancelled`, and `resource_exhausted` while too many calls of this caller wait.
-    async fn approval(&self, entry: &Arc<Entry>, cx: &Context, args: &Value) -> Result<ApprovalRecord, ToolError> {
+    async fn approval(
+        &self,
+        entry: &Arc<Entry>,
+        cx: &Context,
+        args: &Value,
+        subject: Option<SubjectFuture<'_>>,
+    ) -> Result<ApprovalRecord, ToolError> {
         let _waits = self.places.approval(&cx.caller)?;
+        let cancelled = || ToolError::cancelled(entry.name());
+        let subject = match subject {
+            Some(subject) => Some(cx.cancel.run_until_cancelled(subject).await.ok_or_else(cancelled)??),
+            None => None,
+        };
+        let of_subject = subject.as_ref().map(canonical::sha256_hex);
         let ask = ApprovalSubject {
             entry,
             caller: &cx.caller,
             args,
-            args_sha256: &cx.args_sha256,
+            subject: subject.as_ref(),
+            args_sha256: of_subject.as_deref().unwrap_or(&cx.args_sha256),
             progress: &cx.progress,
             cancel: &cx.cancel,
             peer: cx.peer.as_ref(),
         };
         tokio::select! {
             answer = self.gate.approve(ask) => answer,
-            () = cx.cancel.cancelled() => Err(ToolError::cancelled(entry.name())),
+            () = cx.cancel.cancelled() => Err(cancelled()),
         }
     }
 

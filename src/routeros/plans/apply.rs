@@ -165,6 +165,8 @@ async fn unmoved(
 /// When a file of the state folder cannot be read or written.
 pub async fn resume(service: &RouterService) -> Result<Vec<Job>, ToolError> {
     let mut ended = Vec::new();
+    // All of them are taken before the first wait, so that no call comes between.
+    let mut begun: Vec<(Job, Plan, Claim)> = Vec::new();
     for mut job in service.work.files.running() {
         let Ok(mut plan) = service.work.files.plan(&job.plan_id) else {
             // Without its plan nobody knows what it changes; what was begun takes itself back.
@@ -174,7 +176,10 @@ pub async fn resume(service: &RouterService) -> Result<Vec<Job>, ToolError> {
             continue;
         };
         plan.job_id = Some(job.job_id.clone());
-        let claim: Claim = service.work.claim(plan.devices.iter().map(|device| device.device_id.clone()))?;
+        let claim = service.work.claim(plan.devices.iter().map(|device| device.device_id.clone()))?;
+        begun.push((job, plan, claim));
+    }
+    for (job, plan, claim) in begun {
         // A router that its owner has closed since is not written to.
         let open =
             |id: &String| service.routers.get(id).ok().filter(|router| router.standing.allow_professional).cloned();

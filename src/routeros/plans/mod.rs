@@ -22,6 +22,7 @@ mod work;
 
 pub use apply::{apply, resume, subject};
 pub use danger::dangers;
+pub use files::Files;
 pub use make::{is_so, plan};
 pub use record::{Job, Step};
 pub use rollback::{rollback, subject as rollback_subject};

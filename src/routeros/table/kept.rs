@@ -8,6 +8,7 @@ pub const TOOLS: &[RouterTool] = &[
         description: "Show a plan: each router's changes, its state, and what became of it.\n\nUse when: a plan is to be reviewed, or a job goes on.\n\nReturns: the plan, with its job.",
         listed: true,
         tags: &["routeros", "plan"],
+        resource_uri: Some("raspi://routeros/plans/{plan_id}"),
         estimated_tokens: 800,
         args: &[need(
             "plan_id",
@@ -20,6 +21,7 @@ pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "Show a router's configuration as it was before or after a plan.\n\nUse when: it is to be seen what a plan did.\n\nReturns: lines of the export, without secrets.",
         tags: &["routeros", "plan"],
+        resource_uri: Some("raspi://routeros/snapshots/{snapshot_id}"),
         estimated_tokens: 2000,
         args: &[
             need(

@@ -7,7 +7,7 @@ use crate::{
         added::ToolHandler,
         context::Context,
         entry::{ConfiguredTool, Entry},
-        tool::{Blob, ToolFuture, ToolOutput},
+        tool::{Blob, SubjectFuture, ToolFuture, ToolOutput},
     },
     routeros::{
         call::RouterCall,
@@ -88,31 +88,52 @@ pub fn meta(tool: &'static RouterTool) -> Meta {
 /// A row whose calls go to the routers' process.
 struct Routed(&'static RouterTool);
 
+impl Routed {
+    /// The call as it goes to the routers' process.
+    fn routed<'a>(&self, cx: &'a Context, args: Value) -> Result<(&'a RouterosLink, RouterCall), ToolError> {
+        let link = cx.services.routeros.get().ok_or_else(|| ToolError::internal("a tool without its routers"))?;
+        let Value::Object(args) = args else { return Err(ToolError::internal("arguments that are no object")) };
+        let progress = cx.progress.clone();
+        let call = RouterCall {
+            ask_id: cx.approval.clone(),
+            device_scope: cx.services.tokens.devices_of(&cx.caller.principal),
+            cancel: cx.cancel.clone(),
+            progress: Arc::new(move |done, total, message| {
+                progress.say(done as f64, Some(total as f64), "routers", message.to_owned());
+            }),
+            ..RouterCall::new(self.0, args, cx.caller.principal.clone())
+        };
+        Ok((link, call))
+    }
+}
+
 impl ToolHandler for Routed {
     fn asks(&self, _args: &Value) -> bool {
         self.0.asks
     }
 
+    /// Asked of who does it: for a plan, the person sees what is in the plan, by what that process has in its own files.
+    fn subject<'a>(&'a self, cx: &'a Context, args: &'a Value) -> Option<SubjectFuture<'a>> {
+        self.0.effect.is_write().then(|| {
+            Box::pin(async move {
+                let (link, call) = self.routed(cx, args.clone())?;
+                link.subject(&call).await
+            }) as SubjectFuture<'a>
+        })
+    }
+
     fn call<'a>(&'a self, cx: &'a Context, args: Value) -> ToolFuture<'a> {
         Box::pin(async move {
-            let link = cx.services.routeros.get().ok_or_else(|| ToolError::internal("a tool without its routers"))?;
-            let Value::Object(args) = args else { return Err(ToolError::internal("arguments that are no object")) };
-            let progress = cx.progress.clone();
-            let call = RouterCall {
-                progress: Arc::new(move |done, total, said| {
-                    progress.say(done as f64, Some(total as f64), "routers", said);
-                }),
-                ask_id: cx.approval.clone(),
-                device_scope: cx.services.tokens.devices_of(&cx.caller.principal),
-                cancel: cx.cancel.clone(),
-                ..RouterCall::new(self.0, args, cx.caller.principal.clone())
-            };
+            let (link, call) = self.routed(cx, args)?;
             let answer = link.call(call).await?;
             if answer["changed"] == true {
                 cx.notes.changed();
             }
-            if let (Some(uri), Some(device)) = (self.0.resource_uri, answer["device_id"].as_str()) {
-                cx.notes.resource(uri.replace("{device_id}", device));
+            if let Some((begin, rest)) = self.0.resource_uri.and_then(|uri| uri.split_once('{'))
+                && let Some((name, end)) = rest.split_once('}')
+                && let Some(which) = answer[name].as_str()
+            {
+                cx.notes.resource(format!("{begin}{which}{end}"));
             }
             // What the resource of an export holds.
             let export = answer["config_text"].as_str();

@@ -18,6 +18,7 @@ mod oracle;
 mod power;
 mod rescue;
 mod rewritten;
+mod routeros;
 mod signed;
 mod socket;
 mod sql_json;
@@ -95,8 +96,11 @@ impl Pi {
                 agent_state_dir: dir.join("agent"),
                 agent_socket: dir.join("run/agent.sock"),
             },
+            environment: contract::meta::Environment::Prod,
             server_uid: None,
             approval_page_uid: None,
+            routers_uid: None,
+            routers: Vec::new(),
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,

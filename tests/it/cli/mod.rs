@@ -17,5 +17,5 @@ mod pins;
 mod pipe;
 mod service;
 mod slot;
-mod terminal;
+pub mod terminal;
 mod tls;

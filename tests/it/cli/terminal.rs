@@ -118,7 +118,8 @@ impl Terminal {
         rustix::io::write(&self.keys, keys.as_bytes()).unwrap();
     }
 
-    pub async fn ends(mut self) {
+    /// Waits for its end; returns the screen as far as it was read.
+    pub async fn ends(mut self) -> String {
         let started = Instant::now();
         let status = loop {
             match self.child.try_wait().unwrap() {
@@ -128,6 +129,7 @@ impl Terminal {
             assert!(started.elapsed() < PATIENCE, "it goes on:\n{}", self.screen);
         };
         assert!(status.success(), "{}", self.screen);
+        self.screen
     }
 }
 

@@ -5,7 +5,7 @@ use super::Machine;
 const SITE: &str = "/etc/raspi-mcp/10-site.toml";
 
 /// What there is at the top level, in the order of the documentation.
-const TOP: &str = "at the top level there are board, agent, tool_names, environment, compat, agents, then the sections http, tls, socket, dbus, limits, \
+const TOP: &str = "at the top level there are board, agent, tool_names, environment, compat, agents, routeros, then the sections http, tls, socket, dbus, limits, \
                    access, jwt, tools, policy, approval, halt, service, places, audit, metrics, log, files, process, exec, gpio, i2c, camera, update, \
                    notifications, claim, fleet";
 

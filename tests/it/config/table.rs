@@ -126,6 +126,7 @@ fn the_default_file_with_every_line_switched_on_changes_nothing() {
     let commands: Vec<_> = settings.exec.commands.drain(..).map(|command| command.name).collect();
     assert_eq!(commands, ["disk-usage"], "the example");
     assert_eq!(settings.agents.drain(..).map(|agent| agent.name).collect::<Vec<_>>(), ["greenhouse"], "the example");
+    assert_eq!(settings.routeros.drain(..).map(|router| router.name).collect::<Vec<_>>(), ["edge"], "the example");
     assert_eq!(settings.i2c.buses.drain(..).map(|bus| bus.bus).collect::<Vec<_>>(), [1], "the example");
     assert_eq!(
         settings.tools.allow.drain(..).map(|grant| grant.tool).collect::<Vec<_>>(),

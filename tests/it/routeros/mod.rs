@@ -1,13 +1,18 @@
 //! Routers: the client, the tools and what they read, against simulated routers of three versions over real TLS.
 
+mod approvals;
 mod catalogue;
 mod changes;
 mod client;
+mod hostile;
+mod house;
 mod plan;
+mod process;
 mod reads;
 mod refusals;
 mod scope;
 mod server;
+mod settings;
 mod values;
 
 use appliance::certificate::Fingerprint;

@@ -142,7 +142,7 @@ impl Pi {
     pub async fn of_site(site: &[(&str, &str)]) -> (Self, Sources) {
         let root = TempDir::new().unwrap();
         let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
-        let tools = registry.rows().map(|entry| (entry.name(), entry.meta.mode)).collect();
+        let tools = raspi_mcp::cli::sources::known(&registry);
         let mut sources = Sources::new(Places::below(root.path()), tools);
         let flags = [("board", "simulated"), ("agent", "inprocess"), ("http.listen", "127.0.0.1:0")];
         let flag = |(key, value): (&str, &str)| CliFlag { key: key.into(), value: value.into(), flag: key.into() };

@@ -20,6 +20,7 @@ mod operation;
 pub mod pins;
 pub mod power;
 pub mod process;
+pub mod routeros;
 mod row;
 mod rows;
 pub mod service;

@@ -69,4 +69,6 @@ operations! {
     agents::AttachAgent,
     agents::RunAgent,
     agents::RunAgentTool,
+    routeros::ListRouters,
+    routeros::AuthorizeRouterWrite,
 }

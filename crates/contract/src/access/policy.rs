@@ -45,8 +45,7 @@ impl Policy {
     pub fn of(settings: &Settings) -> Self {
         Self {
             environment: settings.environment,
-            // Declaring an agent opens its tools.
-            enabled: settings.agents.iter().map(|agent| &agent.name).chain(&settings.tools.enable).cloned().collect(),
+            enabled: settings.enabled(),
             disabled: settings.tools.disable.clone(),
             modes: settings.policy.clone(),
             grants: settings.tools.allow.clone(),

@@ -48,13 +48,15 @@ pub use places::{APPROVAL_PAGE_USER, Places, SERVER_USER};
 pub use reload::{Reload, fragment_of};
 pub use sections::{
     Access, AgentType, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel,
-    LogTarget, PlaceSettings, PolicyModes, Process, Profile, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
+    LogTarget, PlaceSettings, PolicyModes, Process, Profile, RouterSetting, SAME_PLACES, Service, Socket, Tls, Tools,
+    UpdateSettings,
     allow::{Grant, is_caller},
     exec::{CommandSetting, EXEC_USER},
     files::{FileRoot, is_grantable, wrong_grants},
     gpio::{PwmPin, Revert},
     i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS},
     notifications::{NewsKind, NotificationSettings, Webhook, WebhookForm},
+    routeros::{ROUTERS_NAMESPACE, ROUTERS_USER},
     update::Flow,
 };
 pub use settings::*;

@@ -1,6 +1,9 @@
 //! The folders of configuration, state and sockets: the system's on an appliance, the XDG ones for a developer.
 
-use super::fault::{ConfigError, Faults, Origin};
+use super::{
+    fault::{ConfigError, Faults, Origin},
+    sections::routeros::ROUTERS_USER,
+};
 use std::path::{Path, PathBuf};
 
 /// The account that the server runs under on an appliance.
@@ -63,7 +66,7 @@ impl Places {
     /// As [`Places::detect`].
     pub fn for_user(uid: u32, passwd: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<Self, Faults> {
         let (name, home) = account(uid, passwd).unwrap_or_default();
-        if uid == 0 || [SERVER_USER, APPROVAL_PAGE_USER].contains(&name) {
+        if uid == 0 || [SERVER_USER, APPROVAL_PAGE_USER, ROUTERS_USER].contains(&name) {
             return Ok(Self::system());
         }
         // The XDG specification: a relative path in one of these is invalid and must be ignored.

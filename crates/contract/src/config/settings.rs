@@ -39,8 +39,11 @@ settings! {
         compat: BTreeSet<String> = BTreeSet::new(), SettingKind::Words(&[DBUS_MCP]), InState::Never;
         /// Programs that bring tools of their own, one `[[agents]]` each, with a table `[agents.tools.NAME]` for each tool:
         /// `tier`, `role`, `policy`, `timeout_seconds`, and for kind `command` also `description`, `input` and `output`
-        /// (docs/agents.md). Last of the top level, since the lines below a table belong to it.
+        /// (docs/agents.md). At the end of the top level, since the lines below a table belong to it.
         agents: Vec<AgentType> = Vec::new(), SettingKind::Tables(&agents::AGENTS), InState::Never;
+        /// MikroTik routers that this machine looks after, one `[[routeros]]` each; `raspi-mcp routeros add` writes it
+        /// (docs/routeros.md). Without one, nothing of it is listed or started.
+        routeros: Vec<RouterSetting> = Vec::new(), SettingKind::Tables(&routeros::ROUTERS), InState::Never;
     }
     [http] Http;
     [tls] Tls;
@@ -113,6 +116,13 @@ impl Settings {
     /// Whether a fragment was not understood, so that only the fundamental tier may run.
     pub fn is_restricted(&self) -> bool {
         !self.restricted.is_empty()
+    }
+
+    /// The namespaces whose write tools are on: those of `tools.enable`. Declaring an agent or a router opens its own.
+    pub fn enabled(&self) -> BTreeSet<String> {
+        let agents = self.agents.iter().map(|agent| agent.name.clone());
+        let routers = self.routeros.first().map(|_| routeros::ROUTERS_NAMESPACE.to_owned());
+        self.tools.enable.iter().cloned().chain(agents).chain(routers).collect()
     }
 
     /// Whether clients of dbus-mcp get its names (`compat`).

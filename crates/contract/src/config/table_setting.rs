@@ -74,9 +74,11 @@ impl Eq for TableSetting {}
 mod tests {
     use super::*;
     use crate::config::{
-        AgentType, BusSetting, CommandSetting, FileRoot, Webhook,
+        AgentType, BusSetting, CommandSetting, FileRoot, RouterSetting, Webhook,
         keys::KEYS,
-        sections::{agents::AGENTS, exec::COMMANDS, files::ROOTS, i2c::BUSES, notifications::WEBHOOKS},
+        sections::{
+            agents::AGENTS, exec::COMMANDS, files::ROOTS, i2c::BUSES, notifications::WEBHOOKS, routeros::ROUTERS,
+        },
     };
     use serde::{Serialize, de::DeserializeOwned};
     use serde_json::json;
@@ -85,7 +87,7 @@ mod tests {
     #[test]
     fn each_field_that_is_listed_has_a_check_and_no_other() {
         let tables: Vec<_> = KEYS.iter().filter_map(|key| key.kind.tables()).collect();
-        assert_eq!(tables.len(), 7);
+        assert_eq!(tables.len(), 8);
         for tables in tables {
             for field in tables.fields() {
                 assert!((tables.check_field)(field, &LocatedValue::text(""), &[]).is_some(), "{}.{field}", tables.key);
@@ -107,6 +109,8 @@ mod tests {
         assert_eq!(fields_of::<CommandSetting>(json!({"name": "a", "program": "/a"})), listed(&COMMANDS));
         let agent = json!({"type": "a", "kind": "mcp", "program": "/a", "tools": {}});
         assert_eq!(fields_of::<AgentType>(agent), listed(&AGENTS));
+        let router = json!({"name": "a", "address": "a:1", "user": "a", "password_file": "/a"});
+        assert_eq!(fields_of::<RouterSetting>(router), listed(&ROUTERS));
         assert_eq!(fields_of::<Webhook>(json!({"name": "a", "url": "https://a"})), listed(&WEBHOOKS));
         assert_eq!(fields_of::<BusSetting>(json!({"bus": 1, "addresses": ["0x48"]})), listed(&BUSES));
     }

@@ -3,7 +3,7 @@
 use super::{
     draft::SettingsDraft,
     fault::ConfigError,
-    sections::{agents, approval, camera, exec, files, gpio, notifications, update},
+    sections::{agents, approval, camera, exec, files, gpio, notifications, routeros, update},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -104,8 +104,9 @@ pub fn check(draft: &SettingsDraft, settings: &Settings) -> Vec<ConfigError> {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);
     }
     let of_agents = agents::faults(settings).into_iter().map(|message| ("agents", message));
+    let of_routers = routeros::faults(settings).into_iter().map(|message| ("routeros", message));
     let others = camera::faults(settings).into_iter().chain(update::faults(settings));
-    for (key, message) in others.chain(notifications::faults(settings)).chain(of_agents) {
+    for (key, message) in others.chain(notifications::faults(settings)).chain(of_agents).chain(of_routers) {
         broken(&[key], message);
     }
     faults

@@ -4,7 +4,6 @@ use super::{super::fault::fault as plain, McpRequest, fault};
 use crate::{
     prompts::Prompt,
     resources::{RESOURCES, Resource},
-    routeros::link::RouterosLink,
     tools::service,
 };
 use base::{
@@ -51,7 +50,7 @@ fn of_prompt(asked: &McpRequest, name: &str, argument: &str) -> Result<Vec<Strin
 /// The routers that this caller may use.
 fn routers(asked: &McpRequest) -> Vec<String> {
     let services = &asked.server.pipeline.services;
-    let devices = services.routeros.get().map(RouterosLink::devices).unwrap_or_default();
+    let devices = services.routers();
     let scope = services.tokens.devices_of(&asked.caller.principal);
     devices.into_iter().filter(|device| scope.as_ref().is_none_or(|scope| scope.contains(device))).collect()
 }

@@ -45,7 +45,7 @@ impl Operation for ListSigned {
         match (&request.proof, cx.peer.standing) {
             (Some(proof), _) => drop(cx.approvers.prove(proof)?),
             (None, PeerKind::Approver | PeerKind::SimulatedOwner) => {}
-            (None, PeerKind::Server | PeerKind::ApprovalPage) => {
+            (None, PeerKind::Server | PeerKind::ApprovalPage | PeerKind::Routers) => {
                 return Err(ToolError::denied("asks are shown to those who may answer them")
                     .hint("sign the device's id, boot and time with an enrolled key"));
             }

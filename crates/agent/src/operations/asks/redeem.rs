@@ -7,7 +7,7 @@ use crate::{
     policy::AgentPolicy,
 };
 use base::error::ToolError;
-use contract::audit::ApprovalRecord;
+use contract::{audit::ApprovalRecord, config::sections::routeros::write_tier};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -32,6 +32,14 @@ impl Operation for RedeemAsk {
     async fn run(cx: &Context<'_>, request: RedeemRequest) -> Result<ApprovalRecord, ToolError> {
         let RedeemRequest { id, tool, principal, args_sha256 } = &request;
         cx.halt.check(tool)?;
+        if write_tier(tool).is_some() {
+            return Err(ToolError::denied(format!(
+                "approvals of {tool} are used by the process that talks to routers"
+            ))
+            .with("tool", tool.as_str())
+            .with("ask_id", id.as_str())
+            .hint("call the tool; raspi-mcp-routeros uses the approval just before it acts"));
+        }
         let call = BoundCall { tool, principal, args_sha256 };
         // The agent's own operations consume their approval themselves, just before they act.
         let (ask, approval) = cx.asks.redeem(id, &call, !AgentPolicy::is_operation(tool) && !cx.agents.runs(tool))?;
