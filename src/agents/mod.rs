@@ -8,7 +8,10 @@ mod supervisor;
 pub use client::AgentCall;
 pub use death::{AgentEvent, DeathReason};
 
-use agent::{AgentLink, AgentState, AgentsNow, OfferedTool, ToolState};
+use agent::{
+    AgentLink, AgentState, AgentsNow, OfferedTool, ToolState,
+    operations::agents::{FollowAgents, FollowRequest},
+};
 use base::{
     error::{ErrorCode, ToolError},
     os::bus::DBus,
@@ -150,6 +153,11 @@ impl Agents {
 
     pub fn link(&self) -> &AgentLink {
         &self.link
+    }
+
+    /// Whether the privileged half does not answer.
+    async fn is_alone(&self) -> bool {
+        self.link.call::<FollowAgents>(FollowRequest::default()).await.is_err()
     }
 
     /// Every agent that is spawned or dies from now on. A listener that is too slow misses some.

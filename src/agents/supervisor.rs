@@ -38,6 +38,8 @@ const STOP: Duration = Duration::from_secs(15);
 const STEADY: Duration = Duration::from_secs(60);
 /// After so many deaths in a row it is not started again.
 const DEATHS: u32 = 5;
+/// Between two attempts while the privileged half is away: systemd starts that again after 2 s.
+const AWAY: Duration = Duration::from_secs(3);
 
 #[derive(Clone)]
 enum Standing {
@@ -124,18 +126,25 @@ impl Supervisor {
         loop {
             let Some(owner) = agents.upgrade() else { return };
             let began = Instant::now();
-            let (error, code, reason) = self.run_once(&owner, &declared).await;
+            let (error, code, mut reason) = self.run_once(&owner, &declared).await;
             if self.stop.is_cancelled() {
                 return;
             }
-            deaths = if began.elapsed() >= STEADY { 1 } else { deaths + 1 };
+            let ran = matches!(*self.standing.borrow(), Standing::Running(_));
+            // Without the privileged half nothing can run, which is not the agent's fault.
+            let lost = reason == DeathReason::Failed && (ran || owner.is_alone().await);
+            if lost {
+                reason = DeathReason::Lost;
+            } else {
+                deaths = if began.elapsed() >= STEADY { 1 } else { deaths + 1 };
+            }
             // Who comes by itself is waited for.
-            let held = deaths >= DEATHS && !comes;
+            let held = !lost && deaths >= DEATHS && !comes;
             tracing::warn!(target: "raspi_mcp::agents", agent = declared.name, %error, reason = reason.word(), held, "an agent has died");
             let error = error.with("agent", declared.name.as_str()).with("reason", reason.word());
             let error = if held { error.hint("it is not started again by itself; agents.spawn does") } else { error };
             self.standing.send_replace(if held { Standing::Held(error) } else { Standing::Down(error) });
-            if !comes || reason != DeathReason::Failed {
+            if (ran || !lost) && (!comes || reason != DeathReason::Failed) {
                 owner.died(&declared.name, code, reason);
             }
             if held {
@@ -146,7 +155,8 @@ impl Supervisor {
                 deaths = 0;
                 continue;
             }
-            let pause = tokio::time::sleep(Duration::from_secs(1 << (deaths - 1).min(5)));
+            let pause = if lost { AWAY } else { Duration::from_secs(1 << (deaths - 1).min(5)) };
+            let pause = tokio::time::sleep(pause);
             if self.stop.run_until_cancelled(pause).await.is_none() {
                 return;
             }

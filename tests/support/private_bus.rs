@@ -32,11 +32,16 @@ impl PrivateBus {
     /// those of the server's account. It may also call the server, and be systemd, which everybody may call. The accounts
     /// of agents are [`agent_uid`].
     pub fn shipped() -> Self {
+        Self::shipped_with("")
+    }
+
+    /// The same with more elements of a bus configuration, such as limits.
+    pub fn shipped_with(more: &str) -> Self {
         let me = rustix::process::geteuid().as_raw();
         let shipped = include_str!("../../dist/dbus-1/system.d/raspi-mcp.conf");
         let shipped = shipped.split_once("<busconfig>").unwrap().1.replace("</busconfig>", "");
         let rules = format!(
-            "{SYSTEM_RULES}{}<policy user=\"{me}\"><allow send_destination=\"org.raspimcp\"/>\
+            "{SYSTEM_RULES}{more}{}<policy user=\"{me}\"><allow send_destination=\"org.raspimcp\"/>\
              <allow send_destination=\"org.dbusmcp.Orchestrator\"/><allow own=\"org.freedesktop.systemd1\"/></policy>\
              <policy context=\"default\"><allow send_destination=\"org.freedesktop.systemd1\"/></policy>",
             shipped.replace("user=\"raspi-mcp\"", &format!("user=\"{me}\""))

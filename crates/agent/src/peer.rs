@@ -112,7 +112,7 @@ impl Peer {
                 ("the user of raspi-mcp-routeros", "the process that talks to routers asks for each write".to_owned())
             }
             Callers::Anyone | Callers::Carriers => {
-                ("the server or an approver", "this process may do what it is there for, and nothing else".to_owned())
+                ("the server or an approver", "the approval page carries asks, answers and orders only; the process of the routers asks before each write".to_owned())
             }
         };
         Err(ToolError::denied(format!("{name} needs {who}; {} is not", self.name))

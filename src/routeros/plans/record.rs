@@ -71,7 +71,7 @@ impl Plan {
         now_ms() > self.created_ms + VALID_MS
     }
 
-    /// As it is shown: what changes where, what may go wrong, until when it may be applied.
+    /// As it is shown: the fields of other RouterOS servers, what may go wrong, until when it may be applied.
     pub fn shown(&self) -> Value {
         let devices: Vec<Value> = self
             .devices
@@ -164,7 +164,7 @@ pub struct JobDevice {
 }
 
 impl Job {
-    /// Its results, one for each router.
+    /// Its results: the fields of other RouterOS servers.
     pub fn shown(&self) -> Value {
         let count = |steps: &[Step]| self.devices.iter().filter(|device| steps.contains(&device.status)).count();
         let results: Vec<Value> = self

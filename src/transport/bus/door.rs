@@ -160,7 +160,8 @@ impl Door {
             return self.properties(method, &fields);
         }
         self.server.pipeline.services.ownership.check()?;
-        let caller = &client.caller(&self.bus, &self.server).await?;
+        let known = self.within_patience(client.caller(&self.bus, &self.server)).await;
+        let caller = &known.unwrap_or_else(|| Err(ToolError::unavailable("the system bus takes no more messages")))?;
         let serial = message.primary_header().serial_num();
         let asked = Asked { client, caller, message, request_id: format!("{}-{serial}", client.name) };
         if method.interface == ORCHESTRATOR {
@@ -251,11 +252,19 @@ impl Door {
 
     pub(super) async fn send(&self, message: zbus::Result<Message>) {
         let sent = async { self.bus.send(&message?).await };
-        match tokio::time::timeout(PATIENCE, sent).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "a message did not reach the bus"),
-            Err(_) => self.stuck.cancel(),
+        if let Some(Err(error)) = self.within_patience(sent).await {
+            tracing::debug!(%error, "a message did not reach the bus");
         }
+    }
+
+    /// What `done` gives; `None` if the bus takes no more messages. Then nothing waits for it any more, so that the connection
+    /// ends: each message on its way holds it.
+    async fn within_patience<T>(&self, done: impl Future<Output = T>) -> Option<T> {
+        let done = self.stuck.run_until_cancelled(tokio::time::timeout(PATIENCE, done)).await?.ok();
+        if done.is_none() {
+            self.stuck.cancel();
+        }
+        done
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Client>>> {

@@ -70,9 +70,10 @@ impl BusDoor {
                 }
                 match connect(&self.bus, &self.names).await {
                     Ok(messages) => break messages,
-                    Err(error) if matches!(error.code, ErrorCode::Conflict | ErrorCode::PermissionDenied) => {
+                    Err(error) if error.code == ErrorCode::PermissionDenied => {
                         return tracing::error!("{}; calls over the bus are not served any more", error.advice());
                     }
+                    // Or the bus still holds the connection before: it lets go of it when it next looks.
                     Err(error) => tracing::debug!(%error, "the bus is not back yet"),
                 }
                 wait = LONGEST_WAIT.min(wait * 2);

@@ -6,6 +6,8 @@ use super::*;
 pub(super) const SERVER: &str = r#"#!/usr/bin/env python3
 import json, os, sys, time
 here = os.path.dirname(os.path.abspath(__file__))
+if os.path.exists(here + "/broken"):
+    sys.exit(9)
 def tool(name, **more):
     return dict({"name": name, "description": "Does " + name, "inputSchema": {"type": "object", "properties": {}}}, **more)
 def send(message):

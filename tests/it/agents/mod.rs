@@ -6,6 +6,8 @@ mod bus;
 mod command;
 mod config;
 mod examples;
+mod kills;
+mod life;
 mod mcp;
 mod orchestrator;
 mod runner;
@@ -29,8 +31,14 @@ use raspi_mcp::{
 };
 use runner::Direct;
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 use tempfile::TempDir;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// Both halves, with these agents.
@@ -40,7 +48,10 @@ struct Machine {
     root: AgentLink,
     runner: Arc<Direct>,
     dir: TempDir,
-    _stop: tokio_util::sync::DropGuard,
+    /// Serves the privileged half.
+    serving: Mutex<JoinSet<()>>,
+    agent: Arc<Agent>,
+    socket: PathBuf,
 }
 
 impl Machine {
@@ -90,8 +101,8 @@ impl Machine {
         };
         let socket = of_agent.socket.clone();
         let agent = Agent::start(of_agent, platform).unwrap();
-        let stop = CancellationToken::new();
-        tokio::spawn(serve(bind(&socket, false).unwrap(), agent, stop.clone()));
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(bind(&socket, false).unwrap(), Arc::clone(&agent), CancellationToken::new()));
         let served = settings.clone();
         let bus = bus.map(PrivateBus::bus);
         let prepare: Prepare = Box::new(move |server| {
@@ -100,7 +111,19 @@ impl Machine {
         });
         let pi = Pi::prepared(move |settings| *settings = served, prepare).await;
         let root = AgentLink::Socket(Client::new(&socket));
-        Self { pi, root, runner, dir, _stop: stop.drop_guard() }
+        Self { pi, root, runner, dir, serving: Mutex::new(serving), agent, socket }
+    }
+
+    /// The privileged half is gone, with all its connections, as when it is killed.
+    async fn lose_the_privileged_half(&self) {
+        let mut serving = std::mem::take(&mut *self.serving.lock().unwrap());
+        serving.shutdown().await;
+    }
+
+    /// It is back.
+    fn has_the_privileged_half(&self) {
+        let served = serve(bind(&self.socket, false).unwrap(), Arc::clone(&self.agent), CancellationToken::new());
+        self.serving.lock().unwrap().spawn(served);
     }
 
     /// Accepts all that an agent says, as a person does.

@@ -34,9 +34,19 @@ impl Direct {
 
     /// Kills the newest process, and nothing else of its group.
     pub fn kill_newest(&self) {
-        let pid = *self.pids.lock().unwrap().last().unwrap();
-        rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        kill(*self.pids.lock().unwrap().last().unwrap());
     }
+
+    /// The same, among those of one type.
+    pub fn kill_newest_of(&self, agent: &str) {
+        let of_agent = ("RASPI_MCP_AGENT".to_owned(), agent.to_owned());
+        let newest = self.plans.lock().unwrap().iter().rposition(|plan| plan.env.contains(&of_agent)).unwrap();
+        kill(self.pids.lock().unwrap()[newest]);
+    }
+}
+
+fn kill(pid: i32) {
+    rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
 impl Runner for Direct {

@@ -6,6 +6,7 @@ mod events;
 mod introspection;
 mod life;
 mod orchestrator;
+mod stuck;
 mod tools;
 mod users;
 
@@ -43,7 +44,11 @@ impl BusPi {
     }
 
     async fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        let (bus, pi) = (PrivateBus::shipped(), Pi::with(change).await);
+        Self::on(PrivateBus::shipped(), change).await
+    }
+
+    async fn on(bus: PrivateBus, change: impl FnOnce(&mut Settings)) -> Self {
+        let pi = Pi::with(change).await;
         let door = open(&bus, &pi.server()).await.unwrap();
         let server = pi.server();
         server.tasks.spawn(door.run(pi.server()));

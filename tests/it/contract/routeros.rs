@@ -9,10 +9,16 @@ use super::{
     written::{page, unnamed},
 };
 use contract::{
+    config::sections::routeros::write_tier,
     meta::{Effect, Mode, Role, Tier},
     schema::{Checker, projection},
 };
-use raspi_mcp::{cli, registry::entry::Entry, routeros::table, tools::routeros};
+use raspi_mcp::{
+    cli,
+    registry::entry::Entry,
+    routeros::table::{self, Run},
+    tools::routeros,
+};
 use std::collections::BTreeSet;
 
 fn entries() -> Vec<Entry> {
@@ -65,6 +71,9 @@ fn every_row_is_a_tool_as_the_others_are() {
             Tier::Advanced => assert!(meta.effect.is_write() && meta.role == Role::OpsRw, "{name}"),
             Tier::Professional => assert!(meta.mode == Mode::Ask && meta.role == Role::Admin, "{name}"),
         }
+        // The privileged half knows what writes to routers by the name alone.
+        let is_applied = row.tier == Tier::Advanced || matches!(row.run, Run::Asked(..));
+        assert_eq!(write_tier(name), is_applied.then_some(row.tier), "{name}");
         assert_eq!(contract::halt::stops(&meta), meta.effect.is_write(), "{name}: a halt stops changes");
     }
     assert!(found.is_empty(), "{}", found.join("\n"));

@@ -27,7 +27,7 @@ async fn plan(server: &Pi) -> String {
 
 #[tokio::test]
 async fn a_person_sees_the_changes_and_their_yes_applies_them() {
-    let house = House::with("allow_professional = true\n").await;
+    let house = House::with("allow_professional = true\n[access]\nstdio_role = \"admin\"\n").await;
     house.was_tested().await;
     let apart = house.server().await;
     let _process = house.process(&apart).await;
@@ -57,7 +57,7 @@ async fn a_person_sees_the_changes_and_their_yes_applies_them() {
         let audit = server.call("logs.get_recent_audit_logs", json!({ "limit": 5 })).await.message.to_string();
         assert!(audit.contains("routeros.apply_firewall_plan"), "{audit}");
         let remove =
-            json!({ "device_ids": ["edge"], "chain": "forward", "action": "drop", "src_address": "198.51.100.0/24" });
+            json!({ "device_ids": ["edge"], "rule": { "chain": "forward", "src_address": "198.51.100.0/24" } });
         let made = server.call("routeros.plan_remove_firewall_rule", remove).await;
         let id = made.ok()["plan_id"].as_str().unwrap().to_owned();
         let (done, _) = asked(&house, server, "routeros.apply_firewall_plan", json!({ "plan_id": id }), true).await;

@@ -17,6 +17,7 @@ mod oracle;
 mod peer;
 mod profile;
 mod progress;
+mod registrations;
 mod sizes;
 mod stop;
 mod versions;

@@ -1,6 +1,7 @@
 //! `vector.*`: the contract of search, what is shown to whom, and an index that follows its files.
 
 mod follow;
+mod leaks;
 mod manual;
 mod search;
 

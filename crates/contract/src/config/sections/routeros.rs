@@ -74,7 +74,7 @@ pub fn write_tier(tool: &str) -> Option<Tier> {
     let begins = |words: &[&str]| words.iter().any(|word| operation.starts_with(word));
     if begins(&["apply_", "config_apply_", "config_rollback_"]) {
         Some(Tier::Professional)
-    } else if begins(&["set_", "update_", "add_", "remove_", "flush_", "bandwidth_"]) {
+    } else if begins(&["set_", "update_", "add_", "remove_", "flush_", "bandwidth_"]) && operation != "update_device" {
         Some(Tier::Advanced)
     } else {
         None
