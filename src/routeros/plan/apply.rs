@@ -178,14 +178,14 @@ impl Apply<'_> {
         Ok(())
     }
 
-    /// Takes the entries of the scheduler away, those that are there.
+    /// Takes the entries of the scheduler away, those that are there; also those of plans whose timer has run, which are off.
     pub(super) async fn disarm(&self, client: &RouterClient) -> Result<(), ToolError> {
         let rows = client.get("system/scheduler").await?;
-        let ours = rows
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|row| self.entries().iter().any(|name| row["name"] == name.as_str()));
+        let names = self.entries();
+        let ours = rows.as_array().into_iter().flatten().filter(|row| {
+            let name = row["name"].as_str().unwrap_or_default();
+            names.iter().any(|own| own == name) || name.starts_with("raspi-mcp-plan-") && row["disabled"] == "true"
+        });
         for row in ours {
             let id = row[".id"].as_str().unwrap_or_default();
             match client.write(Method::DELETE, &format!("system/scheduler/{id}"), &Map::new()).await {

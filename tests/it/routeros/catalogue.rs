@@ -131,3 +131,84 @@ async fn the_catalogue_s_examples_are_answered_with_its_fields() {
         assert!(wire.request(name, args).await.result().is_object(), "{name}");
     }
 }
+
+/// The catalogue's examples of changes, in an order in which each succeeds: arguments, and what its answer holds.
+fn changes() -> Vec<(&'static str, Value, Value)> {
+    let on = |mut args: Value| {
+        args["device_id"] = json!("attic");
+        args["dry_run"] = json!(false);
+        args
+    };
+    vec![
+        (
+            "system/update-identity",
+            on(json!({ "identity": "router-lab-01-new" })),
+            json!({ "changed": true, "old_identity": "MikroTik", "new_identity": "router-lab-01-new" }),
+        ),
+        (
+            "interface/update-comment",
+            on(json!({ "interface_id": "ether1", "comment": "WAN uplink (primary)" })),
+            json!({ "changed": true, "interface_name": "ether1", "new_comment": "WAN uplink (primary)" }),
+        ),
+        (
+            "ip/add-secondary-address",
+            on(json!({ "address": "192.168.1.2/24", "interface": "ether1", "comment": "Secondary IP" })),
+            json!({ "changed": true, "address": "192.168.1.2/24", "interface": "ether1" }),
+        ),
+        (
+            "ip/remove-secondary-address",
+            on(json!({ "address_id": "192.168.1.2/24" })),
+            json!({ "changed": true, "removed_address": "192.168.1.2/24" }),
+        ),
+        (
+            "ip/update-address-list-entry",
+            on(json!({
+                "action": "add", "list_name": "mcp-managed-hosts", "address": "10.0.1.200", "comment": "New server", "timeout": "7d",
+            })),
+            json!({ "changed": true, "action": "add", "list_name": "mcp-managed-hosts", "address": "10.0.1.200" }),
+        ),
+        (
+            "dns/update-servers",
+            on(json!({ "dns_servers": ["1.1.1.1", "1.0.0.1"] })),
+            json!({ "changed": true, "new_servers": ["1.1.1.1", "1.0.0.1"] }),
+        ),
+        ("dns/flush-cache", json!({ "device_id": "attic" }), json!({ "changed": true, "entries_flushed": 3 })),
+        (
+            "ntp/update-servers",
+            on(json!({ "ntp_servers": ["time.cloudflare.com"], "enabled": true })),
+            json!({ "changed": true, "old_servers": ["0.pool.example", "1.pool.example"] }),
+        ),
+    ]
+}
+
+fn holds(name: &str, answer: &Value, expected: &Value) {
+    for (field, value) in expected.as_object().unwrap() {
+        assert_eq!(&answer[field], value, "{name}: {field} in {answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_catalogue_s_examples_of_changes_are_done_with_its_fields() {
+    let (pi, bench, service) = pi().await;
+    let mut wire = pi.on(Door::Stdio).await;
+    for (name, args, expected) in changes() {
+        holds(name, wire.call(name, args).await.ok(), &expected);
+    }
+    // A plan changes nothing, and is kept.
+    service.service.work.files.keep_test("attic", routeros_simulator::Profile::V7_21.version()).unwrap();
+    let writes = bench.router.writes();
+    let rollout = json!({
+        "device_ids": ["attic"], "dns_servers": ["1.1.1.1"], "ntp_servers": ["time.example"], "description": "Update DNS/NTP",
+    });
+    let list = json!([{ "address": "10.0.1.100", "comment": "MCP server" }, { "address": "10.0.1.210" }]);
+    let sync = json!({ "device_ids": ["attic"], "list_name": "mcp-managed-hosts", "addresses": list });
+    for (name, args) in [("config/plan-dns-ntp-rollout", rollout), ("config/plan-address-list-sync", sync)] {
+        let answer = wire.call(name, args).await;
+        let plan = answer.ok();
+        holds(name, plan, &json!({ "total_devices": 1, "status": "draft" }));
+        assert_eq!(plan["devices"][0]["changes"].as_array().unwrap().len(), 2, "{plan}");
+        let shown = wire.call("plan/get-details", json!({ "plan_id": plan["plan_id"] })).await;
+        holds("plan/get-details", shown.ok(), &json!({ "plan_hash": plan["plan_hash"], "risk_level": "low" }));
+    }
+    assert_eq!(bench.router.writes(), writes);
+}

@@ -293,6 +293,27 @@ proptest! {
     }
 
     #[test]
+    fn rows_that_are_made_again_and_fields_that_are_taken_away_stay_in_their_commands(name in "\\PC*", value in "(\"|\\$|\\[|;|\n|\\}|\\\\|[a-z])*") {
+        let changes = [
+            change("ip/pool", &[("name", &name)], Action::Remove),
+            change("ip/dhcp-server/network", &[("address", &name)], Action::Remove),
+            set("ip/firewall/filter", &[("comment", &name)], &[("dst-port", &value), ("action", "drop")]),
+        ];
+        let base = Base::of([
+            Some(fields(&[("name", &name), ("ranges", &value)])),
+            Some(fields(&[("address", &name), ("gateway", &value)])),
+            Some(fields(&[("comment", &name), ("dst-port", ""), ("action", &value)])),
+        ]);
+        // The field, the rest of the rule, the network twice, the pool.
+        let statements = parse(&inverse(&changes, &base, &[])).unwrap();
+        prop_assert_eq!(statements.len(), 5);
+        for statement in statements {
+            let Statement::Do { body, on_error } = statement else { panic!("{statement:?}") };
+            prop_assert!(body.len() == 1 && on_error == Some(vec![]), "{:?}", body);
+        }
+    }
+
+    #[test]
     fn an_inverse_is_one_command_for_each_change(name in "\\PC*", select in "[^a-z]*", comment in "(\"|\\$|\\[|;|\n|\\}|\\\\|[a-z])*") {
         let changes = [set("ip/address", &[("address", &select)], &[("comment", &comment)]), add("ip/pool", &[("name", &name)], &[("ranges", &comment)])];
         // What the rows held before is as hostile.

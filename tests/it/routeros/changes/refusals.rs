@@ -130,12 +130,12 @@ async fn what_a_person_approves_is_just_what_is_done() {
     assert_eq!((error.code, fleet.writes()), (ErrorCode::PermissionDenied, vec![0, 0]));
     *fleet.judge.refuses.lock().unwrap() = None;
     soon(fleet.apply(&plan)).await.unwrap();
-    let asked = fleet.judge.asked.lock().unwrap().last().cloned().unwrap();
-    assert_eq!(&asked, &("routeros.config_apply_dns_ntp_rollout".to_owned(), subject));
+    let asked = fleet.judge.asked.lock().unwrap().clone();
+    assert_eq!(asked.last().unwrap(), &("routeros.config_apply_dns_ntp_rollout".to_owned(), subject));
     // Another change has another hash.
     let other = Fleet::new(2, Profile::V7_21).await;
     let plan = soon(other.plan("config_plan_dns_ntp_rollout", json!({ "dns_servers": ["1.1.1.2"] }))).await.unwrap();
-    assert_ne!(plan["plan_hash"], asked.1["plan_hash"]);
+    assert_ne!(plan["plan_hash"], asked.last().unwrap().1["plan_hash"]);
 }
 
 #[tokio::test]
