@@ -124,6 +124,8 @@ fn hint(out: &Path) -> io::Result<()> {
     println!("cargo:rerun-if-env-changed=RASPI_MCP_LD");
     if let Ok(folder) = env::var("RASPI_MCP_LD") {
         println!("cargo:rustc-link-arg-bins=-B{folder}");
+        // Functions with the same code become one, which LLVM's linker can and GNU's cannot. No function's address is compared.
+        println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
     }
     // Between parts that are mapped in different ways lies a page, and GNU's linker takes 64 KiB for one on arm64. No kernel of a
     // Raspberry Pi has pages larger than a Pi 5's (decision 198).
