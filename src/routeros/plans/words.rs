@@ -45,8 +45,7 @@ fn one(change: &Change, before: Option<&Fields>) -> Value {
     let (action, sentence) = match &change.action {
         Action::Add(_, place) => {
             shown.insert("new_value".into(), value(&change.after()));
-            let place =
-                place.as_ref().map(|place| format!("; before the one with {}", listed(place))).unwrap_or_default();
+            let place = place.as_ref().map(placed).unwrap_or_default();
             ("add", format!("Adds a {noun}: {}{place}.", listed(&change.after())))
         }
         Action::Set(fields) => {
@@ -73,6 +72,16 @@ fn one(change: &Change, before: Option<&Fields>) -> Value {
     shown.insert("action".into(), action.into());
     shown.insert("description".into(), sentence.into());
     Value::Object(shown)
+}
+
+/// Before which row one is added. An id says nothing to a person; it is all that is known where a row is made again.
+fn placed(before: &Fields) -> String {
+    let known: Fields =
+        before.iter().filter(|(name, _)| *name != ".id").map(|(name, text)| (name.clone(), text.clone())).collect();
+    match before.get(".id").filter(|_| known.is_empty()) {
+        Some(id) => format!("; before the one with the id {id}"),
+        None => format!("; before the one with {}", listed(&known)),
+    }
 }
 
 fn or_nothing(text: &str) -> &str {

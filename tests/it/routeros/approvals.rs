@@ -43,6 +43,8 @@ async fn a_person_sees_the_changes_and_their_yes_applies_them() {
         assert!(args["plan_hash"].is_string(), "{args}");
         let changes = args["devices"][0]["changes"].to_string();
         assert!(changes.contains("198.51.100.0/24") && args["devices"][0]["device_id"] == "edge", "{args}");
+        // A person knows a rule by what it does, not by its id.
+        assert!(changes.contains("before the one with action ") && !changes.contains(".id"), "{args}");
         // A no stands, so another plan is made.
         let id = plan(server).await;
         let (done, _) = asked(&house, server, "routeros.apply_firewall_plan", json!({ "plan_id": id }), true).await;

@@ -6,6 +6,7 @@ mod changes;
 mod client;
 mod hostile;
 mod house;
+mod memory;
 mod plan;
 mod process;
 mod reads;

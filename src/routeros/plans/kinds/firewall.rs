@@ -69,19 +69,26 @@ fn has_ports(rule: &Fields) -> Result<(), ToolError> {
 
 /// The first rule of a chain that the router does not have of itself.
 fn first(seen: &Seen, chain: &str) -> Option<Fields> {
-    let row = seen.rows(MENU).find(|row| row["chain"] == chain && row["dynamic"] != "true")?;
-    Some(Fields::from([(".id".to_owned(), row[".id"].as_str()?.to_owned())]))
+    seen.rows(MENU).find(|row| row["chain"] == chain && row["dynamic"] != "true").map(known)
 }
 
-/// The id of the one rule that holds this, with what it holds.
+/// The one rule that holds this.
 fn one(seen: &Seen, parameter: &str, rule: &Map<String, Value>) -> Result<Fields, ToolError> {
-    let mut select = given(rule, &FIELDS)?;
+    let select = given(rule, &FIELDS)?;
     let found: Vec<&Value> = seen.rows(MENU).filter(|row| holds(row, &select)).collect();
     let [row] = found[..] else {
         return Err(seen
             .refusal(format!("{} rules are as `{parameter}` says, not one", found.len()))
             .with("parameter", parameter));
     };
-    select.insert(".id".into(), row[".id"].as_str().unwrap_or_default().to_owned());
-    Ok(select)
+    Ok(known(row))
+}
+
+/// What a person knows a rule by, and its id, since another rule may hold the same.
+fn known(row: &Value) -> Fields {
+    let names = FIELDS.iter().map(|name| name.replace('_', "-")).chain([".id".to_owned()]);
+    names
+        .filter_map(|name| Some((row[name.as_str()].as_str()?.to_owned(), name)))
+        .map(|(text, name)| (name, text))
+        .collect()
 }
