@@ -57,8 +57,8 @@ pub fn plan<'a>(service: &'a RouterService, call: &'a RouterCall, kind: &'static
             created_by: call.principal.clone(),
             created_ms: now_ms(),
             summary: match description {
-                "" => format!("{} on {total} routers", call.tool.title),
-                given => format!("{given} on {total} routers"),
+                "" => format!("{} on {}", call.tool.title, count(total)),
+                given => format!("{given} on {}", count(total)),
             },
             timer_seconds: call.number("timer_seconds") as u64,
             status: "draft".into(),
@@ -69,6 +69,10 @@ pub fn plan<'a>(service: &'a RouterService, call: &'a RouterCall, kind: &'static
         service.work.files.keep_plan(&plan)?;
         Ok(plan.shown())
     })
+}
+
+fn count(routers: u64) -> String {
+    if routers == 1 { "1 router".into() } else { format!("{routers} routers") }
 }
 
 /// The routers of the call, each once.

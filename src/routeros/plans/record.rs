@@ -98,7 +98,7 @@ impl Plan {
         shown
     }
 
-    /// What a person is asked about.
+    /// What a person is asked about. Nothing in it is a caller's own words: neither the description nor the reason.
     pub fn subject(&self, plan_id: &str) -> Value {
         let devices: Vec<Value> = self
             .devices
@@ -113,7 +113,7 @@ impl Plan {
                 })
             })
             .collect();
-        json!({ "plan_id": plan_id, "plan_hash": self.hash(), "summary": self.summary, "devices": devices })
+        json!({ "plan_id": plan_id, "plan_hash": self.hash(), "devices": devices })
     }
 }
 

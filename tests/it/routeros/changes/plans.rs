@@ -154,7 +154,7 @@ async fn servers_and_lists_of_a_fleet() {
         let fleet = Fleet::new(1, profile).await;
         let servers = json!({ "dns_servers": ["1.1.1.1", "1.0.0.1"], "ntp_servers": ["time.example"], "description": "Cloudflare" });
         let plan = round(&fleet, "config_plan_dns_ntp_rollout", servers).await;
-        assert_eq!((&plan["summary"], &plan["risk_level"]), (&json!("Cloudflare on 1 routers"), &json!("low")));
+        assert_eq!((&plan["summary"], &plan["risk_level"]), (&json!("Cloudflare on 1 router"), &json!("low")));
         let change = &plan["devices"][0]["changes"][1];
         assert_eq!(change["old_value"], json!({ "enabled": "true", "servers": "0.pool.example,1.pool.example" }));
         let list = json!([{ "address": "10.0.1.100", "comment": "server" }, { "address": "10.0.1.0/24" }]);
