@@ -11,6 +11,7 @@ mod audit;
 mod bridge;
 mod bundle;
 mod call;
+#[cfg(feature = "console")]
 mod channel;
 mod claim;
 pub mod doctor;
@@ -76,6 +77,7 @@ enum Command {
     /// Build, sign and verify update bundles
     Bundle(bundle::Args),
     /// Publish releases in an update channel, as files for any web space
+    #[cfg(feature = "console")]
     Channel(channel::Args),
     /// Query many devices: version, slots, last update, health
     Fleet(fleet::Args),
@@ -138,6 +140,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Token(args) => token::run(args, &cli.sources),
         Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Bundle(args) => bundle::run(args),
+        #[cfg(feature = "console")]
         Command::Channel(args) => channel::run(args),
         Command::Fleet(args) => fleet::run(&args, &cli.sources),
         Command::Claim(args) => claim::run(args, &cli.sources),

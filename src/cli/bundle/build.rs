@@ -1,6 +1,6 @@
 //! `raspi-mcp bundle build`
 
-use super::files;
+use super::{files, publishing};
 use crate::cli::{exit::Failure, say::outln};
 use std::{
     fs::{self, File},
@@ -83,7 +83,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         created: files::created(args.created)?,
         expires: args.expires,
         revoke_below: args.revoke_below,
-        config_keys: args.config_keys.as_deref().map_or_else(|| Ok(Vec::new()), files::keys_of_settings)?,
+        config_keys: args.config_keys.as_deref().map_or_else(|| Ok(Vec::new()), publishing::keys_of_settings)?,
         block_size: args.block_size,
         level: args.level,
     };

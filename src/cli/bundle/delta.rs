@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use update::bundle::{
-    BundleError, Unpacker,
+    BlockIndex, BundleError, Manifest, Unpacker,
     delta::{self, Delta},
 };
 
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         "share"
     );
     if bundles.0 {
-        let (old, new) = (files::unverified_index(&args.old)?, files::unverified_index(&args.new)?);
+        let (old, new) = (unverified_index(&args.old)?, unverified_index(&args.new)?);
         let size = |index: &update::bundle::BlockIndex| (!index.is_empty()).then(|| index.block(0).size);
         if size(&old) != size(&new) {
             return Err(files::usage("their blocks have different sizes, so no block of one is in the other"));
@@ -85,4 +85,12 @@ fn is_bundle(path: &Path) -> Result<bool, Failure> {
     (&mut file).take(8).read_to_end(&mut start).map_err(|error| files::failed(path, error))?;
     file.rewind().map_err(|error| files::failed(path, error))?;
     Ok(update::bundle::Envelope::read(&start).is_ok() && start.len() == 8)
+}
+
+/// A bundle's index, without verification.
+fn unverified_index(path: &Path) -> Result<BlockIndex, Failure> {
+    let mut file = files::open(path)?;
+    let envelope = files::head(path, &mut file)?;
+    let manifest = Manifest::parse(&envelope.manifest)?;
+    Ok(BlockIndex::unverified(files::index(path, &mut file, &envelope)?, &manifest, &envelope)?)
 }

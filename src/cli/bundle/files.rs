@@ -2,7 +2,6 @@
 
 use crate::cli::exit::{Exit, Failure};
 use base::error::ToolError;
-use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
@@ -12,11 +11,11 @@ use std::{
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use update::{
     bundle::{BundleError, BundleHead, Envelope, MAX_HEAD},
-    trust::{MAX_SIGNED, PublicKey, RootOfTrust, SecretKey},
+    trust::{MAX_SIGNED, RootOfTrust},
 };
 
-/// Largest key file, in bytes: ours have 119.
-const MAX_KEY: u64 = 16 << 10;
+#[cfg(feature = "console")]
+pub(in crate::cli) use super::publishing::{created, public_key, replace, secret_key, warn_of_future};
 
 impl From<BundleError> for Failure {
     fn from(fault: BundleError) -> Self {
@@ -52,18 +51,6 @@ pub(in crate::cli) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> 
     Ok(bytes)
 }
 
-/// Reads names of settings, one per line.
-#[cfg(feature = "console")]
-pub(super) fn keys_of_settings(path: &Path) -> Result<Vec<String>, Failure> {
-    let text = String::from_utf8(read(path, update::bundle::MAX_MANIFEST as u64)?)
-        .map_err(|_| failed(path, "is no UTF-8 text"))?;
-    let keys: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
-    if keys.is_empty() {
-        return Err(failed(path, "has no names of settings; `raspi-mcp bundle config-keys` prints them"));
-    }
-    Ok(keys)
-}
-
 /// Creates a new file; fails if it exists.
 pub(in crate::cli) fn create(path: &Path, mode: u32) -> Result<File, Failure> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path).map_err(|error| {
@@ -82,36 +69,6 @@ pub(in crate::cli) fn create_with(path: &Path, mode: u32, bytes: &[u8]) -> Resul
         let _ = std::fs::remove_file(path);
         failed(path, error)
     })
-}
-
-/// Replaces a file atomically: a reader sees the old or the new one.
-pub(in crate::cli) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let new = PathBuf::from(format!("{}.new", path.display()));
-    create_with(&new, 0o644, bytes)?;
-    std::fs::rename(&new, path).map_err(|error| failed(path, error))
-}
-
-/// Reads a secret key: PKCS #8, as PEM or DER.
-pub(in crate::cli) fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
-    let bytes = read(path, MAX_KEY)?;
-    let der = match bytes.starts_with(b"-----BEGIN") {
-        true => PrivatePkcs8KeyDer::from_pem_slice(&bytes)
-            .map_err(|error| failed(path, format!("is no PEM of a PKCS #8 key: {error}")))?
-            .secret_pkcs8_der()
-            .to_vec(),
-        false => bytes,
-    };
-    SecretKey::from_pkcs8(&der).map_err(|problem| failed(path, problem))
-}
-
-/// Reads a public key written by `keygen`.
-pub(in crate::cli) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
-    let bytes = read(path, MAX_KEY)?;
-    let text = std::str::from_utf8(&bytes).ok().map(str::trim_end);
-    let digits = text.and_then(update::bundle::Digest::from_hex);
-    digits
-        .map(|digits| PublicKey(digits.0))
-        .ok_or_else(|| failed(path, "is no public key: 64 hexadecimal digits and nothing else"))
 }
 
 /// Reads the head of an open bundle.
@@ -135,15 +92,6 @@ pub(in crate::cli) fn index(path: &Path, file: &mut File, envelope: &Envelope) -
     Ok(bytes)
 }
 
-/// A bundle's index, without verification.
-#[cfg(feature = "console")]
-pub(in crate::cli) fn unverified_index(path: &Path) -> Result<update::bundle::BlockIndex, Failure> {
-    let mut file = open(path)?;
-    let envelope = head(path, &mut file)?;
-    let manifest = update::bundle::Manifest::parse(&envelope.manifest)?;
-    Ok(update::bundle::BlockIndex::unverified(index(path, &mut file, &envelope)?, &manifest, &envelope)?)
-}
-
 /// The last of a chain of roots: the first is trusted, each of the others must follow from the one before.
 pub(in crate::cli) fn chain(paths: &[PathBuf]) -> Result<RootOfTrust, Failure> {
     let mut held: Option<RootOfTrust> = None;
@@ -163,24 +111,6 @@ pub(in crate::cli) fn time(text: &str) -> Result<u64, String> {
     let wrong = || "write it like 2027-01-01T00:00:00Z, or as seconds since 1970".to_owned();
     let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| wrong())?;
     u64::try_from(time.unix_timestamp()).map_err(|_| wrong())
-}
-
-/// The given creation time, or that of `SOURCE_DATE_EPOCH` (reproducible-builds.org); never the clock's.
-pub(in crate::cli) fn created(told: Option<u64>) -> Result<u64, Failure> {
-    let variable = || std::env::var("SOURCE_DATE_EPOCH").ok()?.parse().ok();
-    told.or_else(variable).ok_or_else(|| usage("say when it is made, by --created or SOURCE_DATE_EPOCH"))
-}
-
-/// Warns that devices refuse a release created later than tomorrow. Only a warning: an offline machine's clock may be
-/// wrong.
-pub(in crate::cli) fn warn_of_future(created: u64) {
-    if created > now().saturating_add(update::AHEAD) {
-        eprintln!(
-            "warning: it says that it was made at {}, and it is {} here: devices refuse it until then",
-            shown(created),
-            shown(now())
-        );
-    }
 }
 
 /// A time for people.

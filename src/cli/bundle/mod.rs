@@ -1,5 +1,5 @@
 //! `raspi-mcp bundle`: makes, signs and inspects bundles (docs/bundle-format.md). For the publisher's computer; needs
-//! no configuration, server or Raspberry Pi.
+//! no configuration, server or Raspberry Pi. Device builds verify and inspect alone (decisions 338 and 393).
 
 #[cfg(feature = "console")]
 mod build;
@@ -7,8 +7,13 @@ mod build;
 mod delta;
 pub(super) mod files;
 mod inspect;
+#[cfg(feature = "console")]
 mod keygen;
+#[cfg(feature = "console")]
+mod publishing;
+#[cfg(feature = "console")]
 mod sign;
+#[cfg(feature = "console")]
 mod trust;
 mod verify;
 
@@ -27,6 +32,7 @@ enum Command {
     #[cfg(feature = "console")]
     Build(build::Args),
     /// Add a signature to a bundle
+    #[cfg(feature = "console")]
     Sign(sign::Args),
     /// Verify a bundle: signatures, hashes, every block
     Verify(verify::Args),
@@ -38,8 +44,10 @@ enum Command {
     /// Print the settings that this program knows, one per line, for `build --config-keys`
     ConfigKeys,
     /// Generate a key pair
+    #[cfg(feature = "console")]
     Keygen(keygen::Args),
     /// Create, sign, rotate and show roots of trust
+    #[cfg(feature = "console")]
     Trust(trust::Args),
 }
 
@@ -47,6 +55,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     match args.command {
         #[cfg(feature = "console")]
         Command::Build(args) => build::run(args),
+        #[cfg(feature = "console")]
         Command::Sign(args) => sign::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -56,7 +65,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
             KEYS.iter().for_each(|key| outln!("{}", key.name));
             Ok(())
         }
+        #[cfg(feature = "console")]
         Command::Keygen(args) => keygen::run(&args),
+        #[cfg(feature = "console")]
         Command::Trust(args) => trust::run(args),
     }
 }
