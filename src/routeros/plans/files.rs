@@ -44,7 +44,7 @@ impl Files {
     }
 
     /// # Errors
-    /// Those of [`Store::write`].
+    /// `resource_exhausted` when it is too long or no other may go; `internal` when it cannot be written.
     pub fn keep_plan(&self, plan: &Plan) -> Result<(), ToolError> {
         let may_go = |id: &str| {
             self.plan(id).is_ok_and(|old| old.status != "applying" && (old.is_expired() || old.status != "draft"))
@@ -59,7 +59,7 @@ impl Files {
     }
 
     /// # Errors
-    /// Those of [`Store::write`].
+    /// `resource_exhausted` when it is too long or no other may go; `internal` when it cannot be written.
     pub fn keep_job(&self, job: &Job) -> Result<(), ToolError> {
         let may_go = |id: &str| self.job(id).is_ok_and(|old| old.state != "running");
         self.jobs.write(&job.job_id, &json!(job).to_string(), may_go)
@@ -74,7 +74,7 @@ impl Files {
     /// Keeps an export; its id. `kind`: `before` or `after`.
     ///
     /// # Errors
-    /// Those of [`Store::write`].
+    /// `resource_exhausted` when it is too long or no other may go; `internal` when it cannot be written.
     pub fn keep_snapshot(&self, device: &str, plan: &str, kind: &str, content: &str) -> Result<String, ToolError> {
         let id = new_id("snap")?;
         let snapshot = json!({
@@ -98,7 +98,7 @@ impl Files {
     /// Remembers that the way back worked at this router, with this version of RouterOS.
     ///
     /// # Errors
-    /// Those of [`Store::write`].
+    /// `resource_exhausted` when it is too long or no other may go; `internal` when it cannot be written.
     pub fn keep_test(&self, device: &str, version: &str) -> Result<(), ToolError> {
         let test = json!({ "device_id": device, "version": version, "tested_at": stamp(now_ms()) });
         self.tests.write(device, &test.to_string(), |_| true)
