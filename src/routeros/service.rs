@@ -94,13 +94,20 @@ impl RouterService {
         }
     }
 
-    /// Asks the authority whether this write may be done. Writes call it last, just before they act.
+    /// Asks the authority whether this write may be done, which is about its arguments. Writes call it last, just before they act.
     ///
     /// # Errors
     /// The authority's.
     pub async fn authorize(&self, call: &RouterCall) -> Result<(), ToolError> {
-        let subject = self.subject(call).await?;
-        self.authority.authorize(call.tool.name, &call.principal, &subject, call.ask_id.as_deref()).await
+        self.authorize_subject(call, &Value::Object(call.args.clone())).await
+    }
+
+    /// As [`RouterService::authorize`], for a row with a subject of its own: that of what is about to be done.
+    ///
+    /// # Errors
+    /// The authority's.
+    pub async fn authorize_subject(&self, call: &RouterCall, subject: &Value) -> Result<(), ToolError> {
+        self.authority.authorize(call.tool.name, &call.principal, subject, call.ask_id.as_deref()).await
     }
 
     /// A router that this call may be about.

@@ -76,7 +76,7 @@ pub(super) async fn start(
     let claim = service.work.claim(ids())?;
     unmoved(service, &plan, &routers).await?;
     // The last thing before the first write.
-    service.authorize(call).await?;
+    service.authorize_subject(call, &plan.subject(call.text("plan_id"))).await?;
     let job = Job {
         job_id: new_id("job")?,
         plan_id: plan.plan_id.clone(),
