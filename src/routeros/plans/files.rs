@@ -26,10 +26,10 @@ pub struct Files {
 impl Files {
     pub fn new(folder: &Path) -> Self {
         Self {
-            plans: Store::new(folder.join("plans"), ".json", MOST, LARGEST),
-            jobs: Store::new(folder.join("jobs"), ".json", MOST, LARGEST),
-            snapshots: Store::new(folder.join("snapshots"), ".json", MOST_SNAPSHOTS, LARGEST_SNAPSHOT),
-            tests: Store::new(folder.join("tests"), ".json", MOST_TESTS, LARGEST),
+            plans: Store::new(folder.join("plans"), MOST, LARGEST),
+            jobs: Store::new(folder.join("jobs"), MOST, LARGEST),
+            snapshots: Store::new(folder.join("snapshots"), MOST_SNAPSHOTS, LARGEST_SNAPSHOT),
+            tests: Store::new(folder.join("tests"), MOST_TESTS, LARGEST),
         }
     }
 

@@ -11,49 +11,43 @@ use std::{
     time::SystemTime,
 };
 
+/// How a file's name ends.
+const SUFFIX: &str = ".json";
+
 /// One folder of such files.
 pub struct Store {
     folder: PathBuf,
-    /// How a file's name goes on.
-    suffix: &'static str,
     /// How many are kept, and of how many bytes each.
     most: usize,
     largest: usize,
 }
 
 impl Store {
-    pub const fn new(folder: PathBuf, suffix: &'static str, most: usize, largest: usize) -> Self {
-        Self { folder, suffix, most, largest }
+    pub const fn new(folder: PathBuf, most: usize, largest: usize) -> Self {
+        Self { folder, most, largest }
     }
 
     fn path(&self, id: &str) -> PathBuf {
-        self.folder.join(format!("{id}{}", self.suffix))
+        self.folder.join(format!("{id}{SUFFIX}"))
     }
 
     /// The content of a file; `None` if there is none.
     ///
     /// # Errors
-    /// `invalid_argument` for an id that is none, `internal` with what the file system says.
-    pub fn text(&self, id: &str) -> Result<Option<String>, ToolError> {
+    /// `invalid_argument` for an id that is none, `internal` with what the file system says, or for a file that holds something else.
+    pub fn read(&self, id: &str) -> Result<Option<Value>, ToolError> {
         if !is_id(id) {
             return Err(ToolError::invalid(format!(
                 "{id:?} is no id of this server: it has letters, digits and - only"
             )));
         }
-        match fs::read_to_string(self.path(id)) {
-            Ok(text) => Ok(Some(text)),
+        match fs::read(self.path(id)) {
+            Ok(json) => {
+                serde_json::from_slice(&json).map(Some).map_err(|error| fault(&self.path(id), "understood", &error))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(fault(&self.path(id), "read", &error)),
         }
-    }
-
-    /// As [`Store::text`], of JSON.
-    ///
-    /// # Errors
-    /// As [`Store::text`]; `internal` for a file that holds something else.
-    pub fn read(&self, id: &str) -> Result<Option<Value>, ToolError> {
-        let Some(text) = self.text(id)? else { return Ok(None) };
-        serde_json::from_str(&text).map(Some).map_err(|error| fault(&self.path(id), "understood", &error))
     }
 
     /// Writes a file. Of too many, the oldest that `may_go` are removed.
@@ -106,7 +100,7 @@ impl Store {
             .flatten()
             .flatten()
             .filter_map(|entry| {
-                let id = entry.file_name().to_str()?.strip_suffix(self.suffix)?.to_owned();
+                let id = entry.file_name().to_str()?.strip_suffix(SUFFIX)?.to_owned();
                 Some((entry.metadata().ok()?.modified().ok()?, id))
             })
             .collect();
