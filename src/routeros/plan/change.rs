@@ -10,6 +10,11 @@ pub type Fields = BTreeMap<String, String>;
 /// The fields that a row has to have; empty for a singleton such as `system/identity`.
 pub type Selector = Fields;
 
+/// Fields of these names and texts.
+pub fn fields(all: &[(&str, &str)]) -> Fields {
+    all.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
 /// The menus that a plan may change: those whose changes the scheduler can take back with the policies read and write.
 const MENUS: [&str; 21] = [
     "interface",
@@ -68,6 +73,19 @@ pub struct Change {
 }
 
 impl Change {
+    /// Adds a row with the fields of both, at the end.
+    pub fn add(menu: &str, select: Selector, more: Fields) -> Self {
+        Self { menu: menu.into(), select, action: Action::Add(more, None) }
+    }
+
+    pub fn set(menu: &str, select: Selector, to: Fields) -> Self {
+        Self { menu: menu.into(), select, action: Action::Set(to) }
+    }
+
+    pub fn remove(menu: &str, select: Selector) -> Self {
+        Self { menu: menu.into(), select, action: Action::Remove }
+    }
+
     /// Whether it can be taken back, and is written as RouterOS writes names.
     ///
     /// # Errors

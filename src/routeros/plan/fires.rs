@@ -4,7 +4,7 @@
 use super::{
     apply::{Apply, BACK},
     base::Base,
-    change::{Action, Change, Fields},
+    change::{Change, fields},
 };
 use crate::routeros::client::RouterClient;
 use base::error::ToolError;
@@ -18,14 +18,8 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// An address for documentation, in a list that no rule names.
 fn harmless() -> Change {
-    let fields = |all: &[(&str, &str)]| -> Fields {
-        all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    };
-    Change {
-        menu: "ip/firewall/address-list".into(),
-        select: fields(&[("list", "raspi-mcp-test"), ("address", "192.0.2.1")]),
-        action: Action::Add(fields(&[("comment", "raspi-mcp: takes itself back")]), None),
-    }
+    let select = fields(&[("list", "raspi-mcp-test"), ("address", "192.0.2.1")]);
+    Change::add("ip/firewall/address-list", select, fields(&[("comment", "raspi-mcp: takes itself back")]))
 }
 
 /// Adds an entry to a list of addresses that nothing uses, and waits until the router has taken it back by itself.

@@ -15,6 +15,6 @@ mod script;
 
 pub use apply::{Applied, Apply, Keep, Outcome, is_done, write_change};
 pub use base::{Base, BaseRow, Menus};
-pub use change::{Action, Change, Fields, Selector, holds};
+pub use change::{Action, Change, Fields, Selector, fields, holds};
 pub use fires::rollback_test;
 pub use script::{inverse, quoted};

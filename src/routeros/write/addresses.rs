@@ -4,7 +4,7 @@ use super::{Deed, write};
 use crate::routeros::{
     call::RouterCall,
     network::Network,
-    plan::{Action, Change, Fields, Selector},
+    plan::{Change, Fields, Selector, fields},
     plans::seen::{Seen, text},
     service::RouterService,
     table::Answer,
@@ -15,7 +15,7 @@ use serde_json::{Map, json};
 const MENU: &str = "ip/address";
 
 fn select(address: &str, interface: &str) -> Selector {
-    Selector::from([("address".to_owned(), address.to_owned()), ("interface".to_owned(), interface.to_owned())])
+    fields(&[("address", address), ("interface", interface)])
 }
 
 pub fn add<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
@@ -23,9 +23,9 @@ pub fn add<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
         let (address, interface) = (call.text("address"), call.text("interface"));
         let network = host(address)?;
         has_place(seen, network, address, interface)?;
-        let comment = Some(call.text("comment")).filter(|comment| !comment.is_empty());
-        let more: Fields = comment.map(|comment| ("comment".to_owned(), comment.to_owned())).into_iter().collect();
-        let change = Change { menu: MENU.into(), select: select(address, interface), action: Action::Add(more, None) };
+        let comment = call.text("comment");
+        let more = if comment.is_empty() { Fields::new() } else { fields(&[("comment", comment)]) };
+        let change = Change::add(MENU, select(address, interface), more);
         let says = [("address".to_owned(), json!(address)), ("interface".to_owned(), json!(interface))];
         Ok(Deed { change, says: Map::from_iter(says), id: "address_id" })
     }))
@@ -85,7 +85,7 @@ pub fn remove<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a
                 .with("parameter", "address_id"));
         }
         let says = [("address_id".to_owned(), row[".id"].clone()), ("removed_address".to_owned(), json!(address))];
-        let change = Change { menu: MENU.into(), select: select(address, interface), action: Action::Remove };
+        let change = Change::remove(MENU, select(address, interface));
         Ok(Deed { change, says: Map::from_iter(says), id: "" })
     }))
 }

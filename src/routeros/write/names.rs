@@ -3,7 +3,7 @@
 use super::{Deed, write};
 use crate::routeros::{
     call::RouterCall,
-    plan::{Action, Change, Fields, Selector},
+    plan::{Change, Selector, fields},
     plans::seen::text,
     service::RouterService,
     table::Answer,
@@ -18,11 +18,7 @@ pub fn identity<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<
             ("old_identity".to_owned(), json!(seen.text("system/identity", "name"))),
             ("new_identity".to_owned(), json!(new)),
         ];
-        let change = Change {
-            menu: "system/identity".into(),
-            select: Selector::new(),
-            action: Action::Set(Fields::from([("name".to_owned(), new.to_owned())])),
-        };
+        let change = Change::set("system/identity", Selector::new(), fields(&[("name", new)]));
         Ok(Deed { change, says: Map::from_iter(says), id: "" })
     }))
 }
@@ -42,11 +38,8 @@ pub fn comment<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'
             ("old_comment".to_owned(), json!(text(row, "comment"))),
             ("new_comment".to_owned(), json!(call.text("comment"))),
         ];
-        let change = Change {
-            menu: "interface".into(),
-            select: Selector::from([("name".to_owned(), text(row, "name").to_owned())]),
-            action: Action::Set(Fields::from([("comment".to_owned(), call.text("comment").to_owned())])),
-        };
+        let (select, to) = (fields(&[("name", text(row, "name"))]), fields(&[("comment", call.text("comment"))]));
+        let change = Change::set("interface", select, to);
         Ok(Deed { change, says: Map::from_iter(says), id: "" })
     }))
 }

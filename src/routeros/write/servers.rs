@@ -3,7 +3,7 @@
 use super::{Deed, write};
 use crate::routeros::{
     call::RouterCall,
-    plan::{Action, Change, Fields, Selector},
+    plan::{Change, Fields, Selector, fields},
     plans::{
         kinds::rollout::{dns_servers, ntp_servers},
         seen::Seen,
@@ -26,8 +26,8 @@ pub fn dns<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
         dns_servers(&call.texts("dns_servers"))?;
         ready(service, call, "dns_servers").await?;
         write(service, call, &[DNS], |call, seen| {
-            let fields = Fields::from([("servers".to_owned(), dns_servers(&call.texts("dns_servers"))?)]);
-            Ok(deed(seen, DNS, fields, &call.texts("dns_servers")))
+            let new = call.texts("dns_servers");
+            Ok(deed(seen, DNS, fields(&[("servers", &dns_servers(&new)?)]), &new))
         })
         .await
     })
@@ -40,9 +40,8 @@ pub fn ntp<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
         ready(service, call, "ntp_servers").await?;
         write(service, call, &[NTP], |call, seen| {
             let enabled = if call.flag("enabled") { "yes" } else { "no" };
-            let servers = ntp_servers(&call.texts("ntp_servers"))?;
-            let fields = Fields::from([("servers".to_owned(), servers), ("enabled".to_owned(), enabled.to_owned())]);
-            Ok(deed(seen, NTP, fields, &call.texts("ntp_servers")))
+            let new = call.texts("ntp_servers");
+            Ok(deed(seen, NTP, fields(&[("servers", &ntp_servers(&new)?), ("enabled", enabled)]), &new))
         })
         .await
     })
@@ -53,8 +52,7 @@ fn deed(seen: &Seen, menu: &str, to: Fields, new: &[String]) -> Deed {
         ("old_servers".to_owned(), typed(Kind::List, seen.text(menu, "servers"))),
         ("new_servers".to_owned(), json!(new)),
     ];
-    let change = Change { menu: menu.into(), select: Selector::new(), action: Action::Set(to) };
-    Deed { change, says: Map::from_iter(says), id: "" }
+    Deed { change: Change::set(menu, Selector::new(), to), says: Map::from_iter(says), id: "" }
 }
 
 /// At a router in production, a person approves such a change as a plan. Elsewhere, one of the servers has to answer.

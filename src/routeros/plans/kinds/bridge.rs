@@ -1,9 +1,9 @@
 //! Bridges and their ports: both are known by their names.
 
-use super::{Kind, add, fields, remove};
+use super::Kind;
 use crate::routeros::{
     call::RouterCall,
-    plan::{Change, Fields},
+    plan::{Change, Fields, fields},
     plans::seen::{Seen, text},
 };
 use base::error::ToolError;
@@ -24,7 +24,7 @@ fn build_create(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     if !call.text("comment").is_empty() {
         more.insert("comment".into(), call.text("comment").into());
     }
-    let mut changes = vec![add(BRIDGE, fields(&[("name", name)]), more)];
+    let mut changes = vec![Change::add(BRIDGE, fields(&[("name", name)]), more)];
     for interface in call.texts("interfaces") {
         changes.push(port(seen, name, &interface, "interfaces")?);
     }
@@ -46,7 +46,7 @@ fn port(seen: &Seen, bridge: &str, interface: &str, parameter: &str) -> Result<C
             text(address, "address")
         ));
     }
-    Ok(add(PORT, fields(&[("bridge", bridge), ("interface", interface)]), Fields::new()))
+    Ok(Change::add(PORT, fields(&[("bridge", bridge), ("interface", interface)]), Fields::new()))
 }
 
 fn build_ports(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
@@ -66,7 +66,8 @@ fn build_ports(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError>
     for interface in wanted {
         changes.push(port(seen, bridge, &interface, "add")?);
     }
-    changes
-        .extend(unwanted.iter().map(|interface| remove(PORT, fields(&[("bridge", bridge), ("interface", interface)]))));
+    changes.extend(
+        unwanted.iter().map(|interface| Change::remove(PORT, fields(&[("bridge", bridge), ("interface", interface)]))),
+    );
     Ok(changes)
 }

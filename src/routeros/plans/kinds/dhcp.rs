@@ -1,10 +1,10 @@
 //! Pools of addresses for DHCP. A pool alone hands out nothing: with it come a network and a server, three writes in one plan.
 
-use super::{Kind, add, fields, object, remove, set};
+use super::{Kind, object};
 use crate::routeros::{
     call::RouterCall,
     network::{Network, range},
-    plan::{Change, Fields},
+    plan::{Change, Fields, fields},
     plans::seen::{Seen, is_on, text},
 };
 use base::error::ToolError;
@@ -70,9 +70,9 @@ fn build_create(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     }
     let with_pool = fields(&[("interface", interface), ("address-pool", name), ("disabled", "no")]);
     Ok(vec![
-        add(POOL, fields(&[("name", name)]), fields(&[("ranges", call.text("address_range"))])),
-        add(NETWORK, fields(&[("address", &network.shown())]), of_network),
-        add(SERVER, fields(&[("name", name)]), with_pool),
+        Change::add(POOL, fields(&[("name", name)]), fields(&[("ranges", call.text("address_range"))])),
+        Change::add(NETWORK, fields(&[("address", &network.shown())]), of_network),
+        Change::add(SERVER, fields(&[("name", name)]), with_pool),
     ])
 }
 
@@ -115,7 +115,7 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
         {
             return Err(seen.refusal(format!("the pool {} has some of these addresses", text(other, "name"))));
         }
-        changes.push(set(POOL, fields(&[("name", name)]), fields(&[("ranges", ranges)])));
+        changes.push(Change::set(POOL, fields(&[("name", name)]), fields(&[("ranges", ranges)])));
     }
     let mut of_network = Fields::new();
     if let Some(gateway) = given("gateway") {
@@ -129,7 +129,7 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     if !of_network.is_empty() {
         let network = network_of(seen, pool)
             .ok_or_else(|| seen.refusal(format!("no DHCP network has the addresses of {name}")))?;
-        changes.push(set(NETWORK, fields(&[("address", network)]), of_network));
+        changes.push(Change::set(NETWORK, fields(&[("address", network)]), of_network));
     }
     if changes.is_empty() {
         return Err(ToolError::invalid("nothing is to be changed: give address_range, gateway or dns_servers")
@@ -143,7 +143,7 @@ fn build_remove(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     let pool = pool(seen, name)?;
     let named = || fields(&[("name", name)]);
     let Some(server) = seen.rows(SERVER).find(|row| row["address-pool"] == name) else {
-        return Ok(vec![remove(POOL, named())]);
+        return Ok(vec![Change::remove(POOL, named())]);
     };
     let server = text(server, "name");
     if !call.flag("with_server") {
@@ -155,10 +155,10 @@ fn build_remove(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     // The server lets go of the pool first, and gets it back by its name.
     let of_server = || fields(&[("name", server)]);
     let mut changes = vec![
-        set(SERVER, of_server(), fields(&[("address-pool", "static-only"), ("disabled", "yes")])),
-        remove(SERVER, of_server()),
+        Change::set(SERVER, of_server(), fields(&[("address-pool", "static-only"), ("disabled", "yes")])),
+        Change::remove(SERVER, of_server()),
     ];
-    changes.extend(network_of(seen, pool).map(|network| remove(NETWORK, fields(&[("address", network)]))));
-    changes.push(remove(POOL, named()));
+    changes.extend(network_of(seen, pool).map(|network| Change::remove(NETWORK, fields(&[("address", network)]))));
+    changes.push(Change::remove(POOL, named()));
     Ok(changes)
 }

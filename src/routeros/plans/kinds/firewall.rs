@@ -1,6 +1,6 @@
 //! Rules of the filter: one is known by what it matches and does, and by its comment; where it stands decides whether it does anything.
 
-use super::{Kind, given, object, remove, set};
+use super::{Kind, given, object};
 use crate::routeros::{
     call::RouterCall,
     plan::{Action, Change, Fields, holds},
@@ -41,7 +41,7 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
         return Err(ToolError::invalid("nothing is to be changed: give a field of the rule"));
     }
     let select = object(call, "rule").map(|rule| given(rule, &FIELDS)).transpose()?.unwrap_or_default();
-    let change = set(MENU, select, to);
+    let change = Change::set(MENU, select, to);
     // What it has beside what changes counts as well.
     if let Some(row) = seen.rows(MENU).find(|row| holds(row, &change.select)) {
         let row = row.as_object().into_iter().flatten();
@@ -55,7 +55,7 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
 
 fn build_remove(call: &RouterCall, _: &Seen) -> Result<Vec<Change>, ToolError> {
     let select = object(call, "rule").map(|rule| given(rule, &FIELDS)).transpose()?;
-    Ok(vec![remove(MENU, select.unwrap_or_default())])
+    Ok(vec![Change::remove(MENU, select.unwrap_or_default())])
 }
 
 /// A port is that of TCP or UDP.

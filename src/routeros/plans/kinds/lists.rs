@@ -1,9 +1,9 @@
 //! Lists of addresses whose names begin with `mcp-`: the same entries on every router.
 
-use super::{Kind, add, fields, matcher, remove, set};
+use super::{Kind, matcher};
 use crate::routeros::{
     call::RouterCall,
-    plan::{Change, Fields},
+    plan::{Change, Fields, fields},
     plans::seen::{Seen, text},
 };
 use base::error::ToolError;
@@ -29,16 +29,16 @@ fn build_sync(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> 
     // Entries with a timeout are somebody's for a while, and stay.
     for row in seen.rows(MENU).filter(|row| row["list"] == list && row["dynamic"] != "true") {
         match wanted.remove(text(row, "address")) {
-            None => changes.push(remove(MENU, select(text(row, "address")))),
+            None => changes.push(Change::remove(MENU, select(text(row, "address")))),
             Some(Some(comment)) if text(row, "comment") != comment => {
-                changes.push(set(MENU, select(text(row, "address")), fields(&[("comment", comment)])));
+                changes.push(Change::set(MENU, select(text(row, "address")), fields(&[("comment", comment)])));
             }
             Some(_) => {}
         }
     }
     changes.extend(wanted.iter().map(|(address, comment)| {
         let comment = comment.map(|comment| fields(&[("comment", comment)])).unwrap_or_default();
-        add(MENU, select(address), comment)
+        Change::add(MENU, select(address), comment)
     }));
     Ok(changes)
 }

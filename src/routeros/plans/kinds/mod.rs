@@ -12,7 +12,7 @@ use super::{
     super::{
         call::RouterCall,
         network::{Network, range},
-        plan::{Action, Change, Fields, Selector},
+        plan::{Change, Fields},
     },
     seen::Seen,
 };
@@ -30,22 +30,6 @@ pub struct Kind {
 
 /// What is to be changed at one router; nothing when it is as wanted.
 pub type Build = fn(&RouterCall, &Seen) -> Result<Vec<Change>, ToolError>;
-
-pub(super) fn fields(all: &[(&str, &str)]) -> Fields {
-    all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-}
-
-pub(super) fn add(menu: &str, select: Selector, more: Fields) -> Change {
-    Change { menu: menu.into(), select, action: Action::Add(more, None) }
-}
-
-pub(super) fn set(menu: &str, select: Selector, to: Fields) -> Change {
-    Change { menu: menu.into(), select, action: Action::Set(to) }
-}
-
-pub(super) fn remove(menu: &str, select: Selector) -> Change {
-    Change { menu: menu.into(), select, action: Action::Remove }
-}
 
 /// The arguments `names` that were given, as fields of RouterOS: `dst_address` is `dst-address`. Addresses are written as RouterOS
 /// writes them.

@@ -1,9 +1,9 @@
 //! The same DNS and NTP servers on every router.
 
-use super::{Kind, fields, set};
+use super::Kind;
 use crate::routeros::{
     call::RouterCall,
-    plan::{Change, Selector},
+    plan::{Change, Selector, fields},
     plans::seen::Seen,
 };
 use base::error::ToolError;
@@ -19,11 +19,11 @@ fn build_rollout(call: &RouterCall, _: &Seen) -> Result<Vec<Change>, ToolError> 
     let (dns, ntp) = (call.texts("dns_servers"), call.texts("ntp_servers"));
     let mut changes = Vec::new();
     if !dns.is_empty() {
-        changes.push(set("ip/dns", Selector::new(), fields(&[("servers", &dns_servers(&dns)?)])));
+        changes.push(Change::set("ip/dns", Selector::new(), fields(&[("servers", &dns_servers(&dns)?)])));
     }
     if !ntp.is_empty() {
         let to = fields(&[("servers", &ntp_servers(&ntp)?), ("enabled", "yes")]);
-        changes.push(set("system/ntp/client", Selector::new(), to));
+        changes.push(Change::set("system/ntp/client", Selector::new(), to));
     }
     if changes.is_empty() {
         return Err(ToolError::invalid("nothing is to be changed: give dns_servers or ntp_servers"));

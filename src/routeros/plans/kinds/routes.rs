@@ -1,6 +1,6 @@
 //! Static routes: one is known by where it leads to and by its gateway.
 
-use super::{Kind, add, given, object, remove, set};
+use super::{Kind, given, object};
 use crate::routeros::{
     call::RouterCall,
     network::Network,
@@ -19,7 +19,7 @@ pub static REMOVE: Kind = Kind { apply: APPLY, menus: &[MENU], build: build_remo
 fn build_add(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
     let select = route(&call.args, &["dst_address", "gateway"])?;
     reachable(seen, &select["gateway"])?;
-    Ok(vec![add(MENU, select, given(&call.args, &["distance", "comment"])?)])
+    Ok(vec![Change::add(MENU, select, given(&call.args, &["distance", "comment"])?)])
 }
 
 fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
@@ -30,11 +30,11 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     if let Some(gateway) = to.get("gateway") {
         reachable(seen, gateway)?;
     }
-    Ok(vec![set(MENU, selected(call)?, to)])
+    Ok(vec![Change::set(MENU, selected(call)?, to)])
 }
 
 fn build_remove(call: &RouterCall, _: &Seen) -> Result<Vec<Change>, ToolError> {
-    Ok(vec![remove(MENU, selected(call)?)])
+    Ok(vec![Change::remove(MENU, selected(call)?)])
 }
 
 fn selected(call: &RouterCall) -> Result<Fields, ToolError> {

@@ -1,10 +1,10 @@
 //! Networks of radios. The old package has them in `interface/wireless`; since 7.13 they are in `interface/wifi`, as a configuration and
 //! an interface. Passwords are never set here: a network uses a profile that is on the router.
 
-use super::{Kind, add, fields, given, remove, set};
+use super::{Kind, given};
 use crate::routeros::{
     call::RouterCall,
-    plan::{Change, Fields},
+    plan::{Change, Fields, fields},
     plans::seen::{Seen, text},
 };
 use base::error::ToolError;
@@ -76,11 +76,11 @@ fn build_create(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     if menu == OLD {
         let more =
             [("ssid", ssid), ("master-interface", master), ("security-profile", security), ("mode", "ap-bridge"), on];
-        return Ok(vec![add(OLD, named, fields(&more))]);
+        return Ok(vec![Change::add(OLD, named, fields(&more))]);
     }
     Ok(vec![
-        add(CONFIGURATION, named.clone(), fields(&[("ssid", ssid), ("security", security), ("mode", "ap")])),
-        add(NEW, named, fields(&[("master-interface", master), ("configuration", &name), on])),
+        Change::add(CONFIGURATION, named.clone(), fields(&[("ssid", ssid), ("security", security), ("mode", "ap")])),
+        Change::add(NEW, named, fields(&[("master-interface", master), ("configuration", &name), on])),
     ])
 }
 
@@ -114,7 +114,7 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     if to.is_empty() {
         return Err(ToolError::invalid("nothing is to be changed: give ssid or security_profile"));
     }
-    Ok(vec![set(menu, fields(&[("name", text(row, "name"))]), to)])
+    Ok(vec![Change::set(menu, fields(&[("name", text(row, "name"))]), to)])
 }
 
 fn build_remove(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
@@ -125,14 +125,14 @@ fn build_remove(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     let refused =
         |radio: &str| Err(seen.refusal(format!("{radio} is a radio, not an added network: it cannot be removed")));
     if menu != CONFIGURATION {
-        return if of_radio(&row) { refused(name) } else { Ok(vec![remove(menu, named(name))]) };
+        return if of_radio(&row) { refused(name) } else { Ok(vec![Change::remove(menu, named(name))]) };
     }
     let users: Vec<&Value> = seen.rows(NEW).filter(|row| row["configuration"] == name).collect();
     if let Some(radio) = users.iter().copied().find(of_radio) {
         return refused(text(radio, "name"));
     }
-    let mut changes: Vec<Change> = users.iter().map(|row| remove(NEW, named(text(row, "name")))).collect();
-    changes.push(remove(CONFIGURATION, named(name)));
+    let mut changes: Vec<Change> = users.iter().map(|row| Change::remove(NEW, named(text(row, "name")))).collect();
+    changes.push(Change::remove(CONFIGURATION, named(name)));
     Ok(changes)
 }
 
@@ -160,5 +160,5 @@ fn build_radio(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError>
     if seen.row(menu, "name", interface).is_none_or(|row| !text(row, "master-interface").is_empty()) {
         return Err(seen.refusal(format!("{interface} is no radio of it")).with("parameter", "interface"));
     }
-    Ok(vec![set(menu, fields(&[("name", interface)]), to)])
+    Ok(vec![Change::set(menu, fields(&[("name", interface)]), to)])
 }
