@@ -1,6 +1,6 @@
 //! The client: pins, limits, and what becomes of a request that breaks.
 
-use super::{Bench, device};
+use super::{Bench, device, pinned};
 use crate::support::served::soon;
 use appliance::certificate::Fingerprint;
 use base::error::ErrorCode;
@@ -32,10 +32,8 @@ async fn a_wrong_pin_gets_no_byte_of_a_credential() {
 #[tokio::test]
 async fn refusals_have_a_code_a_word_and_a_next_step() {
     let bench = Bench::new(Profile::V7_12).await;
-    let stranger = RouterClient::new(raspi_mcp::routeros::Device {
-        password: Secret::new("wrong"),
-        ..device(&bench.listener, Fingerprint::of(bench.listener.certificate()))
-    });
+    let stranger =
+        RouterClient::new(raspi_mcp::routeros::Device { password: Secret::new("wrong"), ..pinned(&bench.listener) });
     let denied = soon(stranger.unwrap().get("system/identity")).await.unwrap_err();
     let missing = soon(bench.client.get("interface/wifi")).await.unwrap_err();
     let absent = soon(bench.client.get("ip/address/*FFF")).await.unwrap_err();
@@ -97,7 +95,7 @@ async fn three_requests_run_at_once() {
 #[tokio::test]
 async fn nobody_there_is_told_as_such() {
     let bench = Bench::new(Profile::V7_21).await;
-    let gone = device(&bench.listener, Fingerprint::of(bench.listener.certificate()));
+    let gone = pinned(&bench.listener);
     drop(bench);
     let error = soon(RouterClient::new(gone).unwrap().get("system/identity")).await.unwrap_err();
     assert_eq!(

@@ -56,17 +56,22 @@ pub fn device(listener: &Listener, pin: Fingerprint) -> Device {
     }
 }
 
+/// The router behind `listener`, with its own certificate.
+pub fn pinned(listener: &Listener) -> Device {
+    device(listener, Fingerprint::of(listener.certificate()))
+}
+
 impl Bench {
     pub async fn new(profile: Profile) -> Self {
         let router = Router::new(profile);
         let listener = Listener::bind(router.clone(), "127.0.0.1:0").await.unwrap();
-        let client = RouterClient::new(device(&listener, Fingerprint::of(listener.certificate()))).unwrap();
+        let client = RouterClient::new(pinned(&listener)).unwrap();
         Self { router, listener, client }
     }
 
     /// The router as it is configured here.
     pub fn device(&self) -> Device {
-        device(&self.listener, Fingerprint::of(self.listener.certificate()))
+        pinned(&self.listener)
     }
 
     /// A service that knows this router, and lets every write through.
@@ -85,11 +90,15 @@ pub fn lab() -> Standing {
     }
 }
 
-/// Lets everything through, and remembers what it was asked.
+/// Answers as the privileged half does, and remembers what it was asked.
 #[derive(Default)]
-pub struct Permissive(pub Mutex<Vec<(String, Value)>>);
+pub struct Judge {
+    pub asked: Mutex<Vec<(String, Value)>>,
+    /// What it refuses with.
+    pub refuses: Mutex<Option<ToolError>>,
+}
 
-impl WriteAuthority for Permissive {
+impl WriteAuthority for Judge {
     fn authorize<'a>(
         &'a self,
         tool: &'a str,
@@ -97,25 +106,26 @@ impl WriteAuthority for Permissive {
         subject: &'a Value,
         _ask_id: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), ToolError>> {
-        self.0.lock().unwrap().push((tool.to_owned(), subject.clone()));
-        Box::pin(async { Ok(()) })
+        self.asked.lock().unwrap().push((tool.to_owned(), subject.clone()));
+        let refusal = self.refuses.lock().unwrap().clone();
+        Box::pin(async move { refusal.map_or(Ok(()), Err) })
     }
 }
 
 /// A service in this process, with a folder of its own.
 pub struct Service {
     pub service: Arc<RouterService>,
-    pub authority: Arc<Permissive>,
+    pub judge: Arc<Judge>,
     _folder: TempDir,
 }
 
 impl Service {
     pub fn new(devices: impl IntoIterator<Item = (Device, Standing)>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let authority = Arc::new(Permissive::default());
+        let judge = Arc::<Judge>::default();
         let routers = Routers::new(devices).unwrap();
-        let service = RouterService::new(routers, folder.path().to_owned(), Arc::clone(&authority) as _);
-        Self { service: Arc::new(service), authority, _folder: folder }
+        let service = RouterService::new(routers, folder.path().to_owned(), Arc::clone(&judge) as _);
+        Self { service: Arc::new(service), judge, _folder: folder }
     }
 
     /// Calls a tool by its name without the namespace.

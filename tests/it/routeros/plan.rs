@@ -1,8 +1,7 @@
 //! Changes that take themselves back: every way to be cut off, and every moment at which this program may end.
 
-use super::{Bench, device};
+use super::{Bench, pinned};
 use crate::support::served::soon;
-use appliance::certificate::Fingerprint;
 use base::error::{ErrorCode, ToolError};
 use proptest::prelude::*;
 use raspi_mcp::routeros::{
@@ -89,7 +88,7 @@ impl Try {
         let Bench { router, listener, client } = Bench::new(profile).await;
         let base = soon(Base::read(&client, &changes)).await.unwrap().hash();
         let export = export(&router);
-        let device = device(&listener, Fingerprint::of(listener.certificate()));
+        let device = pinned(&listener);
         Self { router, listener, device, changes, base, export }
     }
 
@@ -251,7 +250,7 @@ async fn a_router_that_takes_no_way_back_gets_no_change() {
     let reader = Try {
         device: Device {
             address: reader.listener.address().to_string(),
-            trust: device(&reader.listener, Fingerprint::of(reader.listener.certificate())).trust,
+            trust: pinned(&reader.listener).trust,
             ..reader.device
         },
         ..reader

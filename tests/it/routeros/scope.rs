@@ -86,7 +86,7 @@ async fn what_its_owner_did_not_open_stays_closed() {
     let error = soon(service.call("bandwidth_test", test("cellar"))).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::FailedPrecondition, "{error:?}");
     assert!(error.hint.as_ref().unwrap().contains("allow_advanced"), "{error:?}");
-    assert_eq!((bench.router.requests(), service.authority.0.lock().unwrap().len()), (0, 0));
+    assert_eq!((bench.router.requests(), service.judge.asked.lock().unwrap().len()), (0, 0));
     soon(service.call("bandwidth_test", test("attic"))).await.unwrap();
 }
 
@@ -101,7 +101,7 @@ async fn a_server_of_a_lab_changes_no_router_of_production() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let routers = Routers::new([(bench.device(), Standing { environment: theirs, ..lab() })]).unwrap();
-        let mut service = RouterService::new(routers, folder.path().into(), Arc::new(super::Permissive::default()));
+        let mut service = RouterService::new(routers, folder.path().into(), Arc::new(super::Judge::default()));
         service.environment = own;
         let args = json!({ "device_id": "attic", "address": "198.51.100.1", "duration_seconds": 1 });
         let measured = soon(service.call(call("bandwidth_test", args))).await;

@@ -109,7 +109,7 @@ async fn measurements_have_ends() {
     assert_eq!(answer["rx_bits_per_second"], 92_100_000);
     let refused = soon(service.call("bandwidth_test", measure("192.0.2.1"))).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::FailedPrecondition, "{refused:?}");
-    let asked = service.authority.0.lock().unwrap();
+    let asked = service.judge.asked.lock().unwrap();
     assert_eq!(asked.len(), 2, "it loads a link, so the authority is asked each time");
     assert_eq!(asked[0].1["duration_seconds"], 1);
 }

@@ -9,51 +9,20 @@ mod rollback;
 mod tested;
 mod writes;
 
-use appliance::certificate::Fingerprint;
+pub use super::{Judge, call};
+
+use super::pinned;
 use base::error::ToolError;
 use contract::meta::Environment;
-use futures::future::BoxFuture;
-use raspi_mcp::{
-    client::Trust,
-    routeros::{
-        Device,
-        call::RouterCall,
-        device::Secret,
-        routers::{Routers, Standing},
-        service::{RouterService, WriteAuthority},
-        table,
-    },
+use raspi_mcp::routeros::{
+    Device,
+    routers::{Routers, Standing},
+    service::RouterService,
 };
-use routeros_simulator::{PASSWORD, Profile, Router, server::Listener};
+use routeros_simulator::{Profile, Router, server::Listener};
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 use tempfile::TempDir;
-
-/// Answers as the privileged half does, and remembers what it was asked.
-#[derive(Default)]
-pub struct Judge {
-    pub asked: Mutex<Vec<(String, Value)>>,
-    /// What it refuses with.
-    pub refuses: Mutex<Option<ToolError>>,
-}
-
-impl WriteAuthority for Judge {
-    fn authorize<'a>(
-        &'a self,
-        tool: &'a str,
-        _principal: &'a str,
-        subject: &'a Value,
-        _ask_id: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<(), ToolError>> {
-        self.asked.lock().unwrap().push((tool.to_owned(), subject.clone()));
-        let refusal = self.refuses.lock().unwrap().clone();
-        Box::pin(async move { refusal.map_or(Ok(()), Err) })
-    }
-}
 
 /// Routers `r01`, `r02`, ..., and a process that knows them.
 pub struct Fleet {
@@ -145,20 +114,8 @@ pub fn process(devices: &[(Device, Standing)], folder: &Path, judge: Arc<Judge>)
 }
 
 fn devices(listeners: &[Listener], standing: &Standing) -> Vec<(Device, Standing)> {
-    let device = |(at, listener): (usize, &Listener)| Device {
-        id: id(at),
-        address: listener.address().to_string(),
-        trust: Trust::Pin(Fingerprint::of(listener.certificate())),
-        user: "raspi".into(),
-        password: Secret::new(PASSWORD),
-    };
+    let device = |(at, listener): (usize, &Listener)| Device { id: id(at), ..pinned(listener) };
     listeners.iter().enumerate().map(device).map(|device| (device, standing.clone())).collect()
-}
-
-pub fn call(tool: &str, args: Value) -> RouterCall {
-    let tool = table::find(&format!("routeros.{tool}")).unwrap_or_else(|| panic!("no {tool}"));
-    let Value::Object(args) = args else { panic!("{args}") };
-    RouterCall::new(tool, args, "test")
 }
 
 /// Without the lines that say when it was made, and without the scheduler's section.
