@@ -7,7 +7,7 @@ use super::{AgentCall, Agents, Answer, CODE, LONGEST, gone};
 use crate::agents::SPAWN_FAILED;
 use base::{
     error::{ErrorCode, ToolError},
-    os::bus::refusal,
+    os::bus::{BUS, BUS_OBJECT, credentials, refusal},
 };
 use contract::config::sections::agents::{MOST_TOOLS, account_of};
 use futures::StreamExt;
@@ -24,8 +24,6 @@ use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 use zbus::{Connection, Message, MessageStream, fdo, message::Flags};
 
-const BUS: &str = "org.freedesktop.DBus";
-const BUS_OBJECT: &str = "/org/freedesktop/DBus";
 const INTERFACE: &str = "org.dbusmcp.Agent";
 /// Messages that may wait to be heard: what the bus says of the name, and answers that are read elsewhere.
 const QUEUE: NonZeroUsize = NonZeroUsize::new(16).expect("16 is not zero");
@@ -108,13 +106,11 @@ impl BusService {
             let Ok(who) = owner.wait_for(|name| !name.is_empty()).await.map(|name| name.clone()) else {
                 return Err(gone(&self.agent));
             };
-            let answer = self.ask("GetConnectionCredentials", &who).await;
+            let found = credentials(&self.place.connection, &who).await;
             if *owner.borrow() != who {
                 continue;
             }
-            let answer = answer.map_err(|error| refusal(BUS, "GetConnectionCredentials", &error))?;
-            let found: Option<fdo::ConnectionCredentials> = answer.body().deserialize().ok();
-            let (uid, pid) = found.map_or((None, None), |found| (found.unix_user_id(), found.process_id()));
+            let (uid, pid) = found?.map_or((None, None), |found| (found.unix_user_id(), found.process_id()));
             self.check(uid, pid)?;
             let _ = self.place.owner.set(who);
             return Ok(());

@@ -1,10 +1,9 @@
 //! One connection of a caller to the bus: who it is, what it has under way, and what ends with it.
 
-use super::{BUS, BUS_OBJECT};
 use crate::{rpc::router::Server, transport::local::LocalAccess};
 use base::{
     error::ToolError,
-    os::{Root, groups},
+    os::{Root, bus, groups},
 };
 use contract::{
     access::{
@@ -19,7 +18,7 @@ use std::sync::{
 };
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
-use zbus::{Connection, fdo::ConnectionCredentials};
+use zbus::Connection;
 
 /// Unfinished method calls of one connection, calls that `Start` began included.
 pub const UNFINISHED: usize = 8;
@@ -70,12 +69,8 @@ impl Client {
         self.caller.get_or_try_init(|| self.identify(bus, server)).await.map(Arc::clone)
     }
 
-    async fn identify(&self, bus: &Connection, server: &Server) -> Result<Arc<Caller>, ToolError> {
-        let method = "GetConnectionCredentials";
-        let answer = bus.call_method(Some(BUS), BUS_OBJECT, Some(BUS), method, &self.name.as_str()).await;
-        let answer = answer.map_err(|error| base::os::bus::refusal(BUS, method, &error))?;
-        let body = answer.body();
-        let credentials: Option<ConnectionCredentials> = body.deserialize().ok();
+    async fn identify(&self, connection: &Connection, server: &Server) -> Result<Arc<Caller>, ToolError> {
+        let credentials = bus::credentials(connection, self.name.as_str()).await?;
         let Some((uid, credentials)) = credentials.and_then(|found| Some((found.unix_user_id()?, found))) else {
             return Err(ToolError::new(
                 base::error::ErrorCode::Unauthenticated,

@@ -17,7 +17,7 @@ mod values;
 use crate::rpc::{connection::PARTING, router::Server};
 use base::{
     error::{ErrorCode, ToolError},
-    os::bus::{ANSWER, DBus, refusal},
+    os::bus::{ANSWER, BUS, BUS_OBJECT, DBus, refusal},
 };
 use door::Door;
 use futures::StreamExt;
@@ -34,8 +34,6 @@ const QUEUE: NonZeroUsize = NonZeroUsize::new(4).expect("4 is not zero");
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-const BUS: &str = "org.freedesktop.DBus";
-const BUS_OBJECT: &str = "/org/freedesktop/DBus";
 /// Who has left is said to us only while somebody is there.
 const LEAVING: &str =
     "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";

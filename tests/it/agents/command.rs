@@ -39,7 +39,7 @@ async fn a_tool_is_off_until_it_is_accepted_and_off_again_when_its_program_chang
     let mut wire = machine.pi.on(Door::Stdio).await;
     assert!(!listed(&mut wire).await.iter().any(|name| name.starts_with("greenhouse.")));
     machine.answered(What::Accept { agent: "greenhouse".into() }, "no\n").await.unwrap_err();
-    assert_eq!(machine.state("greenhouse").await["tools"][0]["state"], "new");
+    machine.until_tools("greenhouse", "new").await;
     machine.accept("greenhouse").await;
     assert!(listed(&mut wire).await.contains(&"greenhouse.echo".to_owned()));
     for name in ["greenhouse.echo", "greenhouse_echo", "greenhouse/echo"] {

@@ -130,10 +130,15 @@ impl Machine {
     async fn accept(&self, agent: &str) {
         let said = self.answered(What::Accept { agent: agent.into() }, "yes\n").await.unwrap();
         assert!(said.contains("Accept these"), "{said}");
+        self.until_tools(agent, "accepted").await;
+    }
+
+    /// Waits until all tools of an agent are in a state. At its start a server has not heard of them yet.
+    async fn until_tools(&self, agent: &str, wanted: &str) {
         soon(async {
             loop {
                 let state = self.state(agent).await;
-                if state["tools"].as_array().unwrap().iter().all(|tool| tool["state"] == "accepted") {
+                if state["tools"].as_array().unwrap().iter().all(|tool| tool["state"] == wanted) {
                     return;
                 }
             }

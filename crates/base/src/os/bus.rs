@@ -12,6 +12,10 @@ use zbus::{Connection, DynamicType, Message, connection::Builder, fdo};
 /// Longest wait for one answer. Longer work in systemd is a job, whose end is awaited by its signal.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
+/// The bus itself, which answers about names and connections.
+pub const BUS: &str = "org.freedesktop.DBus";
+pub const BUS_OBJECT: &str = "/org/freedesktop/DBus";
+
 /// Messages that may wait in the shared connection: zbus' own default.
 const QUEUE: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not zero");
 
@@ -97,6 +101,16 @@ fn no_bus(error: &zbus::Error) -> ToolError {
     let message = format!("the system bus cannot be reached: {error}");
     let error = if absent { ToolError::missing(message) } else { ToolError::unavailable(message) };
     error.with("resource", "system bus").hint("it needs dbus-daemon or dbus-broker; see `systemctl status dbus`")
+}
+
+/// Who has the connection `name`, as the bus says; `None` if it says something else.
+///
+/// # Errors
+/// See [`refusal`].
+pub async fn credentials(connection: &Connection, name: &str) -> Result<Option<fdo::ConnectionCredentials>, ToolError> {
+    let method = "GetConnectionCredentials";
+    let answer = connection.call_method(Some(BUS), BUS_OBJECT, Some(BUS), method, &name).await;
+    Ok(answer.map_err(|error| refusal(BUS, method, &error))?.body().deserialize().ok())
 }
 
 /// Converts the error of `service` for `method`: `capability_missing` when the name is not on the bus,

@@ -3,7 +3,7 @@
 use super::{MANAGER, SERVICE, name};
 use crate::{
     error::ToolError,
-    os::bus::{DBus, refusal},
+    os::bus::{BUS, DBus, refusal},
 };
 use zbus::{Connection, MatchRule, MessageStream, message};
 
@@ -35,9 +35,7 @@ async fn stream(
 ) -> Result<MessageStream, ToolError> {
     let rule = rule(path, interface, member)
         .map_err(|error| ToolError::internal(format!("no match rule for {member}: {error}")))?;
-    MessageStream::for_match_rule(rule, connection, None)
-        .await
-        .map_err(|error| refusal("org.freedesktop.DBus", "AddMatch", &error))
+    MessageStream::for_match_rule(rule, connection, None).await.map_err(|error| refusal(BUS, "AddMatch", &error))
 }
 
 fn rule<'a>(path: &'a str, interface: &'a str, member: &'a str) -> zbus::Result<MatchRule<'a>> {
