@@ -3,7 +3,7 @@
 # Sourced by ci/nspawn.
 
 SUITE=bookworm
-PACKAGES=systemd,systemd-sysv,dbus,libpam-systemd,polkitd,udev,network-manager,python3-dbus-next,tzdata
+PACKAGES=systemd,systemd-sysv,dbus,libpam-systemd,polkitd,udev,network-manager,python3-dbus-next
 
 # More options of systemd-nspawn for boot_container.
 NSPAWN_OPTIONS=()

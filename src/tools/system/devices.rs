@@ -43,7 +43,6 @@ pub struct Args {
 enum Bus {
     Usb,
     Pci,
-    /// Adapters of this machine.
     Bluetooth,
 }
 

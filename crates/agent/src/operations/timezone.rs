@@ -101,7 +101,8 @@ fn check(root: &Root, zone: &str, simulated: bool) -> Result<(), ToolError> {
     } else {
         format!("perhaps {}", like.join(" or "))
     };
-    Err(ToolError::invalid(format!("there is no time zone {shown:?}"))
+    let error = if clock::is_zone_name(zone) { ToolError::not_found } else { ToolError::invalid };
+    Err(error(format!("there is no time zone {shown:?}"))
         .with("parameter", "timezone")
         .with("provided_value", shown)
         .hint(hint))
