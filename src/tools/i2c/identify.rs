@@ -108,13 +108,17 @@ fn not_asked(cx: &Context, args: &Args, held: Option<&BoundDevice>, candidates: 
         return Some("the table knows no chip at that address; what is printed on it says more".into());
     }
     if !candidates.can_be_asked() {
-        return Some("not asked: none of these has a register that tells it apart; what is printed on it says more".into());
+        return Some(
+            "not asked: none of these has a register that tells it apart; what is printed on it says more".into(),
+        );
     }
     if let Err(refusal) = permit(cx, "i2c.read", args.bus, args.address, I2cAccessKind::Read) {
         return Some(format!("not asked: {}", refusal.advice()));
     }
     let name = candidates.hindered_by.filter(|_| !args.force)?;
-    Some(format!("not asked: if it is {name}, it would take a register's number as a command; force = true asks anyway"))
+    Some(format!(
+        "not asked: if it is {name}, it would take a register's number as a command; force = true asks anyway"
+    ))
 }
 
 pub struct Identify;
@@ -142,7 +146,8 @@ impl Tool for Identify {
         if note.is_none() {
             i2c.confirm(Self::META.name, bus, address, &mut candidates).await?;
             let confirmed = candidates.chips.iter().any(|(_, state)| *state == Confirmation::Confirmed);
-            note = (!confirmed).then(|| "no identity register fits: it is one of those without, or another chip".to_owned());
+            note = (!confirmed)
+                .then(|| "no identity register fits: it is one of those without, or another chip".to_owned());
         }
         let mut candidates: Vec<CandidateOut> =
             candidates.chips.into_iter().map(|chip| CandidateOut::of(chip, bus, address)).collect();

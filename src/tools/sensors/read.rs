@@ -6,8 +6,8 @@ use base::error::ToolError;
 use contract::meta::{Listing, Meta};
 use hw::sensors::{LONGEST_NAME, Reading, SensorReading, Wanted};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
-use std::{collections::BTreeMap, time::Duration};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use std::time::Duration;
 
 /// Most names in one call: as many 1-Wire thermometers take 24 seconds.
 const MOST: usize = 32;
@@ -60,9 +60,9 @@ struct ReadingOut {
     #[schemars(with = "String")]
     label: Option<String>,
     /// Of the chip, in the same unit: lcrit, min, max, crit, emergency.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(with = "BTreeMap<String, f64>")]
-    limits: BTreeMap<&'static str, f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    #[schemars(with = "std::collections::BTreeMap<String, f64>")]
+    limits: Vec<(&'static str, f64)>,
     /// Alarms of the chip that are on, like max_alarm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
@@ -86,8 +86,13 @@ impl From<SensorReading> for ReadingOut {
             Err(error) => (Some(error.code.symbol()), Some(error.advice())),
         };
         let Reading { value, limits, alarms } = reading.unwrap_or_default();
-        Self { name, value: value.map(rounded), unit, label: label.flatten(), limits: limits.into_iter().map(|(limit, at)| (limit, rounded(at))).collect(), alarms, error, message }
+        let (value, label) = (value.map(rounded), label.flatten());
+        Self { name, value, unit, label, limits, alarms, error, message }
     }
+}
+
+fn by_name<S: Serializer>(limits: &[(&'static str, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(limits.iter().map(|(limit, at)| (limit, rounded(*at))))
 }
 
 /// Without the noise of a factor: nine decimals are finer than any sensor.
@@ -126,7 +131,9 @@ impl Tool for Read {
         let read = cx.services.machine.sensors.read(Self::META.name, wanted, PATIENCE).await?;
         let note = match args.quantity {
             _ if !read.is_empty() => None,
-            Some(Measured(quantity)) => Some(format!("no sensor measures {}; sensors.list has those there are", quantity.word)),
+            Some(Measured(quantity)) => {
+                Some(format!("no sensor measures {}; sensors.list has those there are", quantity.word))
+            }
             None => Some(NONE.to_owned()),
         };
         Ok(Out { readings: read.into_iter().map(ReadingOut::from).collect(), note })

@@ -108,7 +108,9 @@ impl IdentityRegister {
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
     let pairs = hex.as_bytes().chunks(2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?, 16).ok()).collect()
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?, 16).ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -123,7 +125,8 @@ mod tests {
             assert_eq!(line.split(" | ").count(), 6, "{line}");
             let (addresses, chip) = columns(line).unwrap();
             let found: Vec<u8> = (8..=0x77).filter(|number| covers(addresses, *number)).collect();
-            let parts = addresses.split([' ', '-']).all(|part| u8::from_str_radix(part, 16).is_ok_and(|n| found.contains(&n)));
+            let parts =
+                addresses.split([' ', '-']).all(|part| u8::from_str_radix(part, 16).is_ok_and(|n| found.contains(&n)));
             assert!(!found.is_empty() && parts, "{line}");
             assert!(at(address(found[0])).any(|known| known == chip), "{line}");
             assert!(!chip.name.is_empty() && !chip.what.is_empty(), "{line}");
@@ -132,9 +135,16 @@ mod tests {
                 registers => registers.split('+').count(),
             };
             assert_eq!(chip.identity().len(), count, "{line}");
-            assert!(chip.identity().iter().all(|one| one.fits(&one.value) && one.value.iter().zip(&one.mask).all(|(v, m)| v & !m == 0)), "{line}");
+            assert!(
+                chip.identity()
+                    .iter()
+                    .all(|one| one.fits(&one.value) && one.value.iter().zip(&one.mask).all(|(v, m)| v & !m == 0)),
+                "{line}"
+            );
             let overlay = chip.overlay.split(',').all(|part| {
-                part == "-" || (!part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'))
+                part == "-"
+                    || (!part.is_empty()
+                        && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'))
             });
             assert!(overlay, "{line}");
             let source = chip.driver().or(chip.source.strip_prefix("data sheet: "));

@@ -6,7 +6,6 @@ use super::{
 };
 use base::error::{ErrorCode, ToolError};
 use contract::values::I2cAddress;
-use std::collections::BTreeMap;
 
 /// What is known of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,13 +58,13 @@ impl I2c {
         candidates: &mut Candidates,
     ) -> Result<(), ToolError> {
         // What was read, by register and length; `None` where it was not acknowledged.
-        let mut read: BTreeMap<(u8, usize), Option<Vec<u8>>> = BTreeMap::new();
+        let mut read: Vec<((u8, usize), Option<Vec<u8>>)> = Vec::new();
         let mut nobody = None;
         for (chip, state) in &mut candidates.chips {
             let mut fits = !chip.identity().is_empty();
             for register in chip.identity() {
                 let key = (register.register, register.length());
-                if !read.contains_key(&key) {
+                if !read.iter().any(|(known, _)| *known == key) {
                     let bytes = match self.transfer(tool, bus, address, vec![key.0], key.1).await {
                         Ok(bytes) => Some(bytes),
                         Err(error) if error.code == ErrorCode::NotFound => {
@@ -74,16 +73,17 @@ impl I2c {
                         }
                         Err(error) => return Err(error),
                     };
-                    read.insert(key, bytes);
+                    read.push((key, bytes));
                 }
-                fits &= read.get(&key).is_some_and(|read| read.as_ref().is_some_and(|read| register.fits(read)));
+                let held = read.iter().find(|(known, _)| *known == key).and_then(|(_, bytes)| bytes.as_deref());
+                fits &= held.is_some_and(|bytes| register.fits(bytes));
             }
             if *state == Confirmation::NotAsked {
                 *state = if fits { Confirmation::Confirmed } else { Confirmation::Refuted };
             }
         }
         match nobody {
-            Some(error) if read.values().all(Option::is_none) => Err(error),
+            Some(error) if read.iter().all(|(_, bytes)| bytes.is_none()) => Err(error),
             _ => Ok(()),
         }
     }

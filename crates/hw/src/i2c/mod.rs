@@ -16,8 +16,8 @@ mod sysfs;
 mod told;
 
 pub use allow::{Allow, AllowedAddresses, I2cAccessKind};
-pub use contract::values::address::{Addresses, HIGHEST, I2cAddress, LOWEST};
 pub use chips::Chip;
+pub use contract::values::address::{Addresses, HIGHEST, I2cAddress, LOWEST};
 pub use dev::Dev;
 pub use functions::{BLOCK, Functions, Lack, TransferKind};
 pub use identify::{Candidates, Confirmation};

@@ -31,9 +31,15 @@ pub fn list(root: &Root, into: &mut Vec<Sensor>) {
             let Some((channel, ..)) = split(IIO, stem) else { continue };
             let shared = |what: &str| {
                 let without_digits: String = stem.chars().filter(|c| !c.is_ascii_digit()).collect();
-                [format!("in_{stem}_{what}"), format!("in_{without_digits}_{what}"), format!("in_{}_{what}", channel.0), format!("in_{what}"), what.to_owned()]
-                    .into_iter()
-                    .find(has)
+                [
+                    format!("in_{stem}_{what}"),
+                    format!("in_{without_digits}_{what}"),
+                    format!("in_{}_{what}", channel.0),
+                    format!("in_{what}"),
+                    what.to_owned(),
+                ]
+                .into_iter()
+                .find(has)
             };
             let (scale, offset) = if kind == "raw" { (shared("scale"), shared("offset")) } else { (None, None) };
             // Without a scale it is a number that grows as something comes near; with one, it is meters.

@@ -132,7 +132,8 @@ impl Sensors {
     }
 }
 
-fn unknown(name: &str, there: &[Sensor]) -> ToolError {
+/// The error for a name that none of them has.
+pub fn unknown(name: &str, there: &[Sensor]) -> ToolError {
     let error = ToolError::not_found(format!("there is no sensor '{name}'"));
     match nearest(name, there.iter().map(|sensor| sensor.name.as_str())) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
@@ -142,9 +143,8 @@ fn unknown(name: &str, there: &[Sensor]) -> ToolError {
 
 fn unread(name: &str, fault: &io::Error) -> ToolError {
     match fault.kind() {
-        io::ErrorKind::NotFound => {
-            ToolError::not_found(format!("sensor '{name}' is gone")).hint("is it plugged in? sensors.list has those there are")
-        }
+        io::ErrorKind::NotFound => ToolError::not_found(format!("sensor '{name}' is gone"))
+            .hint("is it plugged in? sensors.list has those there are"),
         _ => ToolError::unavailable(format!("sensor '{name}' cannot be read: {fault}"))
             .hint("look at its wires and at logs.query_journal"),
     }

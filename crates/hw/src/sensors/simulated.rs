@@ -15,7 +15,17 @@ use std::{
 pub struct SimulatedSensors(Arc<Mutex<Vec<(Sensor, f64)>>>);
 
 /// Chip, place, channel, label, interface, what it measures, its bus, its driver, and its value at first.
-type Row = (&'static str, &'static str, &'static str, Option<&'static str>, &'static str, &'static Quantity, &'static str, &'static str, f64);
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    &'static Quantity,
+    &'static str,
+    &'static str,
+    f64,
+);
 
 #[rustfmt::skip]
 const ROWS: [Row; 3] = [
