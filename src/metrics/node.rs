@@ -177,3 +177,59 @@ pub const FILE_SYSTEM: [(&str, &str, Figure); 4] = [
     ("node_filesystem_avail_bytes", "Free in it for others than root.", |space, _| space.free),
     ("node_filesystem_readonly", "1 if it is read-only.", |_, read_only| u64::from(read_only)),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_machine_in_the_units_of_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("proc/net")).unwrap();
+        for (file, content) in [
+            ("meminfo", "MemTotal:  1000 kB\nActive(anon):  2 kB\nHugePages_Total:  3\nBad name: 1 kB\nBroken: x kB\n"),
+            ("loadavg", "0.25 0.5 1 1/2 3\n"),
+            (
+                "stat",
+                "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 200 300 400 500 600 700 800 900 1000\nintr 17 1 2\nctxt 5\nbtime 1700000000\n",
+            ),
+            ("net/dev", "Inter-| x\n face |bytes\n  wlan\"0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"),
+            (
+                "diskstats",
+                " 179 0 mmcblk0 1 2 4 3000 5 6 8 7000 9 500 11 0 0\n 179 1 mmcblk0p1 1 1 1 1 1 1 1 1 1 1 1\n",
+            ),
+        ] {
+            std::fs::write(folder.path().join("proc").join(file), content).unwrap();
+        }
+        let mut text = MetricsText::default();
+        machine(&Root::at(folder.path()), &mut text);
+        let page = text.done();
+        for line in [
+            "node_memory_MemTotal_bytes 1024000",
+            "node_memory_Active_anon_bytes 2048",
+            "node_memory_HugePages_Total 3",
+            "node_load5 0.5",
+            "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 1",
+            "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 4",
+            "node_cpu_seconds_total{cpu=\"0\",mode=\"steal\"} 8",
+            "node_cpu_guest_seconds_total{cpu=\"0\",mode=\"nice\"} 10",
+            "node_intr_total 17",
+            "node_boot_time_seconds 1700000000",
+            "node_network_receive_bytes_total{device=\"wlan\\\"0\"} 1",
+            "node_network_receive_multicast_total{device=\"wlan\\\"0\"} 8",
+            "node_network_transmit_bytes_total{device=\"wlan\\\"0\"} 9",
+            "node_network_transmit_carrier_total{device=\"wlan\\\"0\"} 15",
+            "node_disk_read_bytes_total{device=\"mmcblk0\"} 2048",
+            "node_disk_read_time_seconds_total{device=\"mmcblk0\"} 3",
+            "node_disk_written_bytes_total{device=\"mmcblk0\"} 4096",
+            "node_disk_io_now{device=\"mmcblk0\"} 9",
+            "node_disk_io_time_seconds_total{device=\"mmcblk0\"} 0.5",
+        ] {
+            assert!(page.lines().any(|found| found == line), "no {line} in\n{page}");
+        }
+        assert!(!page.contains("mmcblk0p1") && !page.contains("Bad name") && !page.contains("Broken"), "{page}");
+        let mut none = MetricsText::default();
+        machine(&Root::at(folder.path().join("none")), &mut none);
+        assert!(!none.done().lines().any(|line| !line.starts_with('#')), "what is not there is left out");
+    }
+}

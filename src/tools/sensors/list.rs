@@ -93,7 +93,7 @@ impl Tool for List {
     const META: Meta = Meta {
         name: "sensors.list",
         title: "Sensors",
-        description: "List the sensors that the kernel has drivers for: temperature, voltage, humidity, pressure and others.\n\nUse when: you need a sensor's name, or ask what can be measured.\n\nReturns: name, quantity, unit, chip, bus, address, driver.",
+        description: "List the sensors that the kernel has drivers for.\n\nUse when: you need a sensor's name, or ask what can be measured.\n\nReturns: name, quantity, unit, chip, bus, address, driver.",
         listing: Listing::Extra,
         estimated_tokens: 500,
         paginated: true,

@@ -108,7 +108,7 @@ impl Tool for Read {
     const META: Meta = Meta {
         name: "sensors.read",
         title: "Read sensors",
-        description: "Read sensors now: by name, all of a quantity, or all.\n\nUse when: you want a temperature, humidity, pressure, voltage, fan speed or another measured value.\n\nReturns: each value with its unit, or why it could not be read.\n\nNote: a 1-Wire thermometer takes a second.",
+        description: "Read sensors now: by name, all of a quantity, or all.\n\nUse when: you want a measured value: humidity, pressure, a room's temperature, a fan's speed.\n\nReturns: each value with its unit, or why it could not be read.\n\nNote: a 1-Wire thermometer takes a second.",
         listing: Listing::Extra,
         estimated_tokens: 300,
         tags: &["sensors", "hardware", "temperature"],

@@ -32,7 +32,7 @@ async fn one_that_vanishes_leaves_a_gap_and_the_job_lives_on() {
     assert_eq!(measured(&samples), [json!(-12.5), Value::Null, json!(21.062)]);
     assert!(samples[1].get("sensors").is_none() && samples[1].get("load_average_1m").is_some(), "{samples:#?}");
 
-    let history = json!({"metric_names": [SENSOR, "load_average_1m"], "start_time": at(0), "resolution": "1m"});
+    let history = json!({"metric_names": [SENSOR, "load_average_1m"], "start_time": at(0), "end_time": at(600), "resolution": "1m"});
     let points = |answer: &Value| {
         answer["metrics"][SENSOR].as_array().unwrap().iter().map(|point| point["value"].clone()).collect::<Vec<_>>()
     };
@@ -66,7 +66,7 @@ async fn each_job_has_its_own_and_queries_find_them_by_name() {
     let of = |job: &'static str| json!({"job_id": job});
     assert_eq!(scene.samples(of("b")).await[0]["sensors"], json!({"garden/temp9": 2.007, "garden/temp2": 2.0}));
     assert_eq!(scene.samples(of("a")).await[0]["sensors"].as_object().unwrap().len(), 8);
-    let asked = json!({"metric_names": [name(2), name(9), name(10)], "start_time": at(-1), "resolution": "1h"});
+    let asked = json!({"metric_names": [name(2), name(9), name(10)], "start_time": at(-1), "end_time": at(600), "resolution": "1h"});
     let answer = scene.call("query_history", asked).await.ok();
     assert_eq!(answer["metrics"][name(2)][0]["value"], 2.0);
     assert_eq!(answer["metrics"][name(9)][0]["value"], 2.007);
