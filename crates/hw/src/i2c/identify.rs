@@ -45,6 +45,9 @@ impl Candidates {
     }
 }
 
+/// A register and its length, and what was read of it.
+type RegisterRead = ((u8, usize), Option<Vec<u8>>);
+
 impl I2c {
     /// Reads the registers of these candidates, each once.
     ///
@@ -58,7 +61,7 @@ impl I2c {
         candidates: &mut Candidates,
     ) -> Result<(), ToolError> {
         // What was read, by register and length; `None` where it was not acknowledged.
-        let mut read: Vec<((u8, usize), Option<Vec<u8>>)> = Vec::new();
+        let mut read: Vec<RegisterRead> = Vec::new();
         let mut nobody = None;
         for (chip, state) in &mut candidates.chips {
             let mut fits = !chip.identity().is_empty();
