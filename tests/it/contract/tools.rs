@@ -169,6 +169,7 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "network.ping" => json!({"address": "127.0.0.1", "count": 1}),
         // The simulated board's EEPROM.
         "i2c.scan_bus" => json!({"bus": 1}),
+        "i2c.identify" => json!({"bus": 1, "address": 118}),
         "i2c.read" => json!({"bus": 1, "address": 80, "length": 1}),
         "i2c.write" => json!({"bus": 1, "address": 80, "data": [0]}),
         "i2c.transfer" => json!({"bus": 1, "address": 80, "data": [0], "length": 1}),

@@ -74,6 +74,7 @@ pub const DOES: &[Does] = &[
     Does { also: &["gpio:drive"], ..does("gpio.set_pwm", &["gpio:pwm"]) },
     reads("gpio.wait_for_edge", &["gpio:read"]),
     does("gpio.write_pin", &["gpio:drive"]),
+    reads("i2c.identify", &["i2c:read"]),
     reads("i2c.read", &["i2c:read"]),
     reads("i2c.scan_bus", &["i2c:scan"]),
     Does {
