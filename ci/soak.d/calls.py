@@ -45,6 +45,7 @@ ARGUMENTS = {
     "system.reboot": {"cancel": True},
     "system.shutdown": {"cancel": True},
     "system.set_hostname": {"hostname": "soak", "dry_run": True},
+    "system.set_timezone": {"timezone": "UTC", "dry_run": True},
 }
 
 # What this board answers to some of them, however well it is: it has no update server, no journal, no network of its own.
