@@ -146,6 +146,7 @@ const NEEDS: &[&str] = &[
     "service.list_services",
     "service.get_status",
     "service.validate_unit_file",
+    "system.list_packages",
 ];
 
 /// Arguments for a real call, where the fewest are not enough or would do too much.
@@ -189,6 +190,7 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "vector.search" => json!({"query": "pump"}),
         // The manual is not installed here.
         "vector.get_page" => json!({}),
+        "system.set_timezone" => json!({"timezone": "UTC"}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };
