@@ -116,7 +116,7 @@ def virt(pi, look):
     look.check("it measures", look.call("system.get_health_snapshot")["cpu_temperature_celsius"], 25.5)
     registers = [(first + at, byte) for first, row in BMP280.items() for at, byte in enumerate(row.split())]
     number = bus.rpartition("-")[2]
-    pi.hand.run("; ".join(f"i2cset -y {number} 0x76 {register} 0x{byte}" for register, byte in registers))
+    pi.hand.run("; ".join(f"i2cset -y {number} 0x76 {register:#x} 0x{byte}" for register, byte in registers))
     pi.hand.run(f"echo bmp280 0x76 >{bus}/new_device")
     look.check("sensors.read has an LM75 by hwmon and a BMP280 by IIO",
                readings(look, f"lm75@{number}-0048/temp1", f"bmp280@{number}-0076/temp"), [25.5, 25.08])

@@ -3,6 +3,7 @@
 mod board;
 mod devices;
 mod firmware;
+mod guests;
 mod i2c;
 mod sensors;
 mod temperature;

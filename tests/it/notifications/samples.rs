@@ -19,9 +19,14 @@ const THROTTLED: &str = "sys/devices/platform/soc/soc:firmware/get_throttled";
 
 /// What sends news of this machine, with what it kept in `home`.
 fn news(pi: &Pi, receiver: &Receiver, home: &TempDir) -> (Notifications, CancellationToken) {
+    news_of(pi, receiver, home, json!(["under_voltage", "card_worn"]))
+}
+
+/// The same, of these events.
+fn news_of(pi: &Pi, receiver: &Receiver, home: &TempDir, events: Value) -> (Notifications, CancellationToken) {
     let mut settings = Settings::default_for(&Places::below(home.path()));
     fs::create_dir_all(&settings.places.state_dir).unwrap();
-    let more = json!({"events": ["under_voltage", "card_worn"]});
+    let more = json!({ "events": events });
     settings.notifications.webhooks.push(webhook(&receiver.url("/hook"), more));
     let (news, stop) =
         (Notifications::of(&settings, &pi.services.machine.root, Wall::system()), CancellationToken::new());
@@ -42,6 +47,29 @@ async fn sample(pi: &Pi, job: &str) {
     let args = json!({"job_id": job, "interval_seconds": 3600, "metrics": ["under_voltage", "disk_used_percent"]});
     pi.call("metrics.start_sampling_job", args).await.ok();
     soon(samples.changed()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_crossed_threshold_is_told_once() {
+    let (tree, home, receiver) = (Copied::of("pi-5"), TempDir::new().unwrap(), Receiver::new().await);
+    tree.write("proc/loadavg", "2.5 1 1 1/2 3\n");
+    let pi = Pi::on(machine(tree.root()));
+    let (_running, stop) = news_of(&pi, &receiver, &home, json!(["threshold_crossed"]));
+    for (job, limit) in [("quiet", 3.0), ("busy", 2.0), ("again", 2.0)] {
+        let mut samples = pi.services.sampling.samples();
+        let threshold = json!({"metric": "load_average_1m", "when": "above", "limit": limit});
+        let args =
+            json!({"job_id": job, "interval_seconds": 3600, "metrics": ["load_average_1m"], "threshold": threshold});
+        pi.call("metrics.start_sampling_job", args).await.ok();
+        soon(samples.changed()).await.unwrap();
+    }
+    let requests = receiver.requests(2).await;
+    let data =
+        |job: &str| json!({"job_id": job, "metric": "load_average_1m", "when": "above", "limit": 2.0, "value": 2.5});
+    let told: Vec<Value> = requests.iter().map(|request| request.json()["data"].clone()).collect();
+    assert_eq!(told, [data("busy"), data("again")], "one for each job, and none of the quiet one");
+    assert_eq!(requests[0].json()["event"], "threshold_crossed");
+    stop.cancel();
 }
 
 /// What is kept, once it has both.
