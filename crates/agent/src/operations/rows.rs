@@ -71,4 +71,6 @@ operations! {
     agents::RunAgentTool,
     routeros::ListRouters,
     routeros::AuthorizeRouterWrite,
+    network::EditConnection,
+    network::ScanWifi,
 }
