@@ -79,7 +79,8 @@ impl Tool for ScanWifi {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let root = &cx.services.machine.root;
         let request = ScanRequest { device: args.device, rescan: args.rescan };
-        let scan = cx.services.agent.call::<network::ScanWifi>(request).await.map_err(|error| explained(root, error))?;
+        let scan =
+            cx.services.agent.call::<network::ScanWifi>(request).await.map_err(|error| explained(root, error))?;
         if cx.services.machine.board.is_simulated() {
             cx.notes.simulated();
         }
@@ -89,16 +90,27 @@ impl Tool for ScanWifi {
         let country = country(root);
         let stale = args.rescan && !scan.fresh;
         let note = match (stale, &country) {
-            (true, _) => Some("NetworkManager made no scan now, so soon after the last one or while it connects; this is what it knew"),
+            (true, _) => Some(
+                "NetworkManager made no scan now, so soon after the last one or while it connects; this is what it knew",
+            ),
             (false, None) if root.has(COUNTRY) => Some(NO_COUNTRY),
             (false, _) => None,
         };
-        Ok(Out { access_points, total_count, interfaces: scan.interfaces, fresh: scan.fresh, country, note: note.map(str::to_owned) })
+        Ok(Out {
+            access_points,
+            total_count,
+            interfaces: scan.interfaces,
+            fresh: scan.fresh,
+            country,
+            note: note.map(str::to_owned),
+        })
     }
 }
 
 fn country(root: &Root) -> Option<String> {
-    root.line(COUNTRY).ok().filter(|country| country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_uppercase()))
+    root.line(COUNTRY)
+        .ok()
+        .filter(|country| country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_uppercase()))
 }
 
 /// With who blocks the radio, where somebody does.
@@ -110,9 +122,13 @@ fn explained(root: &Root, error: ToolError) -> ToolError {
     let of = |name: &str, file: &str| root.line(&format!("{RFKILL}/{name}/{file}")).unwrap_or_default();
     let blocked = |file: &str| radios.iter().any(|name| of(name, "type") == "wlan" && of(name, file) == "1");
     match (blocked("hard"), blocked("soft"), country(root)) {
-        (true, ..) => error.with("rfkill", "hard").hint("a switch or the firmware turned the radio off; `rfkill` on the device lists the blocks"),
+        (true, ..) => error
+            .with("rfkill", "hard")
+            .hint("a switch or the firmware turned the radio off; `rfkill` on the device lists the blocks"),
         (_, true, None) => error.with("rfkill", "soft").hint(NO_COUNTRY),
-        (_, true, _) => error.with("rfkill", "soft").hint("`rfkill unblock wifi` on the device lifts the block, and `nmcli radio wifi on`"),
+        (_, true, _) => error
+            .with("rfkill", "soft")
+            .hint("`rfkill unblock wifi` on the device lifts the block, and `nmcli radio wifi on`"),
         _ => error,
     }
 }

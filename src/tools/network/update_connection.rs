@@ -14,7 +14,7 @@ impl Tool for UpdateConnection {
     const META: Meta = Meta {
         name: "network.update_connection",
         title: "Change a connection",
-        description: "Change a connection's passphrase, network, address or name servers. One in use is used anew, and taken back by itself unless you confirm it; another is saved at once.\n\nUse when: a network got another passphrase or address.\n\nReturns: the connection, what was active before, and until when to confirm.\n\nNote: what is not named stays, the passphrase too.",
+        description: "Change a connection's passphrase, network, address or name servers; one in use is taken back by itself unless you confirm it.\n\nUse when: a network got another passphrase or address.\n\nReturns: the connection, what was active before, and until when to confirm.\n\nNote: what is not named stays, the passphrase too. A connection that is not in use is saved at once.",
         effect: Effect::Write { destructive: true, idempotent: true },
         ..edit::META
     };

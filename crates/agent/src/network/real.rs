@@ -42,11 +42,8 @@ impl Network for RealNetwork {
                         .hint("leave device out"));
                 }
             }
-            let profile = ConnectionProfile {
-                uuid: found.uuid.clone(),
-                name: found.name.clone(),
-                interfaces: Vec::new(),
-            };
+            let profile =
+                ConnectionProfile { uuid: found.uuid.clone(), name: found.name.clone(), interfaces: Vec::new() };
             Ok(ActivationPlan {
                 profile,
                 path: Some(found.path.clone()),

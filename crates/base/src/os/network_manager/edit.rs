@@ -99,10 +99,8 @@ pub async fn save(bus: &DBus, uuid: &str) -> Result<(), ToolError> {
 /// # Errors
 /// `failed_precondition` naming its type.
 pub fn fits(kind: &str, change: &ProfileChange) -> Result<(), ToolError> {
-    let wireless = change.ssid.is_some()
-        || change.passphrase.is_some()
-        || change.security.is_some()
-        || change.hidden.is_some();
+    let wireless =
+        change.ssid.is_some() || change.passphrase.is_some() || change.security.is_some() || change.hidden.is_some();
     match kind {
         WIFI => Ok(()),
         ETHERNET if !wireless => Ok(()),
@@ -152,7 +150,8 @@ fn set<'a>(settings: &mut Settings, section: &str, key: &str, value: impl Into<V
 
 fn put(settings: &mut Settings, section: &str, key: &str, value: Variant<'_>) -> Result<(), ToolError> {
     // Only a file descriptor could not be owned; the fault could show the value.
-    let value = OwnedVariant::try_from(value).map_err(|_| ToolError::internal(format!("{section}.{key} has no value")))?;
+    let value =
+        OwnedVariant::try_from(value).map_err(|_| ToolError::internal(format!("{section}.{key} has no value")))?;
     settings.entry(section.to_owned()).or_default().insert(key.to_owned(), value);
     Ok(())
 }

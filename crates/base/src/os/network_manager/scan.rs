@@ -119,8 +119,9 @@ fn radios(objects: &Objects, interface: Option<&str>) -> Result<Vec<(String, Str
     let names = all.iter().map(|each| each.1.as_str()).collect::<Vec<_>>().join(", ");
     all.retain(|each| each.3 > UNAVAILABLE);
     if all.is_empty() {
-        return Err(ToolError::precondition(format!("{names} is not ready for NetworkManager"))
-            .hint("it may be blocked by rfkill, without firmware, or left alone by NetworkManager: `nmcli device` says"));
+        return Err(ToolError::precondition(format!("{names} is not ready for NetworkManager")).hint(
+            "it may be blocked by rfkill, without firmware, or left alone by NetworkManager: `nmcli device` says",
+        ));
     }
     Ok(all.into_iter().map(|(path, interface, last, _)| (path, interface, last)).collect())
 }
@@ -224,12 +225,9 @@ mod tests {
 
     #[test]
     fn names_are_text_whoever_wrote_them() {
-        for (bytes, text) in [
-            (&b"caf\xc3\xa9"[..], "caf\u{e9}"),
-            (b"caf\xe9", "caf\\xe9"),
-            (b"a\nb", "a\\nb"),
-            (b"\x1b[2J", "\\x1b[2J"),
-        ] {
+        for (bytes, text) in
+            [(&b"caf\xc3\xa9"[..], "caf\u{e9}"), (b"caf\xe9", "caf\\xe9"), (b"a\nb", "a\\nb"), (b"\x1b[2J", "\\x1b[2J")]
+        {
             assert_eq!(shown(bytes.to_vec()), text);
         }
     }
