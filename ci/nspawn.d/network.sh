@@ -95,15 +95,6 @@ check_network_confirmed() {
   say "a confirmed change stays, even if server and agent were killed meanwhile; keep=false reverts it at once"
 }
 
-# asked TOOL ARGUMENT...: root calls a tool that asks, and approves it. Sets SAID; what the person read is in $WORK/question.
-asked() {
-  c raspi-mcp call --json "$@" >"$WORK/call" 2>&1 &
-  CALL=$!
-  until_true 10 "a question is open" open_question
-  approve y >"$WORK/question"
-  answered || die "an approved call failed: $SAID"
-}
-
 lab_is_gone() { on_cable_is home && ! c nmcli connection show lab >/dev/null 2>&1; }
 
 # Connections that are added and changed, by NetworkManager's own checkpoints and files.

@@ -62,7 +62,7 @@ async fn a_passphrase_appears_nowhere() {
         }
     }
     assert!(said.iter().any(|answer| answer.contains("confirm_by")), "one was added: {said:#?}");
-    assert!(said.iter().any(|answer| answer.contains("approval_required")), "somebody was asked: {said:#?}");
+    assert!(said.iter().any(|answer| answer.contains("a person's approval")), "somebody was asked: {said:#?}");
     said.extend(pi.audit().await.iter().map(ToString::to_string));
     assert!(said.iter().any(|record| record.contains("[redacted]")), "{said:#?}");
     said.push(pi.call("manage.get_server_status", json!({})).await.message.to_string());
