@@ -129,6 +129,21 @@ bench_hardware() {
   install -D -m 644 "$IMAGE/certificates/ca.pem" "$1/usr/share/bench/updates-ca.pem"
 }
 
+# bench_air INTO: installs what joins Wi-Fi networks, and what makes them: hostapd, iw, a DHCP server; and the permitted channels.
+bench_air() {
+  local air=$IMAGE/air file
+  debian_unpack "$air" wpasupplicant:arm64 hostapd:arm64 iw:arm64 wireless-regdb libnl-3-200:arm64 libnl-genl-3-200:arm64 \
+    libnl-route-3-200:arm64 libpcsclite1:arm64 libssl3:arm64
+  rm -rf "$1"
+  install -D -t "$1/usr/sbin" "$air"/sbin/{wpa_supplicant,iw} "$air/usr/sbin/hostapd"
+  install -D -t "$1/usr/libexec" "$IMAGE/initramfs/bin/busybox"
+  install -D -m 644 -t "$1/usr/share/dbus-1/system-services" "$air/usr/share/dbus-1/system-services/fi.w1.wpa_supplicant1.service"
+  install -D -m 644 -t "$1/usr/share/dbus-1/system.d" "$air/etc/dbus-1/system.d/wpa_supplicant.conf"
+  mkdir -p "$1"/usr/lib/{aarch64-linux-gnu,firmware}
+  find "$air" -name 'lib*.so.*' -exec cp -P -t "$1/usr/lib/aarch64-linux-gnu" {} +
+  for file in regulatory.db regulatory.db.p7s; do cp "$air/lib/firmware/$file-debian" "$1/usr/lib/firmware/$file"; done
+}
+
 # initramfs_modules INTO MODULE...: installs modules numbered in insmod's order, with a list that dist/initramfs/init reads.
 initramfs_modules() {
   local into=$1 file

@@ -86,6 +86,15 @@ answered() {
   return "$status"
 }
 
+# asked TOOL ARGUMENT...: root calls a tool that asks, and approves it. Sets SAID; what the person read is in $WORK/question.
+asked() {
+  c raspi-mcp call --json "$@" >"$WORK/call" 2>&1 &
+  CALL=$!
+  until_true 10 "a question is open" open_question
+  approve y >"$WORK/question"
+  answered || die "an approved call failed: $SAID"
+}
+
 boot_id() { c cat /proc/sys/kernel/random/boot_id; }
 
 check_agent_absent() {

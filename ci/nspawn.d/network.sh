@@ -95,6 +95,47 @@ check_network_confirmed() {
   say "a confirmed change stays, even if server and agent were killed meanwhile; keep=false reverts it at once"
 }
 
+lab_is_gone() { on_cable_is home && ! c nmcli connection show lab >/dev/null 2>&1; }
+
+# Connections that are added and changed, by NetworkManager's own checkpoints and files.
+check_network_edited() {
+  local secret="correct horse" files=/etc/NetworkManager/system-connections
+  network_up
+  expect "active" home "$(on_cable)"
+  asked network.add_connection -a connection=lab -a device="$NEAR" -a ipv4="$HERE_B/24" -a confirm_seconds=10
+  expect_in "added, and in memory" '"saved": *false' "$SAID"
+  expect "active" lab "$(on_cable)"
+  reaches "$THERE_B" || die "$THERE_B does not answer"
+  fails_with "its file" 1 '' c test -e "$files/lab.nmconnection"
+  until_true 30 "home is back, and lab is gone" lab_is_gone
+  asked network.add_connection -a connection=lab -a device="$NEAR" -a ipv4="$HERE_B/24"
+  expect_in "kept" '"confirmed": *true' "$(c raspi-mcp call --json network.confirm_connection)"
+  c test -f "$files/lab.nmconnection" || die "what was kept has no file"
+
+  # A change of the one in use, which NetworkManager takes back with its settings.
+  asked network.update_connection -a connection=lab -a ipv4="$HERE_A/24" -a dns="[\"$THERE_A\"]"
+  reaches "$THERE_A" || die "$THERE_A does not answer"
+  expect_in "taken back" '"reverted": *true' "$(c raspi-mcp call --json network.confirm_connection -a keep=false)"
+  until_true 20 "its old address is back" reaches "$THERE_B"
+  expect "its address" "$HERE_B/24" "$(c nmcli --get-values ipv4.addresses connection show lab)"
+  expect "its name servers" "" "$(c nmcli --get-values ipv4.dns connection show lab)"
+
+  # A passphrase: saved, kept by a change that does not name it, and read by root alone.
+  asked network.add_connection -a connection=attic -a ssid=attic -a passphrase="$secret" -a activate=false
+  expect_in "what the person read" 'attic' "$(cat "$WORK/question")"
+  asked network.update_connection -a connection=attic -a hidden=true -a dns="[\"$THERE_A\", \"$THERE_B\"]"
+  expect "the passphrase" "$secret" "$(c nmcli --show-secrets --get-values 802-11-wireless-security.psk connection show attic)"
+  expect "hidden" yes "$(c nmcli --get-values 802-11-wireless.hidden connection show attic)"
+  expect "name servers" "$THERE_A,$THERE_B" "$(c nmcli --get-values ipv4.dns connection show attic | tr -d ' ')"
+  expect "who reads it" 600 "$(c stat --format %a "$files/attic.nmconnection")"
+  fails_with "the passphrase in the question" 1 '' grep -q "$secret" "$WORK/question"
+  fails_with "the passphrase in the journal" 1 '' c journalctl --quiet --no-pager --grep "$secret" -u raspi-mcp -u raspi-mcp-agent
+  fails_with "the passphrase in files of ours" 1 '' c grep -rq "$secret" /var/lib/raspi-mcp /var/lib/raspi-mcp-agent
+  c nmcli connection delete attic lab >/dev/null
+  c nmcli --wait 20 connection up home >/dev/null
+  say "an added connection went back by itself, a confirmed one is on the card; a passphrase is kept, and in nothing of ours"
+}
+
 check_network_reverts() {
   local said took began=$SECONDS
   network_up

@@ -44,6 +44,11 @@ def network(day):
     yield "network.activate_connection", {"connection": wired["uuid"], "confirm_seconds": 120}
     yield "network.confirm_connection", {}
     yield "network.ping", {"address": "10.0.2.2", "count": 1}
+    spare = {"connection": f"spare-{day.number}", "ipv4": "192.0.2.7/24", "autoconnect": False, "activate": False}
+    yield "network.add_connection", spare
+    yield "network.update_connection", {"connection": spare["connection"], "dns": ["192.0.2.1"]}
+    # Its radios are there for the stories of Wi-Fi only.
+    yield "network.scan_wifi", {}, "capability_missing"
 
 
 def services(day):

@@ -62,14 +62,15 @@ class Appliance(Bench):
         with open(self.workshop.trust) as trust:
             return f"\n[update]\nurl = \"https://{NAME}\"\nchannel = \"{CHANNEL}\"\ntrust = '''\n{trust.read()}'''\n"
 
-    def owned(self, updates=False):
-        """A card with a provisioning file raspi-mcp.toml: a name, a token, the source of updates."""
+    def owned(self, updates=False, more=""):
+        """A card with a provisioning file raspi-mcp.toml: a name, a token, the source of updates, and more lines."""
         card, folder = self.card(), os.path.join(self.folder, "owner")
         made = run(os.environ["RASPI_MCP_HOST"], "token", "new", "--name", "bench", "--role", "admin").decode()
         self.token = re.search(r"rmcp_\S+", made).group()
         text = 'name = "bench"\n' + made[made.index("[[access.tokens]]"):]
         if updates:
             text += self.source()
+        text += more
         shutil.rmtree(folder, ignore_errors=True)
         card.config.put_bytes("raspi-mcp.toml", text.encode())
         return card
@@ -94,6 +95,11 @@ class Appliance(Bench):
         """From now on the machine boots with a Raspberry Pi's firmware; its card is built here."""
         self.flow, self.board = "tryboot", ("--board", "ci/image.d/qemu-aarch64-tryboot")
         self.images = self.build("tryboot")
+        self.image = os.path.join(self.images, "card.img")
+
+    def with_radios(self):
+        """From now on the machine has a radio, and networks around it; its card is built here."""
+        self.images = self.build("air", "--air")
         self.image = os.path.join(self.images, "card.img")
 
     def offer(self, version, counter, space, *more, percent=100):

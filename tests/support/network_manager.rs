@@ -2,7 +2,10 @@
 //!
 //! Only what is asked of it here answers; names, types and behaviour are those of NetworkManager 1.42's API reference.
 
+pub mod edits;
+
 use crate::support::private_bus::PrivateBus;
+use edits::{Profiles, Scan};
 use futures::StreamExt;
 use std::{
     collections::HashMap,
@@ -35,6 +38,8 @@ struct State {
     hangs: bool,
     /// As NetworkManager before 1.4.
     no_checkpoints: bool,
+    radio_on: bool,
+    profiles: Profiles,
     calls: Vec<String>,
 }
 
@@ -66,7 +71,22 @@ impl NetworkManager {
 
     /// The name of the profile that is active on eth0.
     pub fn active(&self) -> Option<&'static str> {
-        self.lock().active.map(|index| profile(index).1)
+        let state = self.lock();
+        state.active.map(|index| state.profiles.named(index + 1).1)
+    }
+    /// The radio is switched on, and scans end like this.
+    pub fn radio_on(&self, scan: Scan) {
+        let mut state = self.lock();
+        state.radio_on = true;
+        state.profiles.scan = scan;
+    }
+    pub async fn end_scan(&self) {
+        edits::scanned(&self.connection, &self.state).await;
+    }
+    /// A text of the profile of that name: on the card, or in memory.
+    pub fn has(&self, name: &str, card: bool, section: &str, key: &str) -> Option<String> {
+        let found = self.lock().profiles.shown(name, card, section, key)?;
+        <&str>::try_from(&found).ok().map(str::to_owned)
     }
     pub fn refuse_next(&self) {
         self.lock().refuses = true;
@@ -89,6 +109,7 @@ impl NetworkManager {
         let mut state = self.lock();
         if let Some((_, before, _)) = state.checkpoint.take() {
             state.active = before;
+            state.profiles.roll_back();
         }
         self.changed.notify_waiters();
     }
@@ -139,7 +160,10 @@ async fn serve(connection: Connection, mut stream: MessageStream, state: Arc<Mut
             }
             "GetSettings" => match path.rsplit('/').next().unwrap().parse::<usize>() {
                 Ok(4) => error("org.freedesktop.NetworkManager.Settings.PermissionDenied", "not yours").await,
-                Ok(number @ 1..=3) => connection.reply(&header, &settings(number - 1)).await.unwrap(),
+                Ok(number) if edits::settings(&state.lock().unwrap(), number).is_some() => {
+                    let found = edits::settings(&state.lock().unwrap(), number);
+                    connection.reply(&header, &found.unwrap()).await.unwrap();
+                }
                 _ => error("org.freedesktop.DBus.Error.UnknownMethod", "Object does not exist").await,
             },
             "Get" => {
@@ -165,6 +189,8 @@ async fn serve(connection: Connection, mut stream: MessageStream, state: Arc<Mut
                             state.made += 1;
                             let at = Instant::now() + Duration::from_secs(seconds.into());
                             state.checkpoint = Some((state.made, state.active, at));
+                            let active = state.active;
+                            state.profiles.checkpoint(active, flags & 2 != 0);
                             Ok(state.made)
                         }
                     }
@@ -185,6 +211,7 @@ async fn serve(connection: Connection, mut stream: MessageStream, state: Arc<Mut
                     if let (Some((_, before, _)), "CheckpointRollback") = (&taken, member.as_str()) {
                         state.active = *before;
                         state.activation += 1;
+                        state.profiles.roll_back();
                     }
                     taken.is_some()
                 };
@@ -206,7 +233,11 @@ async fn serve(connection: Connection, mut stream: MessageStream, state: Arc<Mut
                 }
                 connection.reply(&header, &()).await.unwrap();
             }
-            _ => error("org.freedesktop.DBus.Error.UnknownMethod", "not part of this fake").await,
+            _ => {
+                if let Err(name) = edits::serve(&connection, &message, &state).await {
+                    error(name, "refused by this fake").await;
+                }
+            }
         }
         changed.notify_waiters();
     }
@@ -261,6 +292,10 @@ fn value<'a>(from: impl Into<Variant<'a>>) -> OwnedVariant {
 
 type Props = HashMap<String, OwnedVariant>;
 
+fn copy(all: &Props) -> Props {
+    all.iter().map(|(name, value)| (name.clone(), value.try_clone().unwrap())).collect()
+}
+
 fn props<const N: usize>(all: [(&str, OwnedVariant); N]) -> Props {
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -283,32 +318,22 @@ fn objects(state: &State) -> HashMap<OwnedObjectPath, HashMap<String, Props>> {
                 ("PrimaryConnection", path(primary)),
                 ("NetworkingEnabled", value(true)),
                 ("WirelessEnabled", value(true)),
-                ("WirelessHardwareEnabled", value(false)),
+                ("WirelessHardwareEnabled", value(state.radio_on)),
             ]),
         )],
     );
     let device = |name: &str| (format!("{NM}.Device"), props([("Interface", value(name)), ("IpInterface", value(""))]));
     add(&format!("{ROOT}/Devices/2"), vec![device("eth0")]);
-    let radio = props([("ActiveAccessPoint", path(format!("{ROOT}/AccessPoint/7")))]);
-    add(&format!("{ROOT}/Devices/3"), vec![device("wlan0"), (format!("{NM}.Device.Wireless"), radio)]);
-    add(
-        &format!("{ROOT}/AccessPoint/7"),
-        vec![(
-            format!("{NM}.AccessPoint"),
-            props([
-                ("Ssid", value(b"caf\xc3\xa9".to_vec())),
-                ("HwAddress", value("02:00:00:00:00:07")),
-                ("Frequency", value(2437u32)),
-                ("Strength", value(61u8)),
-            ]),
-        )],
-    );
+    add(&format!("{ROOT}/Devices/3"), vec![device("wlan0"), (format!("{NM}.Device.Wireless"), edits::radio(state))]);
+    for (at, point) in edits::access_points() {
+        add(&at, vec![(format!("{NM}.AccessPoint"), point)]);
+    }
     // 4 is another user's, 5 has just been deleted.
-    for number in 1..=5 {
+    for number in (1..=5).chain(state.profiles.numbers().into_iter().filter(|number| *number > 5)) {
         add(&format!("{ROOT}/Settings/{number}"), vec![(format!("{NM}.Settings.Connection"), Props::new())]);
     }
     if let Some(index) = state.active {
-        let (uuid, name) = profile(index);
+        let (uuid, name) = state.profiles.named(index + 1);
         add(
             &active,
             vec![(

@@ -24,6 +24,9 @@ pub struct PendingChange {
     /// Milliseconds since 1970, by this machine's clock.
     pub confirm_by_ms: i64,
     pub principal: String,
+    /// It has a profile that is in memory only until it is confirmed.
+    #[serde(default)]
+    pub(super) unsaved: bool,
 }
 
 /// A network change that waits to be confirmed, or did.
@@ -98,12 +101,19 @@ impl NetworkChanges {
         Ok(())
     }
 
+    /// The turn to make a change, once nothing waits to be confirmed.
+    ///
     /// # Errors
-    /// `conflict` while a change waits to be confirmed.
-    pub(super) async fn must_be_free(&self) -> Result<(), ToolError> {
-        let Some(pending) = self.kept() else { return Ok(()) };
+    /// `conflict` while another change is made, or waits to be confirmed.
+    pub(super) async fn take_turn(&self) -> Result<tokio::sync::MutexGuard<'_, ()>, ToolError> {
+        let turn = self.turn.try_lock().map_err(|_| {
+            ToolError::new(ErrorCode::Conflict, "another change of the network is under way")
+                .hint("wait a minute; network.get_status shows what waits to be confirmed")
+        })?;
+        let Some(pending) = self.kept() else { return Ok(turn) };
         if !self.network.stands(&pending.checkpoint).await? {
-            return self.keep(None);
+            self.keep(None)?;
+            return Ok(turn);
         }
         Err(ToolError::new(ErrorCode::Conflict, format!("{} waits to be confirmed", pending.profile.name))
             .with("connection", pending.profile.uuid)

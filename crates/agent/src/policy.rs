@@ -31,6 +31,8 @@ const TOOLS: &[(&str, Mode)] = &[
     ("service.set_enabled", Mode::Allow),
     ("network.activate_connection", Mode::Allow),
     ("network.confirm_connection", Mode::Allow),
+    ("network.add_connection", Mode::Ask),
+    ("network.update_connection", Mode::Ask),
     ("manage.update_server", Mode::Ask),
     ("manage.apply_os_updates", Mode::Ask),
     ("manage.rollback", Mode::Ask),

@@ -91,10 +91,7 @@ fn uuid(wifi: &Wifi) -> String {
     let sum = ring::digest::digest(&ring::digest::SHA256, &[b"raspi-mcp wifi\0", wifi.ssid.as_bytes()].concat());
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&sum.as_ref()[..16]);
-    bytes[6] = bytes[6] & 0x0f | 0x80;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex = base::canonical::hex(&bytes);
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+    base::canonical::uuid(bytes, 8)
 }
 
 /// Written by the initramfs when partition 8 is lost.

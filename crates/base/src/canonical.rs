@@ -67,6 +67,14 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
+/// A UUID of these bytes and that version (RFC 9562).
+pub fn uuid(mut bytes: [u8; 16], version: u8) -> String {
+    bytes[6] = bytes[6] & 0x0f | version << 4;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = hex(&bytes);
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
 /// Decodes hexadecimal digits; `None` for anything else.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {

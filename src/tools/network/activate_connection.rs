@@ -7,15 +7,17 @@ use crate::{
 };
 use agent::operations::network::{
     self, ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
-    is_device, is_name,
 };
-use base::error::ToolError;
+use base::{
+    error::ToolError,
+    os::network_manager::change::{confirm, device, name},
+};
 use contract::{
     audit::rfc3339,
     meta::{Effect, Meta},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Serialize};
 
 const SHORTEST_CONFIRM: u32 = *CONFIRM_SECONDS.start();
 const LONGEST_CONFIRM: u32 = *CONFIRM_SECONDS.end();
@@ -42,29 +44,6 @@ pub struct Args {
 
 fn default_confirm() -> u32 {
     DEFAULT_CONFIRM_SECONDS
-}
-
-fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    if is_name(&name) {
-        return Ok(name);
-    }
-    Err(D::Error::custom("1 to 255 characters without control characters"))
-}
-
-fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let device = Option::<String>::deserialize(deserializer)?;
-    if device.as_deref().is_none_or(is_device) {
-        return Ok(device);
-    }
-    Err(D::Error::custom("an interface has 1 to 15 visible characters, no / and no :"))
-}
-
-fn confirm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        seconds if CONFIRM_SECONDS.contains(&seconds) => Ok(seconds),
-        seconds => Err(D::Error::custom(format!("{seconds} seconds where 10 to 600 are allowed"))),
-    }
 }
 
 #[derive(Serialize, JsonSchema)]

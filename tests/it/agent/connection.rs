@@ -14,16 +14,16 @@ use base::error::ErrorCode;
 use contract::meta::Mode;
 
 /// A simulated machine with an agent, and a network that outlives it.
-struct Net {
-    pi: Pi,
+pub struct Net {
+    pub pi: Pi,
     network: Arc<dyn Network>,
 }
 
 impl Net {
-    fn on(network: Arc<dyn Network>) -> Self {
+    pub fn on(network: Arc<dyn Network>) -> Self {
         Self::with(network, |_| {})
     }
-    fn with(network: Arc<dyn Network>, change: impl FnOnce(&mut AgentSettings)) -> Self {
+    pub fn with(network: Arc<dyn Network>, change: impl FnOnce(&mut AgentSettings)) -> Self {
         let pi = Pi::with(|settings| {
             settings.policy.namespaces.insert("network".into());
             change(settings);
@@ -33,7 +33,7 @@ impl Net {
         net
     }
     /// The agent's process ends and begins again.
-    fn restart_agent(&mut self) {
+    pub fn restart_agent(&mut self) {
         self.pi.agent = None;
         let now_ms = Arc::clone(&self.pi.now_ms);
         let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst));
@@ -41,7 +41,7 @@ impl Net {
         platform.network = Arc::clone(&self.network);
         self.pi.agent = Some(Agent::start(self.pi.settings.clone(), platform).unwrap());
     }
-    fn server(&self) -> AgentLink {
+    pub fn server(&self) -> AgentLink {
         self.pi.server()
     }
 }

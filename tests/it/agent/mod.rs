@@ -6,6 +6,7 @@ mod button;
 mod calls;
 mod connection;
 mod connections;
+mod edits;
 mod exec;
 mod firmware;
 mod halt;

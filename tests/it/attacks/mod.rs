@@ -6,6 +6,7 @@ mod fields;
 mod files;
 mod flood;
 mod names;
+mod passphrase;
 mod photos;
 mod policy;
 mod revoked;

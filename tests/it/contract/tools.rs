@@ -164,6 +164,8 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "metrics.query_history" => json!({"metric_names": ["cpu_percent"], "start_time": "2026-01-01T00:00:00Z"}),
         // Nothing is scheduled: nothing is taken back, and nothing restarts.
         "network.activate_connection" => json!({"connection": "simulated-static"}),
+        "network.add_connection" => json!({"connection": "contract", "ssid": "simulated", "activate": false}),
+        "network.update_connection" => json!({"connection": "simulated-wifi", "passphrase": "contract"}),
         // Nothing was changed: nothing is taken back.
         "network.confirm_connection" => json!({"keep": false}),
         "network.ping" => json!({"address": "127.0.0.1", "count": 1}),

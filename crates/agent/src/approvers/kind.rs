@@ -9,6 +9,8 @@ const NEVER_BY_BROWSER: &[&str] = &[
     "agents:shutdown",
     "agents:spawn",
     "exec:run",
+    "network:add",
+    "network:update",
     "system:mark_good",
     "system:reboot",
     "system:rollback",

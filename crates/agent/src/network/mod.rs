@@ -6,8 +6,12 @@ mod simulated;
 pub use real::RealNetwork;
 pub use simulated::SimulatedNetwork;
 
-use base::error::ToolError;
-pub use base::os::network_manager::activation::NetworkCheckpoint;
+use base::error::{ErrorCode, ToolError};
+pub use base::os::network_manager::{
+    activation::NetworkCheckpoint,
+    change::ProfileChange,
+    scan::{AccessPoint, WifiScan},
+};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -21,11 +25,42 @@ pub trait Network: Send + Sync {
     /// without NetworkManager.
     fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>)
     -> BoxFuture<'a, Result<ActivationPlan, ToolError>>;
-    /// Takes a checkpoint of the current state, which is restored after `timeout` even if this process ends.
+    /// Plans a change of the profile that it names, or with `adds` a new profile. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Network::plan`]; `conflict` when there is a profile of the new one's name; `failed_precondition` for a
+    /// profile that cannot have this change.
+    fn plan_edit<'a>(
+        &'a self,
+        change: &'a ProfileChange,
+        adds: bool,
+    ) -> BoxFuture<'a, Result<ActivationPlan, ToolError>>;
+    /// Makes the planned change: in memory, or on the card too if it is to be kept. Returns the profile's object path.
+    ///
+    /// # Errors
+    /// `invalid_argument` when it makes no valid profile.
+    fn edit<'a>(
+        &'a self,
+        plan: &'a ActivationPlan,
+        change: &'a ProfileChange,
+        keep: bool,
+    ) -> BoxFuture<'a, Result<String, ToolError>>;
+    /// Writes the profile with that UUID, as it is in memory, to the card.
+    ///
+    /// # Errors
+    /// `not_found` when it is gone.
+    fn save<'a>(&'a self, uuid: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// The Wi-Fi networks around: scans with the adapter of that interface, or with all, unless `rescan` is false.
+    ///
+    /// # Errors
+    /// `capability_missing` without NetworkManager or Wi-Fi, `failed_precondition` while it is switched off.
+    fn scan<'a>(&'a self, device: Option<&'a str>, rescan: bool) -> BoxFuture<'a, Result<WifiScan, ToolError>>;
+    /// Takes a checkpoint of the current state, which is restored after `timeout` even if this process ends. With
+    /// `adds`, a profile that is added meanwhile is removed then.
     ///
     /// # Errors
     /// `conflict` when another such change is under way, `capability_missing` when it could not be restored.
-    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>>;
+    fn checkpoint(&self, timeout: Duration, adds: bool) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>>;
     /// Activates the profile and waits until it is active; the caller bounds the wait. Returns the interfaces it is
     /// active on.
     ///
@@ -53,9 +88,9 @@ pub trait Network: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivationPlan {
     pub profile: ConnectionProfile,
-    /// Its D-Bus object path.
-    pub path: String,
-    /// The interface that the caller chose.
+    /// Its D-Bus object path; `None` for one that is to be added.
+    pub path: Option<String>,
+    /// The interface that the caller chose, or where it is in use.
     pub device: Option<String>,
     /// All active profiles.
     pub before: Vec<ConnectionProfile>,
@@ -92,6 +127,13 @@ fn named<'a, T>(all: &'a [T], wanted: &str, of: impl Fn(&'a T) -> (&'a str, &'a 
     }
 }
 
+/// There is a profile of that name already. NetworkManager would take another; whoever names it later would not.
+fn taken(name: &str) -> ToolError {
+    ToolError::new(ErrorCode::Conflict, format!("there is a connection {name:?} already"))
+        .with("parameter", "connection")
+        .hint("choose another name, or change that one with network.update_connection")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,8 +144,8 @@ mod tests {
         let find = |wanted: &str| named(&all, wanted, |each| *each).map(|each| each.0).map_err(|error| error.code);
         assert_eq!(find("U-1"), Ok("u-1"));
         assert_eq!(find("home"), Ok("u-1"));
-        assert_eq!(find("work"), Err(base::error::ErrorCode::InvalidArgument));
-        assert_eq!(find("hom"), Err(base::error::ErrorCode::NotFound));
-        assert_eq!(find("home\0"), Err(base::error::ErrorCode::NotFound));
+        assert_eq!(find("work"), Err(ErrorCode::InvalidArgument));
+        assert_eq!(find("hom"), Err(ErrorCode::NotFound));
+        assert_eq!(find("home\0"), Err(ErrorCode::NotFound));
     }
 }

@@ -1,6 +1,6 @@
 //! This machine's network, through NetworkManager.
 
-use super::{ActivationPlan, ConnectionProfile, Network, NetworkCheckpoint, named};
+use super::{ActivationPlan, ConnectionProfile, Network, NetworkCheckpoint, ProfileChange, WifiScan, named, taken};
 use base::{
     error::ToolError,
     os::{
@@ -8,7 +8,7 @@ use base::{
         network_manager::{
             Objects,
             activation::{self, device},
-            profile,
+            edit, profile, scan,
         },
     },
 };
@@ -42,36 +42,79 @@ impl Network for RealNetwork {
                         .hint("leave device out"));
                 }
             }
-            let before = profile::active(&objects);
+            let profile =
+                ConnectionProfile { uuid: found.uuid.clone(), name: found.name.clone(), interfaces: Vec::new() };
             Ok(ActivationPlan {
-                profile: ConnectionProfile {
-                    uuid: found.uuid.clone(),
-                    name: found.name.clone(),
-                    interfaces: Vec::new(),
-                },
-                path: found.path.clone(),
+                profile,
+                path: Some(found.path.clone()),
                 device: interface.map(str::to_owned),
-                before: before
-                    .into_iter()
-                    .take(MOST_ACTIVE)
-                    .map(|active| ConnectionProfile {
-                        uuid: active.uuid,
-                        name: active.name,
-                        interfaces: active.interfaces,
-                    })
-                    .collect(),
+                before: before(&objects),
             })
         })
     }
 
-    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>> {
-        Box::pin(activation::checkpoint(&self.bus, timeout))
+    fn plan_edit<'a>(
+        &'a self,
+        change: &'a ProfileChange,
+        adds: bool,
+    ) -> BoxFuture<'a, Result<ActivationPlan, ToolError>> {
+        Box::pin(async move {
+            let objects = Objects::read(&self.bus).await?;
+            let all = profile::all(&self.bus, &objects).await?;
+            let interface = change.device.clone();
+            if let (Some(interface), true) = (&interface, change.activate) {
+                device(&objects, interface)?;
+            }
+            let name = change.connection.clone();
+            if adds {
+                if all.iter().any(|each| each.name == name) {
+                    return Err(taken(&name));
+                }
+                let profile = ConnectionProfile { uuid: edit::new_uuid()?, name, interfaces: Vec::new() };
+                return Ok(ActivationPlan { profile, path: None, device: interface, before: before(&objects) });
+            }
+            let found = named(&all, &name, |each| (&each.uuid, &each.name))?;
+            edit::fits(&found.kind, change)?;
+            let interfaces = found.active.as_ref().map(|active| active.interfaces.clone()).unwrap_or_default();
+            Ok(ActivationPlan {
+                device: interface.or_else(|| interfaces.first().cloned()),
+                profile: ConnectionProfile { uuid: found.uuid.clone(), name: found.name.clone(), interfaces },
+                path: Some(found.path.clone()),
+                before: before(&objects),
+            })
+        })
+    }
+
+    fn edit<'a>(
+        &'a self,
+        plan: &'a ActivationPlan,
+        change: &'a ProfileChange,
+        keep: bool,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async move {
+            match &plan.path {
+                None => edit::add(&self.bus, &plan.profile.uuid, change, keep).await,
+                Some(path) => edit::update(&self.bus, path, change, keep).await.map(|()| path.clone()),
+            }
+        })
+    }
+
+    fn save<'a>(&'a self, uuid: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(edit::save(&self.bus, uuid))
+    }
+
+    fn scan<'a>(&'a self, device: Option<&'a str>, rescan: bool) -> BoxFuture<'a, Result<WifiScan, ToolError>> {
+        Box::pin(scan::scan(&self.bus, device, rescan))
+    }
+
+    fn checkpoint(&self, timeout: Duration, adds: bool) -> BoxFuture<'_, Result<NetworkCheckpoint, ToolError>> {
+        Box::pin(activation::checkpoint(&self.bus, timeout, adds))
     }
 
     fn activate<'a>(&'a self, plan: &'a ActivationPlan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         Box::pin(async move {
             let objects = Objects::read(&self.bus).await?;
-            activation::activate(&self.bus, &objects, &plan.path, plan.device.as_deref()).await
+            activation::activate(&self.bus, &objects, plan.path.as_deref().unwrap_or("/"), plan.device.as_deref()).await
         })
     }
 
@@ -91,4 +134,10 @@ impl Network for RealNetwork {
             }
         })
     }
+}
+
+/// What is active now.
+fn before(objects: &Objects) -> Vec<ConnectionProfile> {
+    let active = profile::active(objects).into_iter().take(MOST_ACTIVE);
+    active.map(|one| ConnectionProfile { uuid: one.uuid, name: one.name, interfaces: one.interfaces }).collect()
 }

@@ -72,4 +72,6 @@ operations! {
     routeros::ListRouters,
     routeros::AuthorizeRouterWrite,
     timezone::SetTimezone,
+    network::EditConnection,
+    network::ScanWifi,
 }

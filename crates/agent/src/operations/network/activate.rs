@@ -1,11 +1,14 @@
 //! Activates a network profile, with an automatic revert.
 
-use super::{ACTIVATION, CONFIRM_SECONDS, DEFAULT_CONFIRM_SECONDS, LONGEST_NAME, is_device, is_name};
+use super::{ACTIVATION, CONFIRM_SECONDS, DEFAULT_CONFIRM_SECONDS, LONGEST_NAME, ProfileChange, is_device, is_name};
 use crate::{
-    authorization::Authorization, connections::PendingChange, context::Context, network::ConnectionProfile,
+    authorization::Authorization,
+    connections::PendingChange,
+    context::Context,
+    network::{ActivationPlan, ConnectionProfile},
     operations::Operation,
 };
-use base::error::{ErrorCode, ToolError};
+use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -72,37 +75,57 @@ async fn activate(cx: &Context<'_>, request: &ConnectionRequest) -> Result<Conne
     cx.policy().check(TOOL)?;
     check(request)?;
     let (connections, network) = (&cx.connections, &cx.connections.network);
-    let _turn = connections.turn.try_lock().map_err(|_| {
-        ToolError::new(ErrorCode::Conflict, "another change of the network is under way")
-            .hint("wait a minute; network.get_status shows what waits to be confirmed")
-    })?;
-    connections.must_be_free().await?;
+    let _turn = connections.take_turn().await?;
     let plan = network.plan(&request.connection, request.device.as_deref()).await?;
-    let before = plan.before.clone();
     if request.dry_run {
-        return Ok(Connected { profile: plan.profile, before, confirm_by_ms: None, simulated: cx.simulated });
+        return Ok(Connected {
+            profile: plan.profile,
+            before: plan.before,
+            confirm_by_ms: None,
+            simulated: cx.simulated,
+        });
     }
     cx.admit(TOOL, &request.authorization, |args| ActivateConnection::was_shown(request, args))?;
     // Logged before it is done: a failed activation is reverted, but the connection was interrupted all the same.
     cx.log.note("activate_connection begins", cx.peer, json!(request), None)?;
 
-    let confirm = Duration::from_secs(request.confirm_seconds.into());
+    attempt(cx, plan, request.authorization.principal.clone(), request.confirm_seconds, None).await
+}
+
+/// Activates what was planned, behind a checkpoint that reverts it unless it is confirmed. `change` is made to the
+/// profile first, in memory. The caller has the turn, and has asked the policy.
+pub(super) async fn attempt(
+    cx: &Context<'_>,
+    mut plan: ActivationPlan,
+    principal: String,
+    confirm_seconds: u32,
+    change: Option<&ProfileChange>,
+) -> Result<Connected, ToolError> {
+    let (connections, network) = (&cx.connections, &cx.connections.network);
+    let before = plan.before.clone();
+    let confirm = Duration::from_secs(confirm_seconds.into());
     let longest = ACTIVATION + confirm;
-    let checkpoint = network.checkpoint(longest).await?;
+    let checkpoint = network.checkpoint(longest, plan.path.is_none()).await?;
     let mut pending = PendingChange {
         checkpoint,
         profile: plan.profile.clone(),
         before: before.clone(),
         confirm_by_ms: in_ms(cx, longest),
-        principal: request.authorization.principal.clone(),
+        principal,
+        unsaved: change.is_some(),
     };
     // On the card before the act: a change that could not be confirmed later must not begin.
     if let Err(error) = connections.keep(Some(pending.clone())) {
         network.end(&pending.checkpoint, false).await?;
         return Err(error);
     }
-    let done = tokio::time::timeout(ACTIVATION, network.activate(&plan)).await;
-    let interfaces = match done.unwrap_or_else(|_| Err(slow())) {
+    let done = tokio::time::timeout(ACTIVATION, async {
+        if let Some(change) = change {
+            plan.path = Some(network.edit(&plan, change, false).await?);
+        }
+        network.activate(&plan).await
+    });
+    let interfaces = match done.await.unwrap_or_else(|_| Err(slow())) {
         Ok(interfaces) => interfaces,
         Err(error) => {
             // Reverted at once; if that fails, the checkpoint's timeout reverts it.

@@ -75,6 +75,10 @@ async fn confirm(cx: &Context<'_>, request: &ConfirmRequest) -> Result<Confirmed
         return Err(too_late(&pending));
     }
     cx.admit(TOOL, &request.authorization, |args| ConfirmConnection::was_shown(request, args))?;
+    if request.keep && pending.unsaved {
+        // Before the way back is given up: a profile that cannot be saved would be lost at the next start.
+        network.save(&pending.profile.uuid).await?;
+    }
     match network.end(&pending.checkpoint, request.keep).await {
         Ok(()) => connections.keep(None).map_err(|error| error.with("changed", true))?,
         Err(error) if error.code == ErrorCode::NotFound => {

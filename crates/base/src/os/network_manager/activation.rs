@@ -13,6 +13,8 @@ use zbus::{MatchRule, MessageStream, ObjectPath, OwnedObjectPath, message};
 /// NM_CHECKPOINT_CREATE_FLAG_DISCONNECT_NEW_DEVICES: a bridge or VLAN that the profile creates is removed on a revert,
 /// too.
 const DISCONNECT_NEW_DEVICES: u32 = 4;
+/// NM_CHECKPOINT_CREATE_FLAG_DELETE_NEW_CONNECTIONS: a profile that was added since is removed on a revert.
+const DELETE_NEW_CONNECTIONS: u32 = 2;
 const ACTIVATED: u32 = 2;
 const DEACTIVATED: u32 = 4;
 
@@ -26,14 +28,16 @@ pub struct NetworkCheckpoint {
     pub created: i64,
 }
 
-/// Creates a checkpoint of the current state, to which NetworkManager reverts after `timeout`.
+/// Creates a checkpoint of the current state, to which NetworkManager reverts after `timeout`. With `adds`, a profile
+/// that is added after it is removed then.
 ///
 /// # Errors
 /// `conflict` when another checkpoint exists, `capability_missing` before NetworkManager 1.4.
-pub async fn checkpoint(bus: &DBus, timeout: Duration) -> Result<NetworkCheckpoint, ToolError> {
+pub async fn checkpoint(bus: &DBus, timeout: Duration, adds: bool) -> Result<NetworkCheckpoint, ToolError> {
     let all_devices: &[ObjectPath<'_>] = &[];
     let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
-    let made = manage(bus, "CheckpointCreate", &(all_devices, seconds, DISCONNECT_NEW_DEVICES)).await;
+    let flags = DISCONNECT_NEW_DEVICES | if adds { DELETE_NEW_CONNECTIONS } else { 0 };
+    let made = manage(bus, "CheckpointCreate", &(all_devices, seconds, flags)).await;
     let answer = made.map_err(|error| match said(&error) {
         Some("UnknownMethod") => error
             .with_code(ErrorCode::CapabilityMissing)

@@ -4,8 +4,11 @@
 //! requested one by one.
 
 pub mod activation;
+pub mod change;
+pub mod edit;
 pub mod profile;
 pub mod radio;
+pub mod scan;
 pub mod state;
 
 use super::bus::{DBus, DBusObject, refusal};
@@ -54,10 +57,14 @@ impl InterfaceProperties {
         let list = list.and_then(|value| Vec::<OwnedObjectPath>::try_from(value).ok());
         list.unwrap_or_default().iter().map(|path| path.as_str().to_owned()).collect()
     }
-    /// Bytes that are text by convention only, such as the name of a Wi-Fi network.
-    fn bytes(&self, name: &str) -> Option<String> {
+    /// Bytes, such as the name of a Wi-Fi network; `None` if there are none.
+    fn raw(&self, name: &str) -> Option<Vec<u8>> {
         let bytes = Vec::<u8>::try_from(self.0.get(name)?.try_clone().ok()?).ok()?;
-        (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
+        (!bytes.is_empty()).then_some(bytes)
+    }
+    /// Bytes that are text by convention only.
+    fn bytes(&self, name: &str) -> Option<String> {
+        self.raw(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
