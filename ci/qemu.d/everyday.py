@@ -11,6 +11,11 @@ def system(day):
     for name in ("basic_info", "health_snapshot", "capabilities", "clock", "network_info"):
         yield f"system.get_{name}", {}
     yield "system.get_detailed_network_info", {"include_routing_table": True, "include_connections": True}
+    software = yield "system.list_packages", {"name": "systemd"}
+    day.saw("packages with systemd in their name", software["pagination"]["total_count"])
+    yield "system.list_devices", {}
+    yield "system.set_timezone", {"timezone": "Europe/Berlin", "dry_run": True}
+    yield "system.set_timezone", {"timezone": ("Europe/London", "UTC")[day.number % 2]}
     yield "system.set_hostname", {"hostname": f"day-{day.number}", "dry_run": True}
     yield "system.set_hostname", {"hostname": "bench"}
 
@@ -119,6 +124,9 @@ def buses(day):
     yield "i2c.write", CHIP | {"register": 1, "data": [day.number]}
     yield "i2c.read", CHIP | {"register": 1, "length": 1}
     yield "i2c.transfer", CHIP | {"data": [1], "length": 1}
+    yield "i2c.identify", CHIP
+    yield "sensors.list", {}
+    yield "sensors.read", {}
 
 
 def search(day):

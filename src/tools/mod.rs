@@ -21,6 +21,7 @@ pub mod process;
 #[cfg(feature = "routeros")]
 pub mod routeros;
 mod running_command;
+pub mod sensors;
 pub mod service;
 pub mod system;
 pub mod time;
@@ -45,6 +46,7 @@ pub static NAMESPACES: &[&[ToolRow]] = &[
     exec::TOOLS,
     gpio::TOOLS,
     i2c::TOOLS,
+    sensors::TOOLS,
     vector::TOOLS,
     agents::TOOLS,
     tools::TOOLS,

@@ -20,6 +20,7 @@ mod process;
 mod process_load;
 mod run;
 mod search;
+mod sensors;
 mod service;
 #[path = "../support/mod.rs"]
 mod support;

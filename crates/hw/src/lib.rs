@@ -17,5 +17,6 @@ pub mod machine;
 pub mod model;
 pub mod pwm;
 pub mod reset;
+pub mod sensors;
 pub mod temperature;
 mod vcgencmd;

@@ -71,6 +71,7 @@ operations! {
     agents::RunAgentTool,
     routeros::ListRouters,
     routeros::AuthorizeRouterWrite,
+    timezone::SetTimezone,
     network::EditConnection,
     network::ScanWifi,
 }

@@ -1,6 +1,9 @@
 //! A simulated Raspberry Pi in memory: it has state, changes over time, and supports fault injection.
 
-use crate::{camera::simulated::SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm};
+use crate::{
+    camera::simulated::SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm,
+    sensors::simulated::SimulatedSensors,
+};
 use std::{
     collections::BTreeMap,
     io,
@@ -27,6 +30,8 @@ pub struct SimulatedBoard {
     state: Mutex<State>,
     /// Its I2C buses, and what is on them.
     pub i2c: Buses,
+    /// Its sensors.
+    pub sensors: SimulatedSensors,
 }
 
 #[derive(Debug, Default)]

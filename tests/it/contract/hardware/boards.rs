@@ -58,6 +58,12 @@ fn virt(_: &Board) -> Hand {
             lines: Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0")),
             watched: Some("9030000.pl061"),
         })),
+        // What ci/qemu-hw.d/hardware.py has put into the registers: 25.5 degrees, and the example of a BMP280's data sheet.
+        sensors: &[
+            ("lm75@0-0048/temp1", "celsius", 25.5, 25.5),
+            ("bmp280@0-0076/temp", "celsius", 25.07, 25.09),
+            ("bmp280@0-0076/pressure", "kilopascals", 100.64, 100.66),
+        ],
     }
 }
 
@@ -81,6 +87,7 @@ fn raspi3b(_: &Board) -> Hand {
             lines: Box::new(Header::bare()),
             watched: None,
         })),
+        sensors: &[("tmp105@1-0048/temp1", "celsius", -128.0, 128.0)],
     }
 }
 
@@ -97,5 +104,6 @@ fn pi(board: &Board) -> Hand {
         })),
         scene: None,
         scope: None,
+        sensors: &[("cpu_thermal/temp1", "celsius", 5.0, 95.0)],
     }
 }

@@ -1,4 +1,4 @@
-//! What holds of pins, buses and cameras on every board: the same assertions on the simulated one and on the kernel's drivers.
+//! What holds of pins, buses, sensors and cameras on every board: the same assertions on the simulated one and on the kernel's drivers.
 //!
 //! An assertion is a plain `async fn name(bench: &Bench)`. It calls tools, as clients would, and moves what is outside the
 //! board with the bench's hand; what it tries is what the hand says is there, so that it names no board. Each file has
@@ -14,6 +14,7 @@ pub mod hand;
 mod i2c;
 pub mod killed;
 mod pwm;
+mod sensors;
 
 use crate::support::pi::{Answer, Pi};
 use base::os::Root;
@@ -125,6 +126,7 @@ pub fn all() -> impl Iterator<Item = &'static Assertion> {
         i2c::ASSERTIONS,
         camera::ASSERTIONS,
         pwm::ASSERTIONS,
+        sensors::ASSERTIONS,
         killed::ASSERTIONS,
     ]
     .into_iter()

@@ -24,7 +24,12 @@ pub struct Hand {
     pub wires: Option<Box<dyn Wires>>,
     pub scene: Option<Box<dyn Scene>>,
     pub scope: Option<Box<dyn Scope>>,
+    /// Sensors that the kernel has drivers for.
+    pub sensors: &'static [Measured],
 }
+
+/// A sensor: its name, its unit, and what it shows at least and at most.
+pub type Measured = (&'static str, &'static str, f64, f64);
 
 /// Something that lasts until it is dropped: a line held, a camera in use.
 pub type Held = Box<dyn Any>;

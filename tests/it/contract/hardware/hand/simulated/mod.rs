@@ -18,5 +18,10 @@ pub fn hand(board: &Board) -> Hand {
         wires: Some(Box::new(wires::Simulated::new(state.i2c.clone()))),
         scene: Some(Box::new(scene::SimulatedScene::of(&state.camera))),
         scope: Some(Box::new(scope::Simulated { channels: state.pwm.clone(), lines: state.gpio.clone() })),
+        sensors: &[
+            ("ds18b20@28-0000075bcd15/temp", "celsius", 19.25, 19.25),
+            ("pwmfan@cooling_fan/fan1", "rpm", 2400.0, 2400.0),
+            ("rp1_adc@1f000c8000.adc/in1", "volts", 5.08, 5.08),
+        ],
     }
 }
