@@ -60,7 +60,7 @@ def over_the_air(client):
 def refusal(client, tool, **arguments):
     """The error of a tool that may fail; None if it did not."""
     answer = client.request("tools/call", {"name": tool, "arguments": arguments})
-    return answer["structuredContent"] if answer.get("isError") else None
+    return answer["_meta"]["io.raspi-mcp/error"] if answer.get("isError") else None
 
 
 def fails(bench, client, what, code, tool, **arguments):
