@@ -16,12 +16,15 @@ pub mod manage;
 pub mod metrics;
 pub mod network;
 pub mod none;
+pub mod onewire;
 pub mod page;
 pub mod process;
 #[cfg(feature = "routeros")]
 pub mod routeros;
 mod running_command;
+pub mod serial;
 pub mod service;
+pub mod spi;
 pub mod system;
 pub mod time;
 #[expect(clippy::module_inception)] // The namespace is called "tools".
@@ -45,6 +48,9 @@ pub static NAMESPACES: &[&[ToolRow]] = &[
     exec::TOOLS,
     gpio::TOOLS,
     i2c::TOOLS,
+    spi::TOOLS,
+    onewire::TOOLS,
+    serial::TOOLS,
     vector::TOOLS,
     agents::TOOLS,
     tools::TOOLS,

@@ -15,12 +15,15 @@ mod i2c;
 mod logs;
 mod metrics;
 mod network;
+mod onewire;
 mod ping;
 mod process;
 mod process_load;
 mod run;
 mod search;
+mod serial;
 mod service;
+mod spi;
 #[path = "../support/mod.rs"]
 mod support;
 mod system;

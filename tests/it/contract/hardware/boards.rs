@@ -1,6 +1,8 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
-use super::hand::{self, GpioSim, Hand, Header, KernelScene, KernelWires, Slave, kernel_scope::KernelScope};
+use super::hand::{
+    self, GpioSim, Hand, Header, KernelProbe, KernelScene, KernelWires, Port, Pty, Slave, kernel_scope::KernelScope,
+};
 use hw::{board::Board, model::BoardKind};
 
 /// One board.
@@ -58,6 +60,10 @@ fn virt(_: &Board) -> Hand {
             lines: Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0")),
             watched: Some("9030000.pl061"),
         })),
+        spi_loop: Some((0, 0)),
+        probe: Some(Box::new(KernelProbe)),
+        port: pty(),
+        echo: Some("ttyAMA1"),
     }
 }
 
@@ -81,6 +87,10 @@ fn raspi3b(_: &Board) -> Hand {
             lines: Box::new(Header::bare()),
             watched: None,
         })),
+        spi_loop: None,
+        probe: None,
+        port: pty(),
+        echo: None,
     }
 }
 
@@ -97,5 +107,14 @@ fn pi(board: &Board) -> Hand {
         })),
         scene: None,
         scope: None,
+        spi_loop: Some((0, 0)),
+        probe: None,
+        port: None,
+        echo: Some("serial0"),
     }
+}
+
+/// A pseudoterminal, which needs no board; the configurations list the first ones.
+fn pty() -> Option<Box<dyn Port>> {
+    Some(Box::new(Pty::new()?))
 }
