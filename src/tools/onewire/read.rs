@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// As onewire.list_devices has it: "28-0123456789ab".
-    #[schemars(regex(pattern = "^[0-9a-f]{2}-[0-9a-f]{12}$"))]
+    #[schemars(regex(pattern = "^[0-9a-f]{2}-[0-9a-f]{12}$"), extend("examples" = ["28-0123456789ab"]))]
     #[serde(deserialize_with = "address")]
     address: String,
 }

@@ -45,11 +45,11 @@ fn every_field_says_what_it_wants() {
 }
 
 #[test]
-fn a_grant_names_devices_in_the_form_of_its_namespace() {
-    let grant = |tool: &str, device: &str| format!("[[tools.allow]]\ntool = \"{tool}\"\ndevices = [\"{device}\"]\n");
-    let settings =
-        Machine::new().site(&(grant("spi.transfer", "spidev0.1") + &grant("serial.open", "ttyUSB0"))).starts();
-    assert!(settings.tools.allow[0].has_device_file("spidev0.1") && settings.tools.allow[1].has_device_file("ttyUSB0"));
-    let refused = Machine::new().site(&grant("serial.open", "/dev/ttyUSB0")).refuses().concat();
+fn a_grant_names_devices_in_either_form() {
+    let grant = |device: &str| format!("[[tools.allow]]\ntool = \"gpio.write_pin\"\ndevices = [\"{device}\"]\n");
+    let settings = Machine::new().site(&(grant("spidev0.1") + &grant("ttyUSB0") + &grant("1:0x48"))).starts();
+    let [spi, port, chip] = settings.tools.allow.as_slice() else { panic!("three grants") };
+    assert!(spi.has_device_file("spidev0.1") && port.has_device_file("ttyUSB0") && !chip.has_device_file("ttyUSB0"));
+    let refused = Machine::new().site(&grant("/dev/ttyUSB0")).refuses().concat();
     assert!(refused.contains("serial ports as \"ttyUSB0\""), "{refused}");
 }
