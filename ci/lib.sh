@@ -140,6 +140,13 @@ sandbox() {
   (umask 077 && mkdir -p "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" "$XDG_CONFIG_HOME")
 }
 
+# own_board FOLDER: a sandbox whose user may do what an administrator of a device may.
+own_board() {
+  sandbox "$1"
+  RASPI_MCP__ACCESS__ADMIN_GROUP=$(id -gn)
+  export RASPI_MCP__ACCESS__ADMIN_GROUP
+}
+
 # start_server LOG COMMAND...: starts it, waits for the line that names its address, sets SERVER_PID and SERVER_URL.
 start_server() {
   local log=$1 line lines

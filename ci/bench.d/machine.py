@@ -30,7 +30,7 @@ FIGURES = {
     "processes": (f"list of {PROCESSES} processes, as called without arguments", 3.0),
     "every": (f"all {PROCESSES} of them in one answer", 3.0),
     "services": ("list of services", 3.0),
-    "status": ("status of one service", 1.0),
+    "status": ("status of one service, without its log", 1.0),
     "read": ("read of a 4 KiB file", 0.1),
 }
 
@@ -50,7 +50,7 @@ CONTENDERS = [
         "processes": ("process.list_processes", {}),
         "every": ("process.list_processes", {"limit": 1000}),
         "services": ("service.list_services", {"limit": 1000}),
-        "status": ("service.get_status", {"service_name": SERVICE}),
+        "status": ("service.get_status", {"service_name": SERVICE, "with_logs": False}),
         "read": ("files.read", {"path": FILE}),
     }),
     ("linux-mcp-server 1.7.0", PEERS.linux_mcp, 20, {

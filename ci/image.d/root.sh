@@ -17,7 +17,7 @@ LEFT_OUT=(
   usr/lib/systemd/system/sockets.target.wants/systemd-initctl.socket usr/lib/systemd/system/*.target.wants/systemd-update-utmp*
   usr/bin/nmtui* usr/lib/udev/hwdb.bin usr/lib/udev/hwdb.d
   usr/sbin/{badblocks,debugfs,dumpe2fs,e2freefrag,e2image,e2label,e2mmpstatus,e2undo,e4crypt,e4defrag,filefrag,logsave,mklost+found}
-  usr/share/{bash-completion,bug,common-licenses,debconf,doc,fish,gtk-doc,i18n,info,initramfs-tools,lintian,locale,man,menu,pam,pam-configs,perl5,polkit-1,zoneinfo,zsh}
+  usr/share/{bash-completion,bug,common-licenses,debconf,doc,fish,gtk-doc,i18n,info,initramfs-tools,lintian,locale,man,menu,pam,pam-configs,perl5,polkit-1,zsh}
 )
 # Modules of Debian's kernel for this board's hardware.
 # shellcheck disable=SC2034
@@ -82,7 +82,6 @@ configure_root() {
   ln -sf ../usr/lib/os-release "$root/etc/os-release"
   ln -sf ../proc/self/mounts "$root/etc/mtab"
   ln -sf ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
-  ln -sf /usr/share/zoneinfo/UTC "$root/etc/localtime"
   echo raspi-mcp >"$root/etc/hostname"
   # Without the host name, which changes: systemd-resolved resolves it.
   printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"

@@ -267,6 +267,73 @@ check_hostname_mounted() {
   say "hostnamed cannot write a read-only /etc; the agent writes the mounted file, three names long and short, and hostnamed reads them"
 }
 
+# zone_now: what the server says of the clock.
+zone_now() { c raspi-mcp call system.get_clock --json | sed -n 's/.*"timezone": *"\([^"]*\)".*/\1/p'; }
+
+# The real timedated sets a real machine's zone.
+check_timezone() {
+  local before
+  before=$(zone_now)
+  expect_in "a dry run" 'changed: yes' "$(c raspi-mcp call system.set_timezone -a timezone=Asia/Kolkata -a dry_run=true)"
+  expect "after a dry run" "$before" "$(zone_now)"
+  fails_with "no zone" 1 'perhaps Asia/Kolkata' c raspi-mcp call system.set_timezone -a timezone=India/Kolkata
+  expect_in "the call" 'timezone: Asia/Kolkata' "$(zone_by_call Asia/Kolkata)"
+  expect "the link" /usr/share/zoneinfo/Asia/Kolkata "$(c readlink -f /etc/localtime)"
+  expect "what timedated says" 's "Asia/Kolkata"' "$(c busctl get-property org.freedesktop.timedate1 /org/freedesktop/timedate1 org.freedesktop.timedate1 Timezone)"
+  expect "what the running server reads" Asia/Kolkata "$(zone_now)"
+  expect "what a new program reads" +0530 "$(c date +%z)"
+  zone_by_call Etc/UTC >/dev/null
+  expect "back" Etc/UTC "$(zone_now)"
+  say "$before became Asia/Kolkata by timedated, seen by the running server and by a new program"
+}
+
+# As on an appliance: the link of a read-only /etc leads into /run. There is no card here to record it on, which the agent says; what is
+# recorded and applied at each start is tests/it/appliance/timezone.rs, and ci/qemu's story \`use\`.
+check_timezone_bound() {
+  local folder=/run/systemd/system/raspi-mcp-agent.service.d
+  c sh -c 'mkdir /run/card && mount -t tmpfs -o mode=755 card /run/card && cp -a /etc/. /run/card && ln -sfn /run/raspi-mcp-zone/localtime /run/card/localtime &&
+    mkdir -p /run/raspi-mcp-zone && ln -sfn /usr/share/zoneinfo/Europe/London /run/raspi-mcp-zone/localtime &&
+    mount -o remount,ro /run/card && mount --bind /run/card /etc'
+  c mkdir -p "$folder"
+  c tee "$folder/slots.conf" <"$ROOT/dist/slots/raspi-mcp-agent.service.d/slots.conf" >/dev/null
+  c systemctl daemon-reload
+  restart_halves
+  expect "the server, by both links" Europe/London "$(zone_now)"
+  expect "a program, by both links" "$(TZ=Europe/London date +%Z)" "$(c date +%Z)"
+  fails_with "without a card" 1 'no two slots' zone_by_call Asia/Kolkata
+  expect "the zone after that" Europe/London "$(zone_now)"
+  c rm -r "$folder" /run/raspi-mcp-zone
+  c umount --lazy /etc /run/card
+  c rmdir /run/card
+  c systemctl daemon-reload
+  restart_halves
+  say "both links are followed; without a card to record it on nothing is changed"
+}
+
+# zone_by_call ZONE: as rename_by_call.
+zone_by_call() {
+  local status=0
+  c raspi-mcp call system.set_timezone -a timezone="$1" >"$WORK/call" 2>&1 &
+  CALL=$!
+  until_true 10 "it is asked, or done" asked_or_done
+  [ -z "$ASK" ] || approve y >/dev/null
+  answered || status=$?
+  printf '%s' "$SAID"
+  return "$status"
+}
+
+# What is installed and plugged in, on a real Debian; its USB is that of the computer below.
+check_inventory() {
+  local said
+  said=$(c raspi-mcp call system.list_packages -a name=systemd -a limit=1000 --json)
+  expect_in "dpkg's list" '"source": ?"dpkg"' "$said"
+  expect "packages with systemd in their names" "$(c dpkg-query -W -f '${db:Status-Status}\n' '*systemd*' | grep -vc not-installed)" "$(grep -o '"state": *"' <<<"$said" | grep -c .)"
+  expect_in "its version" "\"version\": ?\"$(c dpkg-query -W -f '${Version}' systemd)\"" "$said"
+  expect_in "without BlueZ" '"devices"' "$(c raspi-mcp call system.list_devices --json)"
+  expect_in "adapters without BlueZ" 'no such device' "$(c raspi-mcp call system.list_devices -a bus=bluetooth)"
+  say "as many packages as dpkg-query lists, with systemd's version; no adapters without BlueZ"
+}
+
 # rename_by_call NAME: sets the name, with or without approval; another check tests the policy.
 rename_by_call() {
   local status=0

@@ -46,6 +46,7 @@ Requires=t-nowhere.service
 ExecStart=/usr/bin/no-such-program
 User=no-such-user
 EOF
+  printf '[Unit]\nBogus=1\n[Service]\nExecStartPre=/usr/bin/touch /run/t-typo-ran\nExecStart=/usr/bin/true\n' | unit "$etc/t-typo.service"
   # Traps: each of these would stop a unit that must keep running.
   printf '[Unit]\nConflicts=dbus.service\n[Service]\nExecStart=/usr/bin/true\n' | unit "$etc/t-conflict.service"
   printf '[Unit]\nWants=t-conflict.service\n[Service]\nExecStart=/usr/bin/true\n' | unit "$etc/t-far.service"
@@ -84,13 +85,26 @@ check_service_reads() {
   fails_with "no service" 2 'is a socket' service_call service.get_status -a service_name=dbus.socket
   said=$(service_call service.validate_unit_file -a service_name=t-wrong --json)
   for wanted in no-such-program no-such-user t-nowhere.service; do expect_in "t-wrong" "$wanted" "$said"; done
+  expect_in "t-wrong, as systemd says it" 'verify: t-wrong.service: Command /usr/bin/no-such-program is not executable' "$said"
+  said=$(service_call service.validate_unit_file -a service_name=t-typo --json)
+  expect_in "t-typo, as systemd says it" "verify: /etc/systemd/system/t-typo.service:2: Unknown key" "$said"
+  expect_in "t-typo" '"verify": ?"findings"' "$said"
+  c test ! -e /run/t-typo-ran || die "a command of the unit was run"
   said=$(service_call service.validate_unit_file -a service_name=t-run --json)
   expect_in "t-run" '"valid": ?true' "$said"
+  expect_in "t-run" '"verify": ?"clean"' "$said"
   expect_in "t-run" '"can_enable": ?true' "$said"
   for name in dbus systemd-logind raspi-mcp raspi-mcp-agent systemd-journald; do
-    expect_in "$name" '"valid": ?true' "$(service_call service.validate_unit_file -a service_name=$name --json)"
+    said=$(service_call service.validate_unit_file -a service_name=$name --json)
+    expect_in "$name" '"valid": ?true' "$said"
+    expect_in "$name" '"verify": ?"clean"' "$said"
   done
-  say "listed, shown and validated, for bob too; the system's own units have no errors"
+  c systemctl start t-run
+  expect_in "what it logged last" 'Started .*t-run' "$(service_call service.get_status -a service_name=t-run --json)"
+  said=$(service_call service.get_status -a service_name=raspi-mcp --json)
+  expect_in "what we logged last" '"message": ?"listening on ' "$said"
+  c systemctl stop t-run
+  say "listed, shown with their logs and validated, for bob too; systemd-analyze finds nothing in the system's own units"
 }
 
 check_service_control() {

@@ -102,8 +102,23 @@ class Look:
             ratios.write(said)
 
 
+# The registers of a BMP280: its identity, then coefficients and measurements of the example in its data sheet
+# (Bosch BST-BMP280-DS001, 3.12), which are 25.08 degrees and 100.653 kPa.
+BMP280 = {
+    0xD0: "58",
+    0x88: "70 6b 43 67 18 fc 7d 8e 43 d6 d0 0b 27 0b 8c 00 f9 ff 8c 3c f8 c6 70 17",
+    0xF7: "65 5a c0 7e ed 00",
+}
+
+
+def readings(look, *names):
+    """What sensors.read says of these sensors: their values, or why there is none."""
+    read = look.call("sensors.read -a '" + "names=" + json.dumps(names) + "'")["readings"]
+    return [one.get("value", one.get("error")) for one in read]
+
+
 def virt(pi, look):
-    """gpio-sim, i2c-stub with an LM75, vivid, v4l2loopback and pwm-gpio on QEMU's generic board."""
+    """gpio-sim, i2c-stub with an LM75 and a BMP280, vivid, v4l2loopback and pwm-gpio on QEMU's generic board."""
     pi.console.expect(r"listening on http", BOOT_SECONDS)
     capabilities = look.call("system.get_capabilities")
     modules = capabilities["modules"]
@@ -120,6 +135,12 @@ def virt(pi, look):
     pi.hand.run(f"i2cset -y {bus.rpartition('-')[2]} 0x48 0 0x8019 w && echo lm75 0x48 >{bus}/new_device")
     look.sees("the LM75 behind i2c-stub", look.modules()["temperature"]["devices"], "(lm75)")
     look.check("it measures", look.call("system.get_health_snapshot")["cpu_temperature_celsius"], 25.5)
+    registers = [(first + at, byte) for first, row in BMP280.items() for at, byte in enumerate(row.split())]
+    number = bus.rpartition("-")[2]
+    pi.hand.run("; ".join(f"i2cset -y {number} 0x76 {register} 0x{byte}" for register, byte in registers))
+    pi.hand.run(f"echo bmp280 0x76 >{bus}/new_device")
+    look.check("sensors.read has an LM75 by hwmon and a BMP280 by IIO",
+               readings(look, f"lm75@{number}-0048/temp1", f"bmp280@{number}-0076/temp"), [25.5, 25.08])
     # `doctor` finds the same. It also reports problems, on a guest without systemd, in its exit code.
     found = json.loads(pi.hand.run("raspi-mcp doctor --json || [ $? = 1 ]", within=60))["devices"]
     names = sorted(device["name"] for kind in found.values() for device in kind if "name" in device)
@@ -154,6 +175,12 @@ def raspi3b(pi, look):
     for celsius in (42.5, -7.0, 85.0):
         pi.qmp.ask("qom-set", path="/machine/peripheral/thermometer", property="temperature", value=int(celsius * 1000))
         look.check("it measures", look.call("system.get_health_snapshot")["cpu_temperature_celsius"], celsius)
+    thermometer, bus = "tmp105@1-0048/temp1", "/sys/bus/i2c/devices/i2c-1"
+    look.check("sensors.read says the same", readings(look, thermometer), [85.0])
+    pi.hand.run(f"echo 0x48 >{bus}/delete_device")
+    look.check("a sensor that was taken away is", readings(look, thermometer), ["not_found"])
+    pi.hand.run(f"echo tmp105 0x48 >{bus}/new_device")
+    look.check("it comes back by the same name", readings(look, thermometer), [85.0])
     # The processor's own sensor takes precedence once it exists.
     pi.hand.run("insmod /modules/*bcm2835_thermal.ko")
     look.sees("the processor's sensor", look.modules()["temperature"]["devices"], "(cpu-thermal)")

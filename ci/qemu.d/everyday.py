@@ -11,6 +11,11 @@ def system(day):
     for name in ("basic_info", "health_snapshot", "capabilities", "clock", "network_info"):
         yield f"system.get_{name}", {}
     yield "system.get_detailed_network_info", {"include_routing_table": True, "include_connections": True}
+    software = yield "system.list_packages", {"name": "systemd"}
+    day.saw("packages with systemd in their name", software["pagination"]["total_count"])
+    yield "system.list_devices", {}
+    yield "system.set_timezone", {"timezone": "Europe/Berlin", "dry_run": True}
+    yield "system.set_timezone", {"timezone": ("Europe/London", "UTC")[day.number % 2]}
     yield "system.set_hostname", {"hostname": f"day-{day.number}", "dry_run": True}
     yield "system.set_hostname", {"hostname": "bench"}
 
@@ -117,6 +122,9 @@ def buses(day):
     yield "spi.list_buses", {}
     yield "onewire.list_devices", {}
     yield "serial.list_ports", {}
+    yield "i2c.identify", CHIP
+    yield "sensors.list", {}
+    yield "sensors.read", {}
 
 
 def search(day):

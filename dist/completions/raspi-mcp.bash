@@ -3304,7 +3304,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__token__subcmd__make)
-            opts="-h --name --role --owner --expires --url --pin --key --device --config --set --help"
+            opts="-h --name --role --owner --expires --router --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3323,6 +3323,10 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --expires)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --router)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3358,7 +3362,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__token__subcmd__new)
-            opts="-h --name --role --owner --expires --config --set --help"
+            opts="-h --name --role --owner --expires --router --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3377,6 +3381,10 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --expires)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --router)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -111,6 +111,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l role -d 'The token\'s role: read_only, ops_rw or admin' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l owner -d 'The token\'s owner. Credentials of one owner share pin leases and limits' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l expires -d 'When it expires, e.g. 2027-01-01T00:00:00Z; default: never' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l router -d 'A router that the token is good for; may be repeated; default: all routers' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
@@ -122,6 +123,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l role -d 'The token\'s role: read_only, ops_rw or admin' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l owner -d 'The token\'s owner. Credentials of one owner share pin leases and limits' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l expires -d 'When it expires, e.g. 2027-01-01T00:00:00Z; default: never' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l router -d 'A router that the token is good for; may be repeated; default: all routers' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help'

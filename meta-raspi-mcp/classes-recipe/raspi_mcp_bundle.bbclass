@@ -67,12 +67,21 @@ raspi_mcp_stage() {
     done
 }
 
+# What packages.sh reads: a line for each package with its version and package URL.
+python raspi_mcp_packages() {
+    from oe.rootfs import image_list_installed_packages
+    packages = image_list_installed_packages(d)
+    with open(os.path.join(d.getVar("RASPI_MCP_IMAGES"), "packages"), "w") as out:
+        for name in sorted(packages):
+            about = packages[name]
+            out.write("%s %s pkg:generic/%s@%s?arch=%s\n" % (name, about["ver"], name, about["ver"], about["arch"]))
+}
+
 raspi_mcp_post_build() {
-    raspi_mcp_stage
     raspi_mcp_run post-build.sh "${IMAGE_ROOTFS}"
 }
 BOOTFILES_DIR_NAME ?= "bootfiles"
-ROOTFS_POSTPROCESS_COMMAND:append = " raspi_mcp_post_build"
+ROOTFS_POSTPROCESS_COMMAND:append = " raspi_mcp_stage raspi_mcp_packages raspi_mcp_post_build"
 
 IMAGE_TYPES += "bundle"
 # nooelint: oelint.vars.specific,oelint.vars.mispell - OE-Core's name, of a type of image

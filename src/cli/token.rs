@@ -6,6 +6,7 @@ use super::order::{self, Device};
 use super::say::outln;
 use super::sources;
 use crate::{owner::tokens, registry::Registry};
+use base::dns_label::is_label;
 use contract::{
     access::token::{self, Token},
     config::TokenSetting,
@@ -34,6 +35,16 @@ struct What {
     /// When it expires, e.g. 2027-01-01T00:00:00Z; default: never
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
+    /// A router that the token is good for; may be repeated; default: all routers
+    #[arg(long = "router", value_name = "NAME", value_parser = router)]
+    routers: Vec<String>,
+}
+
+fn router(text: &str) -> Result<String, String> {
+    match is_label(text) {
+        true => Ok(text.to_owned()),
+        false => Err("a router's name is 1 to 63 of a-z, 0-9 and \"-\", with no \"-\" at either end".into()),
+    }
 }
 
 #[derive(clap::Subcommand)]
@@ -77,7 +88,10 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         }),
         Command::New(what) => {
             let expires = what.expires()?;
-            outln!("{}", token::run_new(&what.name, what.role, what.owner.as_deref(), expires)?.trim_end());
+            outln!(
+                "{}",
+                token::run_new(&what.name, what.role, what.owner.as_deref(), expires, what.routers)?.trim_end()
+            );
             Ok(())
         }
         Command::List { json, device } => {
@@ -116,8 +130,8 @@ impl What {
 fn make(what: What, keep: impl FnOnce(&TokenSetting) -> Result<String, Failure>) -> Result<(), Failure> {
     let token = Token::mint()?;
     let expires = what.expires()?;
-    let What { name, role, owner, .. } = what;
-    let text = keep(&TokenSetting { name, sha256: token.sha256(), role, owner, expires, devices: Vec::new() })?;
+    let What { name, role, owner, routers: devices, .. } = what;
+    let text = keep(&TokenSetting { name, sha256: token.sha256(), role, owner, expires, devices })?;
     outln!(
         "This is the token. It is shown only now; give it to whoever will use it, and to nobody else:\n\n    {}\n\n{text}",
         token.reveal()

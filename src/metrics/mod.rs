@@ -3,6 +3,7 @@
 //! The number of labels is bounded by the tools of this program, the codes of the error table and the reasons of
 //! [`RefusalReason`]. Tools that are added while the server runs share one row.
 
+pub mod node;
 pub mod text;
 
 use crate::registry::Registry;

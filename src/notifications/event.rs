@@ -22,6 +22,8 @@ pub enum Event {
     UnderVoltage { times: u32 },
     /// The watched file system is full to this share of its size, in percent.
     DiskNearlyFull { mount: String, used_percent: u8 },
+    /// The value of a sampling job's metric is beyond its limit.
+    ThresholdCrossed { job: String, metric: String, above: bool, limit: f64, value: f64 },
     /// Every change is refused. `how`: by what means it was halted, like `button`; `since_ms`: milliseconds since 1970 UTC.
     Halted { how: String, since_ms: i64 },
     /// Devices of the fleet were not heard for their time. `names`: the first of them; `broker_away`: the broker
@@ -52,6 +54,7 @@ impl Event {
             Self::CardWorn { .. } => NewsKind::CardWorn,
             Self::UnderVoltage { .. } => NewsKind::UnderVoltage,
             Self::DiskNearlyFull { .. } => NewsKind::DiskNearlyFull,
+            Self::ThresholdCrossed { .. } => NewsKind::ThresholdCrossed,
             Self::Halted { .. } => NewsKind::Halted,
             Self::DevicesSilent { .. } => NewsKind::DeviceSilent,
             Self::Test => return None,
@@ -115,6 +118,13 @@ impl Event {
                 let mount = clean(mount, NAME);
                 let text = format!("{mount} is {used_percent} % full. Delete something there, or move it.");
                 ("disk nearly full".into(), text, json!({ "mount_point": mount, "used_percent": used_percent }), 4)
+            }
+            Self::ThresholdCrossed { job, metric, above, limit, value } => {
+                let (job, metric, side) =
+                    (clean(job, NAME), clean(metric, NAME), if *above { "above" } else { "below" });
+                let text = format!("{metric} is {value}, {side} {limit}. Sampling job {job} watches it.");
+                let data = json!({ "job_id": job, "metric": metric, "when": side, "limit": limit, "value": value });
+                (format!("{metric} {side} {limit}"), text, data, 4)
             }
             Self::Halted { how, since_ms } => {
                 let (how, since) = (clean(how, NAME), Stamp(*since_ms).to_string());

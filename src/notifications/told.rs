@@ -4,6 +4,7 @@
 //! after a restart (a system that went back, a worn card) is told once: its mark is kept when its message was sent or
 //! given up.
 
+use crate::sampling::MOST_JOBS;
 use base::os::whole;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -35,6 +36,8 @@ pub struct Told {
     disk: Option<DiskMark>,
     /// The level of each card.
     cards: BTreeMap<String, u8>,
+    /// The thresholds of sampling jobs, by the job, oldest first.
+    thresholds: Vec<(String, ThresholdMark)>,
     /// When the halt began that was told, in milliseconds since 1970 UTC.
     halt: Option<i64>,
 }
@@ -54,6 +57,13 @@ pub struct SupplyMark {
     at_ms: i64,
 }
 
+/// When a threshold was told, and whether it has been crossed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThresholdMark {
+    at_ms: i64,
+    stands: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskMark {
     level: u8,
@@ -69,6 +79,7 @@ pub enum Mark {
     Supply(SupplyMark),
     Disk(DiskMark),
     Card(String, u8),
+    Threshold(String, ThresholdMark),
     Halt(i64),
 }
 
@@ -89,6 +100,12 @@ impl Told {
             Mark::Supply(mark) => self.supply = Some(mark),
             Mark::Disk(mark) => self.disk = Some(mark),
             Mark::Card(device, level) => drop(self.cards.insert(device, level)),
+            Mark::Threshold(job, mark) => {
+                self.thresholds.retain(|(known, _)| *known != job);
+                let surplus = (self.thresholds.len() + 1).saturating_sub(MOST_JOBS);
+                self.thresholds.drain(..surplus);
+                self.thresholds.push((job, mark));
+            }
             Mark::Halt(since_ms) => self.halt = Some(since_ms),
         }
     }
@@ -130,6 +147,18 @@ impl Told {
                 (mark, tell)
             }
             (_, None) => (None, false),
+        }
+    }
+
+    /// A job's threshold: whether it is to be told that it is crossed. The mark alone says that it no longer is.
+    pub fn threshold(&self, job: &str, crossed: bool, now_ms: i64) -> (Option<Mark>, bool) {
+        let told = self.thresholds.iter().find(|(known, _)| known == job).map(|(_, mark)| *mark);
+        let mark = |at_ms, stands| Some(Mark::Threshold(job.to_owned(), ThresholdMark { at_ms, stands }));
+        match told {
+            Some(told) if told.stands && !crossed => (mark(told.at_ms, false), false),
+            Some(told) if told.stands || within(told.at_ms, now_ms) => (None, false),
+            _ if crossed => (mark(now_ms, true), true),
+            _ => (None, false),
         }
     }
 
@@ -216,6 +245,20 @@ mod tests {
         assert!(!tells(84.9, 9 * HOUR) && tells(90.0, 9 * HOUR));
         assert!(!tells(10.0, 9 * HOUR + 1) && !tells(90.0, 9 * HOUR + 2) && !tells(91.0, 10 * HOUR - 1));
         assert!(tells(91.0, 10 * HOUR));
+    }
+
+    #[test]
+    fn a_threshold_is_told_when_it_is_crossed_and_again_after_it_was_over() {
+        let mut told = Told::default();
+        let mut tells = |crossed: bool, at_ms: i64| note(told.threshold("a", crossed, at_ms), &mut told);
+        assert!(!tells(false, 0) && tells(true, 1));
+        assert!(!tells(true, 9 * HOUR), "it stands");
+        assert!(!tells(false, 9 * HOUR) && tells(true, 9 * HOUR + 1));
+        assert!(!tells(false, 9 * HOUR + 2) && !tells(true, 9 * HOUR + 3) && tells(true, 10 * HOUR + 1), "an hour");
+        for n in 0..2 * MOST_JOBS {
+            note(told.threshold(&n.to_string(), true, 11 * HOUR), &mut told);
+        }
+        assert_eq!(told.thresholds.len(), MOST_JOBS);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Hub, event::Event, told::Supply};
 use crate::sampling::{
-    Sampling,
+    Sampling, ThresholdState,
     metric::{METRICS, Sample, at},
 };
 use agent::{AgentLink, operations::update::GetUpdateStatus};
@@ -102,6 +102,9 @@ pub async fn samples(hub: &Hub, sampling: &Sampling, root: &Root) {
         if hub.wants(NewsKind::UnderVoltage) {
             supply(hub, sampling, &sample).await;
         }
+        if hub.wants(NewsKind::ThresholdCrossed) {
+            thresholds(hub, sampling).await;
+        }
         if hub.wants(NewsKind::CardWorn) && cards_read.is_none_or(|read| read.elapsed() >= CARDS_EVERY) {
             cards_read = Some(Instant::now());
             worn(hub, root);
@@ -131,6 +134,20 @@ async fn supply(hub: &Hub, sampling: &Sampling, sample: &Sample) {
         Some(mark) if tell => hub.tell(Event::UnderVoltage { times: seen.times }, Some(mark)),
         Some(mark) => hub.remember(mark).await,
         None => {}
+    }
+}
+
+async fn thresholds(hub: &Hub, sampling: &Sampling) {
+    for ThresholdState { job, threshold, value, crossed_ms } in sampling.thresholds() {
+        let (mark, tell) = hub.told(|told, now_ms| told.threshold(&job, crossed_ms.is_some(), now_ms));
+        match (mark, value) {
+            (Some(mark), Some(value)) if tell => {
+                let (metric, above, limit) = (threshold.metric.name(), threshold.above, threshold.limit);
+                hub.tell(Event::ThresholdCrossed { job, metric, above, limit, value }, Some(mark));
+            }
+            (Some(mark), _) => hub.remember(mark).await,
+            (None, _) => {}
+        }
     }
 }
 

@@ -5,10 +5,9 @@ use base::error::ToolError;
 use contract::meta::Environment;
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use time::{Duration, OffsetDateTime};
 
 /// What the owner says of a router, beside how it is reached.
 #[derive(Clone, Debug)]
@@ -18,26 +17,6 @@ pub struct Standing {
     pub allow_advanced: bool,
     pub allow_professional: bool,
 }
-
-/// How a router was at one time.
-#[derive(Clone, Copy, Debug)]
-pub struct HealthSample {
-    pub at: OffsetDateTime,
-    /// In percent.
-    pub cpu: f64,
-    /// Used, in percent.
-    pub memory: f64,
-}
-
-impl HealthSample {
-    /// `healthy`, or `degraded` from nine tenths of its processor or memory on.
-    pub fn status(self) -> &'static str {
-        if self.cpu >= 90.0 || self.memory >= 90.0 { "degraded" } else { "healthy" }
-    }
-}
-
-/// Samples that are kept of a router: at one a minute at most, five hours. With 100 routers, 1 MB.
-const MOST_SAMPLES: usize = 300;
 
 /// What was seen of a router when it was last asked.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +32,6 @@ pub struct Router {
     pub client: RouterClient,
     pub standing: Standing,
     seen: Mutex<Seen>,
-    history: Mutex<VecDeque<HealthSample>>,
 }
 
 impl Router {
@@ -76,22 +54,9 @@ impl Router {
         }
     }
 
-    /// Remembers how it was, at most once a minute, and its version.
-    pub fn note_health(&self, sample: HealthSample, version: &str) {
+    /// Remembers the version that it says.
+    pub fn note_version(&self, version: &str) {
         self.lock().version = Some(version.to_owned());
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        if history.back().is_some_and(|last| sample.at - last.at < Duration::MINUTE) {
-            return;
-        }
-        history.push_back(sample);
-        if history.len() > MOST_SAMPLES {
-            history.pop_front();
-        }
-    }
-
-    /// What was noted since this process was started, oldest first.
-    pub fn history(&self) -> Vec<HealthSample> {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
@@ -108,12 +73,7 @@ impl Routers {
     /// `internal` if TLS cannot be set up.
     pub fn new(configured: impl IntoIterator<Item = (Device, Standing)>) -> Result<Self, ToolError> {
         let made = configured.into_iter().map(|(device, standing)| {
-            let router = Router {
-                client: RouterClient::new(device)?,
-                standing,
-                seen: Mutex::default(),
-                history: Mutex::default(),
-            };
+            let router = Router { client: RouterClient::new(device)?, standing, seen: Mutex::default() };
             Ok((router.id().to_owned(), Arc::new(router)))
         });
         Ok(Self(made.collect::<Result<_, ToolError>>()?))

@@ -10,7 +10,7 @@
 //! ```
 //! All numbers are varints (LEB128); signed ones are zigzagged.
 
-use super::metric::{COUNT, MetricSet, Sample};
+use super::metric::{MetricSet, Sample, WIDTH, column_number, place_of_column};
 
 const VERSION: u64 = 1;
 /// Most samples in one block: an hour at the shortest interval, for when the card cannot be written for that long.
@@ -48,7 +48,7 @@ pub fn encode(samples: &[Sample], metrics: MetricSet) -> Vec<u8> {
     for metric in metrics.iter() {
         column.clear();
         encode_column(&mut column, samples, metric);
-        put(&mut out, metric as u64);
+        put(&mut out, column_number(metric));
         put(&mut out, column.len() as u64);
         out.extend_from_slice(&column);
     }
@@ -118,7 +118,7 @@ fn put(out: &mut Vec<u8>, mut number: u64) {
 pub struct Decoded {
     /// Milliseconds since 1970 UTC, in the order of the samples.
     pub times: Vec<i64>,
-    columns: [Vec<Option<i64>>; COUNT],
+    columns: [Vec<Option<i64>>; WIDTH],
 }
 
 impl Decoded {
@@ -153,8 +153,8 @@ impl Decoded {
             let column = usize::try_from(length).ok().and_then(|length| rest.split_off(..length));
             let column = column.ok_or(Damage::Short)?;
             // A number beyond the table is a metric of a newer version.
-            let metric = usize::try_from(metric).unwrap_or(COUNT);
-            if metric < COUNT && wanted.has(metric) {
+            let metric = place_of_column(metric);
+            if metric < WIDTH && wanted.has(metric) {
                 read_column(column, count, &mut self.columns[metric])?;
             }
         }
@@ -263,12 +263,12 @@ mod tests {
         let mut samples = Vec::new();
         for n in 0..60_i64 {
             let mut sample = Sample::empty(1_800_000_000_000 + n * 5000 + n % 2);
-            sample.values = [Some(7); COUNT];
+            sample.values = [Some(7); WIDTH];
             sample.values[0] = Some(50 + n % 5);
             samples.push(sample);
         }
-        let block = encode(&samples, MetricSet::ALL);
-        assert_eq!(read(&block, MetricSet::ALL).unwrap(), samples);
+        let block = encode(&samples, MetricSet::EVERY_PLACE);
+        assert_eq!(read(&block, MetricSet::EVERY_PLACE).unwrap(), samples);
         assert!(block.len() < 300, "{}", block.len());
     }
 
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_is_found() {
-        let samples: Vec<Sample> = (0..9).map(|n| Sample { at_ms: n, values: [Some(n * n); COUNT] }).collect();
+        let samples: Vec<Sample> = (0..9).map(|n| Sample { at_ms: n, values: [Some(n * n); WIDTH] }).collect();
         let block = encode(&samples, MetricSet::ALL);
         for bit in 0..block.len() * 8 {
             let mut damaged = block.clone();
@@ -309,15 +309,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_samples_come_back(rows in prop::collection::vec((any::<i64>(), prop::collection::vec(any_value(), COUNT)), 0..40), mask in any::<u32>()) {
+        fn any_samples_come_back(rows in prop::collection::vec((any::<i64>(), prop::collection::vec(any_value(), WIDTH)), 0..40), mask in any::<u32>()) {
             let mut set = MetricSet::NONE;
-            for metric in 0..COUNT { if mask >> metric & 1 == 1 { set = set.with(metric); } }
+            for metric in 0..WIDTH { if mask >> metric & 1 == 1 { set = set.with(metric); } }
             let samples: Vec<Sample> = rows.into_iter().map(|(at_ms, row)| {
                 let mut sample = Sample::empty(at_ms);
                 for metric in set.iter() { sample.values[metric] = row[metric]; }
                 sample
             }).collect();
-            prop_assert_eq!(read(&encode(&samples, set), MetricSet::ALL).unwrap(), samples);
+            prop_assert_eq!(read(&encode(&samples, set), MetricSet::EVERY_PLACE).unwrap(), samples);
         }
 
         #[test]

@@ -11,6 +11,7 @@ use super::{
     store::{self, BlockTotals, StoredJob},
 };
 use base::error::{ErrorCode, ToolError};
+use std::sync::Arc;
 use tokio::time::Instant;
 
 /// Its number in the store, which identifies it after a restart. Jobs of callers begin at 1.
@@ -62,6 +63,8 @@ impl Sampling {
                 interval_seconds: INTERVAL_SECONDS,
                 retention_hours: RETENTION_HOURS,
                 metrics: MetricSet::ALL,
+                sensors: Arc::default(),
+                threshold: None,
                 created_ms: known.as_ref().map_or(now_ms, |known| known.created_ms),
                 stopped_ms: None,
             };

@@ -3,7 +3,7 @@
 use super::{
     Sampling,
     block::Decoded,
-    metric::{MetricSet, Sample},
+    metric::{MetricKey, MetricSet, Sample},
     scan::{JobSnapshot, ScanVisitor},
 };
 use base::error::ToolError;
@@ -68,7 +68,7 @@ impl MetricBucket {
 /// The buckets of one metric, including empty ones.
 #[derive(Debug)]
 pub struct Series {
-    pub metric: usize,
+    pub metric: MetricKey,
     pub cells: Vec<MetricBucket>,
 }
 
@@ -83,7 +83,6 @@ pub struct History {
 
 struct Filling {
     history: History,
-    wanted: MetricSet,
     decoded: Decoded,
     /// The buckets of the current block's samples.
     places: Vec<Option<usize>>,
@@ -91,8 +90,12 @@ struct Filling {
 
 impl ScanVisitor for Filling {
     fn block(&mut self, source: &JobSnapshot, block: &[u8]) {
-        let Self { history, wanted, decoded, places } = self;
-        if decoded.read(block, *wanted).is_err() {
+        let Self { history, decoded, places } = self;
+        // A job that does not take one now may have taken it before: of the table, each is looked for.
+        let at = |metric: &MetricKey| metric.place(MetricSet::ALL, &source.sensors);
+        let wanted =
+            history.series.iter().filter_map(|series| at(&series.metric)).fold(MetricSet::NONE, MetricSet::with);
+        if decoded.read(block, wanted).is_err() {
             history.damaged += 1;
             return;
         }
@@ -101,7 +104,8 @@ impl ScanVisitor for Filling {
         let place = |at: &i64| source.times.contains(at).then(|| span.bucket(*at)).flatten();
         places.extend(decoded.times.iter().map(place));
         for Series { metric, cells } in &mut history.series {
-            for (place, value) in places.iter().zip(decoded.column(*metric)) {
+            let column = at(metric).map_or(&[][..], |metric| decoded.column(metric));
+            for (place, value) in places.iter().zip(column) {
                 if let (Some(place), Some(value)) = (place, value) {
                     cells[*place].add(*value);
                 }
@@ -114,7 +118,8 @@ impl ScanVisitor for Filling {
         for sample in samples.iter().filter(|sample| source.times.contains(&sample.at_ms)) {
             let Some(place) = span.bucket(sample.at_ms) else { continue };
             for Series { metric, cells } in series.iter_mut() {
-                if let Some(value) = sample.values[*metric] {
+                let at = metric.place(MetricSet::ALL, &source.sensors);
+                if let Some(value) = at.and_then(|at| sample.values[at]) {
                     cells[place].add(value);
                 }
             }
@@ -132,7 +137,7 @@ impl Sampling {
         &self,
         job: Option<&str>,
         span: BucketedRange,
-        metrics: &[usize],
+        metrics: &[MetricKey],
     ) -> Result<History, ToolError> {
         let buckets = span.buckets();
         let cells = buckets.saturating_mul(i64::try_from(metrics.len()).unwrap_or(i64::MAX));
@@ -145,11 +150,10 @@ impl Sampling {
             .hint("ask for less time, fewer metrics or a coarser resolution"));
         }
         let empty = vec![MetricBucket::EMPTY; usize::try_from(buckets).unwrap_or(0)];
-        let series = metrics.iter().map(|metric| Series { metric: *metric, cells: empty.clone() }).collect();
+        let series = metrics.iter().map(|metric| Series { metric: metric.clone(), cells: empty.clone() }).collect();
         let sources = self.sources(job, &span.times).await?;
-        let wanted = metrics.iter().fold(MetricSet::NONE, |all, metric| all.with(*metric));
         let history = History { span, series, damaged: 0 };
-        let filling = Filling { history, wanted, decoded: Decoded::default(), places: Vec::new() };
+        let filling = Filling { history, decoded: Decoded::default(), places: Vec::new() };
         Ok(self.scan(sources, filling).await?.history)
     }
 }

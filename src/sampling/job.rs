@@ -4,8 +4,9 @@ use super::{
     FLUSH_EVERY,
     block::{self, MOST},
     default,
-    metric::{MetricSet, Sample},
+    metric::{MetricKey, MetricSet, Sample},
     store::{BlockTotals, SampleBlock, StoredJob},
+    threshold::{Threshold, ThresholdState},
 };
 use base::os::activity::ActivityReading;
 use std::{sync::Arc, time::Duration};
@@ -21,6 +22,10 @@ pub struct NewJob {
     /// 1-168
     pub retention_hours: u32,
     pub metrics: MetricSet,
+    /// By their names, at most [`super::metric::SENSORS`].
+    pub sensors: Vec<String>,
+    /// Of one of these metrics.
+    pub threshold: Option<Threshold>,
 }
 
 /// The current state of a job.
@@ -32,6 +37,8 @@ pub struct JobSummary {
     pub interval_seconds: u32,
     pub retention_hours: u32,
     pub metrics: MetricSet,
+    pub sensors: Arc<[String]>,
+    pub threshold: Option<ThresholdState>,
     pub created_ms: i64,
     pub stopped_ms: Option<i64>,
     /// Includes those that wait to be flushed.
@@ -57,6 +64,11 @@ impl JobSummary {
         let (interval, flush) = (u64::from(self.interval_seconds.max(1)), FLUSH_EVERY.as_secs());
         86_400 / interval.max(flush) * (FLUSH_BYTES + (flush / interval).max(1) * SAMPLE_BYTES)
     }
+
+    /// Whether it samples this.
+    pub fn takes(&self, metric: &MetricKey) -> bool {
+        metric.place(self.metrics, &self.sensors).is_some()
+    }
 }
 
 #[derive(Debug)]
@@ -72,12 +84,23 @@ pub(super) struct Job {
     pub next: Instant,
     /// The reading from which its rates are computed.
     pub previous: Option<Arc<ActivityReading>>,
+    /// The newest value of the threshold's metric, and since when it is crossed.
+    watched: (Option<f64>, Option<i64>),
 }
 
 impl Job {
     pub fn new(kept: StoredJob, tally: BlockTotals) -> Self {
         let next = Instant::now();
-        Self { kept, tally, waiting: Vec::new(), waits_since: None, lost: 0, next, previous: None }
+        Self {
+            kept,
+            tally,
+            waiting: Vec::new(),
+            waits_since: None,
+            lost: 0,
+            next,
+            previous: None,
+            watched: (None, None),
+        }
     }
 
     pub fn is_running(&self) -> bool {
@@ -101,8 +124,33 @@ impl Job {
 
     pub fn push(&mut self, sample: Sample) {
         self.waits_since.get_or_insert_with(Instant::now);
+        self.watch(&sample);
         self.waiting.push(sample);
         self.drop_surplus();
+    }
+
+    /// Compares a sample with the threshold. Without a value it stays as it was.
+    fn watch(&mut self, sample: &Sample) {
+        let StoredJob { threshold: Some(threshold), metrics, sensors, id, .. } = &self.kept else { return };
+        let place = threshold.metric.place(*metrics, sensors);
+        let Some(raw) = place.and_then(|place| sample.values[place]) else { return };
+        let (value, crossed_ms) = (threshold.metric.about().number(raw), self.watched.1);
+        let is_crossed = threshold.is_crossed(value, crossed_ms.is_some());
+        if is_crossed != crossed_ms.is_some() {
+            let (metric, limit) = (threshold.metric.name(), threshold.limit);
+            if is_crossed {
+                tracing::warn!(job = %id, metric, value, limit, "a threshold is crossed");
+            } else {
+                tracing::info!(job = %id, metric, value, limit, "a threshold is no longer crossed");
+            }
+        }
+        self.watched = (Some(value), is_crossed.then_some(crossed_ms.unwrap_or(sample.at_ms)));
+    }
+
+    /// How its threshold is, if it has one.
+    pub fn threshold(&self) -> Option<ThresholdState> {
+        let (threshold, (value, crossed_ms)) = (self.kept.threshold.clone()?, self.watched);
+        Some(ThresholdState { job: self.kept.id.clone(), threshold, value, crossed_ms })
     }
 
     /// Takes the waiting samples as a block.
@@ -157,6 +205,8 @@ impl Job {
             interval_seconds: self.kept.interval_seconds,
             retention_hours: self.kept.retention_hours,
             metrics: self.kept.metrics,
+            sensors: Arc::clone(&self.kept.sensors),
+            threshold: self.threshold(),
             created_ms: self.kept.created_ms,
             stopped_ms: self.kept.stopped_ms,
             samples: self.tally.samples + self.waiting.len() as u64,

@@ -1,5 +1,7 @@
 //! The table of sampled metrics, from which names, schemas, columns and numbers are derived.
 //!
+//! Beside them a job may sample sensors ([`hw::sensors`]), each in a place of its own after the table's.
+//!
 //! A value is stored as an integer in the metric's own unit (a tenth of a degree, a KiB), so that sums are exact and
 //! consecutive values differ little, which keeps the columns of [`super::block`] small.
 
@@ -60,6 +62,80 @@ pub static METRICS: [Metric; 17] = [
 ];
 
 pub const COUNT: usize = METRICS.len();
+/// Most sensors of one job. The job says which is in which place.
+pub const SENSORS: usize = 8;
+/// All places of a sample: the table's, and those of the job's sensors.
+pub const WIDTH: usize = COUNT + SENSORS;
+/// What the name of a sensor begins with among metrics.
+pub const SENSOR_PREFIX: &str = "sensor:";
+/// The number of the first sensor's column in a block: beyond all metrics that there will be.
+const FIRST_SENSOR: u64 = 64;
+
+/// Every sensor, in its unit: millionths are finer than what sensors measure.
+static SENSOR: Metric = metric("sensor", Decimal, 1, 1_000_000, "What a sensor measures.");
+
+/// The metric in a place of a sample.
+pub fn in_place(place: usize) -> &'static Metric {
+    METRICS.get(place).unwrap_or(&SENSOR)
+}
+
+/// The number of a place's column in a block.
+pub fn column_number(place: usize) -> u64 {
+    if place < COUNT { place as u64 } else { FIRST_SENSOR + (place - COUNT) as u64 }
+}
+
+/// The place of a column; [`WIDTH`] for one that this version does not know.
+pub fn place_of_column(number: u64) -> usize {
+    let place = |number| usize::try_from(number).unwrap_or(WIDTH);
+    match number.checked_sub(FIRST_SENSOR) {
+        Some(sensor) => place(sensor).saturating_add(COUNT).min(WIDTH),
+        None if place(number) < COUNT => place(number),
+        None => WIDTH,
+    }
+}
+
+/// A metric by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MetricKey {
+    /// Of the table.
+    Known(usize),
+    /// A sensor, by its name in `sensors.list`.
+    Sensor(String),
+}
+
+impl MetricKey {
+    /// `None` for a name that is neither.
+    pub fn find(name: &str) -> Option<Self> {
+        match name.strip_prefix(SENSOR_PREFIX) {
+            Some("") => None,
+            Some(sensor) => Some(Self::Sensor(sensor.to_owned())),
+            None => Metric::find(name).map(Self::Known),
+        }
+    }
+
+    /// As [`Self::find`] takes it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Known(metric) => METRICS[*metric].name.to_owned(),
+            Self::Sensor(sensor) => format!("{SENSOR_PREFIX}{sensor}"),
+        }
+    }
+
+    pub fn about(&self) -> &'static Metric {
+        match self {
+            Self::Known(metric) => &METRICS[*metric],
+            Self::Sensor(_) => &SENSOR,
+        }
+    }
+
+    /// Its place in the samples of a job with these metrics and sensors.
+    pub fn place(&self, metrics: MetricSet, sensors: &[String]) -> Option<usize> {
+        match self {
+            Self::Known(metric) => metrics.has(*metric).then_some(*metric),
+            Self::Sensor(name) => sensors.iter().position(|sensor| sensor == name).map(|at| COUNT + at),
+        }
+    }
+}
 
 impl Metric {
     /// The metric with that name or alias.
@@ -104,12 +180,15 @@ fn decimal(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// A set of metrics.
+/// A set of metrics, and of places of sensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricSet(u32);
 
 impl MetricSet {
+    /// The whole table.
     pub const ALL: Self = Self((1 << COUNT) - 1);
+    /// That, and the places of sensors.
+    pub const EVERY_PLACE: Self = Self((1 << WIDTH) - 1);
     pub const NONE: Self = Self(0);
 
     pub const fn with(self, metric: usize) -> Self {
@@ -127,12 +206,13 @@ impl MetricSet {
     pub fn has_any(self, metrics: &[usize]) -> bool {
         metrics.iter().any(|metric| self.has(*metric))
     }
-    /// The indices of its metrics, in the table's order.
+    /// The places of its metrics, in the table's order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..COUNT).filter(move |metric| self.has(*metric))
+        (0..WIDTH).filter(move |metric| self.has(*metric))
     }
+    /// The names of those in the table.
     pub fn names(self) -> Vec<&'static str> {
-        self.iter().map(|metric| METRICS[metric].name).collect()
+        self.iter().filter_map(|metric| Some(METRICS.get(metric)?.name)).collect()
     }
 }
 
@@ -141,17 +221,17 @@ impl MetricSet {
 pub struct Sample {
     /// Milliseconds since 1970 UTC, by the machine's clock.
     pub at_ms: i64,
-    /// Stored numbers by metric; `None` if not measured.
-    pub values: [Option<i64>; COUNT],
+    /// Stored numbers by place; `None` if not measured.
+    pub values: [Option<i64>; WIDTH],
 }
 
 impl Sample {
     pub const fn empty(at_ms: i64) -> Self {
-        Self { at_ms, values: [None; COUNT] }
+        Self { at_ms, values: [None; WIDTH] }
     }
-    /// Sets a metric by its index.
-    pub fn set(&mut self, metric: usize, value: Option<f64>) {
-        self.values[metric] = value.and_then(|value| METRICS[metric].raw(value));
+    /// Sets a metric by its place.
+    pub fn set(&mut self, place: usize, value: Option<f64>) {
+        self.values[place] = value.and_then(|value| in_place(place).raw(value));
     }
 }
 
@@ -201,6 +281,21 @@ mod tests {
         assert_eq!(Metric::find("memory_percent"), Some(at::MEMORY_PERCENT));
         assert_eq!((Metric::find("cpu"), Metric::find("")), (None, None));
         assert_eq!(Metric::near("cpu_precent"), Some("cpu_percent"));
+    }
+
+    #[test]
+    fn columns_of_sensors_stand_beyond_those_of_metrics() {
+        for place in 0..WIDTH {
+            assert_eq!(place_of_column(column_number(place)), place);
+        }
+        for unknown in [COUNT as u64, 63, 64 + SENSORS as u64, u64::MAX] {
+            assert_eq!(place_of_column(unknown), WIDTH, "{unknown}");
+        }
+        assert_eq!(MetricKey::find("sensor:"), None);
+        let key = MetricKey::find("sensor:a/b").unwrap();
+        let sensors = ["c".to_owned(), "a/b".to_owned()];
+        assert_eq!(key.place(MetricSet::ALL, &sensors), Some(COUNT + 1));
+        assert_eq!((key.place(MetricSet::ALL, &[]), key.name().as_str()), (None, "sensor:a/b"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod power;
 mod scan;
 mod scheduler;
 mod store;
+mod threshold;
 mod upkeep;
 
 pub use default::DefaultJob;
@@ -24,12 +25,14 @@ pub use history::{BucketedRange, History, MOST_CELLS, MetricBucket, Series};
 pub use job::{JobSummary, NewJob};
 pub use pages::SamplePage;
 pub use scheduler::FLUSH_EVERY;
+pub use threshold::{Threshold, ThresholdState};
 
 use crate::store::Store;
 use base::{clock::Wall, error::ToolError};
 use hw::machine::Machine;
 use job::Job;
 use look::Looker;
+use metric::MetricSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{BlockTotals, StoredJob};
 use tokio::{
@@ -194,7 +197,9 @@ impl Sampling {
             id,
             interval_seconds: request.interval_seconds,
             retention_hours: request.retention_hours,
-            metrics: request.metrics,
+            metrics: (metric::COUNT..).take(request.sensors.len()).fold(request.metrics, MetricSet::with),
+            sensors: request.sensors.into(),
+            threshold: request.threshold,
             created_ms: self.now_ms(),
             stopped_ms: None,
         })
@@ -254,6 +259,11 @@ impl Sampling {
         self.tidy().await?;
         let state = self.state();
         Ok(state.jobs.iter().map(|job| job.status(state.fault.clone())).collect())
+    }
+
+    /// The thresholds of the jobs that run.
+    pub fn thresholds(&self) -> Vec<ThresholdState> {
+        self.state().jobs.iter().filter(|job| job.is_running()).filter_map(Job::threshold).collect()
     }
 
     /// Why samples are not being stored, if so.

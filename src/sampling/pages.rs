@@ -7,13 +7,13 @@ use super::{
     scan::{JobSnapshot, ScanVisitor},
 };
 use base::error::ToolError;
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 /// A part of a list of samples.
 #[derive(Debug, Default)]
 pub struct SamplePage {
-    /// Each with its job's name.
-    pub samples: Vec<(String, Sample)>,
+    /// Each with its job's name and the names of its sensors.
+    pub samples: Vec<(String, Arc<[String]>, Sample)>,
     /// Number of all samples.
     pub total: u64,
     /// Blocks that could not be decoded; their samples are not counted.
@@ -39,7 +39,8 @@ impl Turning {
             if skip > 0 {
                 samples.nth(skip - 1);
             }
-            self.page.samples.extend(samples.take(take).map(|sample| (source.id.clone(), sample)));
+            let shown = |sample| (source.id.clone(), Arc::clone(&source.sensors), sample);
+            self.page.samples.extend(samples.take(take).map(shown));
         }
     }
 }
@@ -54,10 +55,10 @@ impl ScanVisitor for Turning {
                 let (first, count) = (self.page.total, fitting.len() as u64);
                 let is_shown = first < self.places.end && first + count > self.places.start;
                 // Decode the columns only for blocks on the page.
-                if is_shown && decoded.read(block, MetricSet::ALL).is_err() {
+                if is_shown && decoded.read(block, MetricSet::EVERY_PLACE).is_err() {
                     self.page.damaged += 1;
                 } else {
-                    self.add(source, count, fitting.into_iter().map(|at| decoded.sample(at, MetricSet::ALL)));
+                    self.add(source, count, fitting.into_iter().map(|at| decoded.sample(at, MetricSet::EVERY_PLACE)));
                 }
             }
             Err(_) => self.page.damaged += 1,

@@ -11,6 +11,8 @@ const AT_ONCE: u32 = 256;
 #[derive(Debug)]
 pub(super) struct JobSnapshot {
     pub id: String,
+    /// In the order of their places.
+    pub sensors: Arc<[String]>,
     job: u32,
     /// Milliseconds since 1970 UTC: the requested times that have not aged out.
     pub times: Range<i64>,
@@ -41,6 +43,7 @@ impl Sampling {
         Ok(jobs
             .map(|job| JobSnapshot {
                 id: job.kept.id.clone(),
+                sensors: Arc::clone(&job.kept.sensors),
                 job: job.kept.number,
                 times: times.start.max(job.cutoff(now_ms))..times.end,
                 before: store::key(job.kept.number, job.tally.next),

@@ -9,16 +9,21 @@ use super::{
     block::MOST,
     job::Job,
     look::{self, MOVING},
-    metric::{MetricSet, Sample},
+    metric::{COUNT, MetricSet, Sample},
     store::{self, SampleBlock},
 };
 use base::os::activity::{ActivityReading, Interval};
-use hw::machine::Machine;
+use hw::{machine::Machine, sensors::Wanted};
 use std::{sync::Arc, time::Duration};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// Longest time that samples wait to be flushed: what a power cut may lose.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(300);
+
+/// How long a round waits for others that read sensors, and for its own to be read: less than the shortest interval, so
+/// that a sensor that hangs costs the other metrics no sample.
+const SENSOR_TURN: Duration = Duration::from_secs(1);
+const SENSORS_TAKE: Duration = Duration::from_secs(4);
 
 impl Sampling {
     /// Starts the task if there is a job and no task.
@@ -57,11 +62,14 @@ impl Sampling {
     /// Samples for every job that is due, and flushes if needed.
     pub async fn round(&self, machine: &Machine) {
         let now = Instant::now();
-        let (is_due, wanted, moving) = {
+        let (is_due, wanted, moving, sensors) = {
             let state = self.state();
+            let mut sensors: Vec<String> = state.due(now).flat_map(|job| job.kept.sensors.iter().cloned()).collect();
+            base::sort::sort(&mut sensors);
+            sensors.dedup();
             let due: Vec<MetricSet> = state.due(now).map(|job| job.kept.metrics).collect();
             let wanted = due.iter().fold(MetricSet::NONE, |all, metrics| all.and(*metrics));
-            (!due.is_empty(), wanted, wanted.has_any(&MOVING))
+            (!due.is_empty(), wanted, wanted.has_any(&MOVING), sensors)
         };
         if is_due {
             let fresh = self.first_interval(machine, moving, now).await;
@@ -70,7 +78,8 @@ impl Sampling {
             drop(looker);
             // If processor time cannot be read, there are no rates.
             let reading = if moving { ActivityReading::take(&machine.root).ok().map(Arc::new) } else { None };
-            self.hand_out(now, sample, reading, fresh);
+            let measured = measured(machine, sensors).await;
+            self.hand_out(now, sample, &measured, reading, fresh);
             if let Some(word) = word {
                 self.0.power.seen(word, &machine.root, self.now_ms()).await;
             }
@@ -96,7 +105,14 @@ impl Sampling {
     }
 
     /// Adds the sample to each job that was due at `now`, and sets its next due time.
-    fn hand_out(&self, now: Instant, sample: Sample, reading: Option<Arc<ActivityReading>>, fresh: Option<Interval>) {
+    fn hand_out(
+        &self,
+        now: Instant,
+        sample: Sample,
+        measured: &[(String, f64)],
+        reading: Option<Arc<ActivityReading>>,
+        fresh: Option<Interval>,
+    ) {
         let mut state = self.state();
         let epoch = *state.epoch.get_or_insert(now);
         let after = Instant::now();
@@ -114,6 +130,9 @@ impl Sampling {
                 if !job.kept.metrics.has(metric) {
                     sample.values[metric] = None;
                 }
+            }
+            for (place, name) in (COUNT..).zip(job.kept.sensors.iter()) {
+                sample.set(place, measured.iter().find(|(known, _)| known == name).map(|(_, value)| *value));
             }
             job.push(sample);
             job.next = next_after(epoch, job.interval(), after);
@@ -171,6 +190,17 @@ impl Sampling {
             }
         }
     }
+}
+
+/// What these sensors measure now. One that cannot be read, or not in time, is left out: its samples have a gap.
+async fn measured(machine: &Machine, names: Vec<String>) -> Vec<(String, f64)> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let read = machine.sensors.read("metrics", Wanted::Names(names), SENSOR_TURN);
+    let read = timeout(SENSOR_TURN + SENSORS_TAKE, read).await.unwrap_or_else(|_| Ok(Vec::new()));
+    let value = |read: hw::sensors::SensorReading| Some((read.name, read.reading.ok()?.value?));
+    read.unwrap_or_default().into_iter().filter_map(value).collect()
 }
 
 /// The first whole interval after `now`, counted from `epoch`: jobs with the same interval are due together, whenever

@@ -3,9 +3,12 @@
 //! A block's key combines the number of its job and its own number, so that a job's blocks are adjacent and in order. A
 //! new one is appended to them, which changes one page, seldom two. Tables are created with the first job.
 
-use super::metric::{Metric, MetricSet};
+use super::{
+    metric::{COUNT, MetricKey, MetricSet, SENSORS},
+    threshold::Threshold,
+};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS sampling_jobs (
@@ -29,16 +32,48 @@ const SCHEMA: &str = "
 const ROW: u32 = 32;
 
 /// A job as stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StoredJob {
     /// Its number in the store; never shown.
     pub number: u32,
     pub id: String,
     pub interval_seconds: u32,
     pub retention_hours: u32,
+    /// With the places of its sensors.
     pub metrics: MetricSet,
+    /// The names of its sensors, in the order of their places.
+    pub sensors: Arc<[String]>,
+    pub threshold: Option<Threshold>,
     pub created_ms: i64,
     pub stopped_ms: Option<i64>,
+}
+
+impl StoredJob {
+    /// The column `metrics`: names of metrics and sensors, and the threshold, separated by commas. An older version leaves
+    /// out what it does not know.
+    fn names(&self) -> String {
+        let mut names: Vec<String> = self.metrics.names().into_iter().map(str::to_owned).collect();
+        names.extend(self.sensors.iter().map(|sensor| MetricKey::Sensor(sensor.clone()).name()));
+        names.extend(self.threshold.as_ref().map(Threshold::written));
+        names.join(",")
+    }
+}
+
+/// What [`StoredJob::names`] wrote; a newer version may have known more.
+fn named(column: &str) -> (MetricSet, Arc<[String]>, Option<Threshold>) {
+    let (mut metrics, mut sensors, mut threshold) = (MetricSet::NONE, Vec::new(), None);
+    for name in column.split(',') {
+        match MetricKey::find(name) {
+            _ if name.contains(['<', '>']) => threshold = Threshold::parse(name),
+            Some(MetricKey::Known(metric)) => metrics = metrics.with(metric),
+            Some(MetricKey::Sensor(sensor)) if sensors.len() < SENSORS => {
+                metrics = metrics.with(COUNT + sensors.len());
+                sensors.push(sensor);
+            }
+            _ => {}
+        }
+    }
+    (metrics, sensors.into(), threshold)
 }
 
 /// Totals of a job's blocks.
@@ -93,14 +128,15 @@ pub fn load(connection: &mut Connection) -> rusqlite::Result<Vec<(StoredJob, Blo
     }
     let mut statement = connection.prepare("SELECT * FROM sampling_jobs ORDER BY number")?;
     let jobs = statement.query_map([], |row| {
-        let names: String = row.get("metrics")?;
+        let (metrics, sensors, threshold) = named(&row.get::<_, String>("metrics")?);
         Ok(StoredJob {
             number: row.get("number")?,
             id: row.get("id")?,
             interval_seconds: row.get("interval_seconds")?,
             retention_hours: row.get("retention_hours")?,
-            // By name: a newer version may have known more metrics.
-            metrics: names.split(',').filter_map(Metric::find).fold(MetricSet::NONE, MetricSet::with),
+            metrics,
+            sensors,
+            threshold,
             created_ms: row.get("created")?,
             stopped_ms: row.get("stopped")?,
         })
@@ -149,7 +185,7 @@ pub fn begin(connection: &mut Connection, job: &StoredJob) -> rusqlite::Result<(
             job.id,
             job.interval_seconds,
             job.retention_hours,
-            job.metrics.names().join(","),
+            job.names(),
             job.created_ms
         ],
     )?;

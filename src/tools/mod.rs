@@ -22,6 +22,7 @@ pub mod process;
 #[cfg(feature = "routeros")]
 pub mod routeros;
 mod running_command;
+pub mod sensors;
 pub mod serial;
 pub mod service;
 pub mod spi;
@@ -51,6 +52,7 @@ pub static NAMESPACES: &[&[ToolRow]] = &[
     spi::TOOLS,
     onewire::TOOLS,
     serial::TOOLS,
+    sensors::TOOLS,
     vector::TOOLS,
     agents::TOOLS,
     tools::TOOLS,

@@ -3,26 +3,47 @@
 use crate::support::served::{Door, Pi, soon, token};
 use contract::meta::Role;
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// Samples by name with labels. Fails on a page that is not the text format.
+/// Samples by name with labels. Fails on a page that is not the text format, or against the rules of `promtool check
+/// metrics`: each family once, with a help text before its type and a name of its kind.
 fn samples(page: &str) -> HashMap<String, f64> {
-    let mut family = String::new();
+    let (mut family, mut kind, mut help) = (String::new(), String::new(), String::new());
+    let mut families = HashSet::new();
     let mut samples = HashMap::new();
     for line in page.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
-            family = rest.split(' ').next().unwrap().to_owned();
+            (family, kind) = rest.split_once(' ').map(|(name, kind)| (name.to_owned(), kind.to_owned())).unwrap();
+            assert_eq!(family, help, "a type without its help");
+            assert!(families.insert(family.clone()), "{family} twice");
+            assert_eq!(kind == "counter", family.ends_with("_total"), "{family} is a {kind}");
+            assert!(["counter", "gauge", "histogram"].contains(&kind.as_str()), "{line}");
+            assert!(is_name(&family), "{line}");
             continue;
         }
-        if line.starts_with("# HELP ") {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            let (name, text) = rest.split_once(' ').unwrap();
+            assert!(!text.trim().is_empty(), "{line}");
+            help = name.to_owned();
             continue;
         }
         let (name, value) = line.rsplit_once(' ').unwrap();
-        assert!(name.starts_with(&family), "{line} stands under {family}");
+        let bare = name.split('{').next().unwrap();
+        let suffix = bare.strip_prefix(&family).unwrap_or_else(|| panic!("{line} stands under {family}"));
+        assert!(
+            suffix.is_empty() || (kind == "histogram" && ["_bucket", "_sum", "_count"].contains(&suffix)),
+            "{line}"
+        );
         let known = samples.insert(name.to_owned(), value.parse().unwrap());
         assert_eq!(known, None, "{name} twice");
     }
     samples
+}
+
+/// A letter or `_`, then also digits.
+fn is_name(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 async fn scrape(pi: &Pi, headers: &[(&str, String)]) -> (u16, String) {
@@ -127,4 +148,26 @@ async fn every_file_system_has_its_size_and_what_is_left() {
         let family = format!("raspi_mcp_filesystem_{family}_bytes{{");
         assert_eq!(page.keys().filter(|name| name.starts_with(&family)).count(), asked, "{family}");
     }
+    for family in ["size_bytes", "free_bytes", "avail_bytes", "readonly"] {
+        let family = format!("node_filesystem_{family}{{device=");
+        assert_eq!(page.keys().filter(|name| name.starts_with(&family)).count(), asked, "{family}");
+    }
+}
+
+#[tokio::test]
+async fn the_machine_has_the_names_of_node_exporter() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let pi = Pi::start().await;
+    let page = scrape(&pi, &[]).await.1;
+    println!("{} bytes, {} samples of node_exporter's names", page.len(), page.matches("\nnode_").count());
+    let now = samples(&page);
+    let memory = base::os::meminfo::read(&base::os::Root::system()).unwrap();
+    assert_eq!(now["node_memory_MemTotal_bytes"], memory.total as f64);
+    assert!(now.contains_key("node_memory_MemAvailable_bytes") && now.contains_key("node_memory_Active_anon_bytes"));
+    assert!(
+        now["node_load1"] >= 0.0 && now["node_boot_time_seconds"] > 1.6e9 && now["node_context_switches_total"] > 0.0
+    );
+    assert!(now[r#"node_cpu_seconds_total{cpu="0",mode="idle"}"#] > 0.0, "{page}");
+    assert!(now.contains_key(r#"node_network_receive_bytes_total{device="lo"}"#));
+    assert!(now.keys().any(|name| name.starts_with("node_uname_info{sysname=\"Linux\",release=\"")));
 }

@@ -86,10 +86,15 @@ impl Pi {
 
     /// With a system bus of the test's own.
     pub fn on_bus(machine: Machine, bus: DBus) -> Self {
+        Self::on_bus_with(machine, bus, |_| {})
+    }
+
+    pub fn on_bus_with(machine: Machine, bus: DBus, change: impl FnOnce(&mut Settings)) -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut settings = Settings::default_for(&places(home.path()));
         // Whether a service may be touched is asked before an agent is.
         settings.service.allow = vec!["*.service".into()];
+        change(&mut settings);
         let pi = Self::made_with(settings, machine, home.path(), Wall::system(), bus);
         Self { _home: Some(home), ..pi }
     }

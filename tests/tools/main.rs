@@ -21,6 +21,7 @@ mod process;
 mod process_load;
 mod run;
 mod search;
+mod sensors;
 mod serial;
 mod service;
 mod spi;

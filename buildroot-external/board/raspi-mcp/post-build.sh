@@ -50,9 +50,31 @@ identity_of_image() {
 	if [ -n "$RASPI_MCP_TRUST" ]; then install -D -m 0644 "$RASPI_MCP_TRUST" "$about/trust/root.json"; fi
 }
 
+# What system.list_packages says.
+list_of_contents() {
+	"$(dirname "$0")/packages.sh" "$BINARIES_DIR" >"$work"
+	install -D -m 0644 "$work" "$target/usr/share/raspi-mcp/packages"
+}
+
+# The zone is chosen on the machine, whose /etc is read-only: this link leads to one that is made at each start
+# (crates/appliance/src/timezone.rs). Variants of all zones, for leap seconds, are left out.
+time_zone() {
+	zones=$target/usr/share/zoneinfo
+	[ -f "$zones/UTC" ] || {
+		echo "$0: the image has no time zones: it needs tzdata" >&2
+		exit 1
+	}
+	rm -rf "$zones/posix" "$zones/right" "$zones/localtime" "$target/etc/timezone"
+	ln -sfn /run/raspi-mcp-zone/localtime "$target/etc/localtime"
+}
+
+work=$(mktemp)
+trap 'rm -f "$work"' EXIT
 config_image
 mount_points
 identity_of_image
+list_of_contents
+time_zone
 # Folders, and none of them with spaces.
 # shellcheck disable=SC2086
 "$dist/initramfs/build" "$BINARIES_DIR/initrd" "$target" ${INITRAMFS_TREES:-}

@@ -1,24 +1,11 @@
 #!/bin/sh
 # What is in an image, as CycloneDX 1.5: the packages of the system, and the crates our program is locked to. Called by post-image.sh
-# with the folder of images. `packages` there has a line for each package: name, version, package URL. Without it they are those that
-# Buildroot has installed into the target, by its folder of builds (BUILD_DIR).
+# with the folder of images, in which packages.sh finds the former.
 set -eu
 
 images=$1
 # shellcheck source=buildroot-external/board/raspi-mcp/release.sh
 . "$(dirname "$0")/release.sh"
-
-packages() {
-	if [ -f "$images/packages" ]; then
-		cat "$images/packages"
-		return
-	fi
-	for stamp in "$BUILD_DIR"/*/.stamp_target_installed; do
-		folder=$(basename "$(dirname "$stamp")")
-		# Versions begin with a digit; what has none is Buildroot's own skeleton.
-		printf '%s\n' "$folder" | sed -n 's/^\(.*[^-]\)-\([0-9v][^-]*\)$/\1 \2 pkg:generic\/\1@\2/p'
-	done
-}
 
 crates() {
 	awk -F'"' '
@@ -29,7 +16,7 @@ crates() {
 }
 
 {
-	packages
+	"$(dirname "$0")/packages.sh" "$images"
 	crates
 } | LC_ALL=C sort -u | awk -v product="$RASPI_MCP_PRODUCT" -v release="$RASPI_MCP_RELEASE" -v time="$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)" '
 	function quoted(text) { gsub(/["\\]/, "\\\\&", text); return "\"" text "\"" }

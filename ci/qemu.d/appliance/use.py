@@ -1,4 +1,4 @@
-"""GPIO, a camera and a service are used through MCP, and the machine gets another name, which it keeps.
+"""GPIO, a camera and a service are used through MCP, and the machine gets another name and time zone, which it keeps.
 
 Neither root nor boot partition of any slot is written."""
 
@@ -7,6 +7,7 @@ from image import slots
 SHORT = True
 # Longer than the one of raspi-mcp.toml.
 NAME = "porch-of-ann-and-bob"
+ZONE = "Asia/Kolkata"
 
 
 def story(bench):
@@ -20,9 +21,12 @@ def story(bench):
         photo(bench, client)
         service(bench, client)
         renamed(bench, client)
+        zoned(bench, client)
         pi.cut_power()
     with bench.power_on(card) as pi:
-        bench.check("its name after the power was cut", name(bench.answers()), NAME)
+        client = bench.answers()
+        bench.check("its name after the power was cut", name(client), NAME)
+        bench.check("its time zone, too", zone(client), (ZONE, 19800))
         pi.cut_power()
     bench.check("hashes of both slots' partitions changed", [name for name, sum in slots(card).items() if sum != before[name]], [])
 
@@ -61,3 +65,15 @@ def renamed(bench, client):
 
 def name(client):
     return client.call("system.get_basic_info")["hostname"]
+
+
+def zoned(bench, client):
+    bench.check("the time zone of a new card", zone(client), ("UTC", 0))
+    answer = client.call("system.set_timezone", timezone=ZONE)
+    bench.check("the time zone before, as the call says", answer["previous_timezone"], "UTC")
+    bench.check("the time zone and its offset at once", zone(client), (ZONE, 19800))
+
+
+def zone(client):
+    clock = client.call("system.get_clock")
+    return clock["timezone"], clock["utc_offset_seconds"]

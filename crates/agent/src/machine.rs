@@ -1,6 +1,7 @@
 //! The machine that the agent's operations act on: this one, or a simulated one.
 
 mod naming;
+mod timezone;
 
 use base::{
     error::ToolError,
@@ -42,7 +43,7 @@ impl PowerAction {
     }
 }
 
-/// A machine that can be restarted, switched off and renamed.
+/// A machine that can be restarted, switched off and renamed, and has a time zone.
 pub trait MachineControl: Send + Sync {
     /// Begins to go down and returns; services stop in order after that.
     ///
@@ -64,6 +65,16 @@ pub trait MachineControl: Send + Sync {
     /// # Errors
     /// `unavailable` when it cannot be stored, or did not take effect; those of [`DBus::call`].
     fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// The name of the time zone.
+    ///
+    /// # Errors
+    /// `unavailable` when it cannot be read.
+    fn timezone(&self) -> Result<String, ToolError>;
+    /// Sets the time zone of a machine whose `/etc` can be written.
+    ///
+    /// # Errors
+    /// Those of [`DBus::call`]; `unavailable` when it did not take effect.
+    fn set_timezone<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Identifies this start of the machine; different after every restart.
     fn boot_id(&self) -> String;
     fn is_simulated(&self) -> bool;
@@ -101,6 +112,14 @@ impl MachineControl for RealMachine {
 
     fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(naming::set(self, name))
+    }
+
+    fn timezone(&self) -> Result<String, ToolError> {
+        timezone::of(&self.root)
+    }
+
+    fn set_timezone<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(timezone::set(self, name))
     }
 
     fn boot_id(&self) -> String {
@@ -143,6 +162,7 @@ pub struct SimulatedMachine {
     reboots: Mutex<u32>,
     shutdowns: Mutex<u32>,
     name: Mutex<String>,
+    zone: Mutex<String>,
     /// The argument of the last restart.
     argument: Mutex<Option<String>>,
     /// The error of the next reboot, for tests.
@@ -152,7 +172,12 @@ pub struct SimulatedMachine {
 impl SimulatedMachine {
     /// A machine with the boot id `boot_id`.
     pub fn new(boot_id: impl Into<String>) -> Self {
-        Self { boot_id: boot_id.into(), name: Mutex::new("simulated".into()), ..Self::default() }
+        Self {
+            boot_id: boot_id.into(),
+            name: Mutex::new("simulated".into()),
+            zone: Mutex::new("UTC".into()),
+            ..Self::default()
+        }
     }
 
     /// A simulated machine whose boot id is that of `root`.
@@ -207,6 +232,15 @@ impl MachineControl for SimulatedMachine {
 
     fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
         name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
+        ready(Ok(())).boxed()
+    }
+
+    fn timezone(&self) -> Result<String, ToolError> {
+        Ok(self.zone.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    fn set_timezone<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        name.clone_into(&mut self.zone.lock().unwrap_or_else(PoisonError::into_inner));
         ready(Ok(())).boxed()
     }
 

@@ -21,6 +21,7 @@ const TOOLS: &[(&str, Mode)] = &[
     ("system.reboot", Mode::Ask),
     ("system.shutdown", Mode::Deny),
     ("system.set_hostname", Mode::Allow),
+    ("system.set_timezone", Mode::Allow),
     ("process.send_signal", Mode::Allow),
     ("exec.run", Mode::Ask),
     ("service.control_service", Mode::Allow),

@@ -23,6 +23,7 @@ mod partition;
 pub mod prepare;
 pub mod provisioning;
 mod reset;
+pub mod timezone;
 mod words;
 
 pub use claim::{ClaimRefusal, CurrentClaim};

@@ -12,6 +12,7 @@ use super::{
     partition::{self, FileContent},
     provisioning::{self, CheckApprover, Provisioning},
     reset::{ResetOutcome, reset},
+    timezone,
 };
 use base::{error::ToolError, os::Root};
 use std::time::Duration;
@@ -115,6 +116,7 @@ pub fn prepare(site: &PrepareSite) -> Result<PrepareResult, ToolError> {
     }
 
     done.faults.extend(network::apply(site.root, &identity));
+    done.faults.extend(timezone::apply_kept(site.root, &record.state));
     site.folder.make(site.group)?;
     if !identity.claimed {
         site.folder.open_claim(site.window)?;

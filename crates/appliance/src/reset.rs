@@ -66,6 +66,7 @@ pub fn reset(
     SavedConnections::forget(&mut next);
     super::halt::forget(&mut next);
     super::device_key::forget(&mut next);
+    super::timezone::forget(&mut next);
     store.save(disk, &next)?;
     *state = next;
     store.save_again(disk, state, |other| other == state)?;

@@ -18,6 +18,7 @@ pub mod model;
 pub mod onewire;
 pub mod pwm;
 pub mod reset;
+pub mod sensors;
 pub mod serial;
 pub mod spi;
 pub mod temperature;

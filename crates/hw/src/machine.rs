@@ -3,6 +3,7 @@
 use crate::{
     board::Board,
     firmware::{Firmware, Mailbox},
+    sensors::Sensors,
 };
 use base::{
     error::ToolError,
@@ -15,6 +16,7 @@ pub struct Machine {
     pub root: Root,
     pub board: Board,
     pub firmware: Firmware,
+    pub sensors: Sensors,
     pub about: About,
     pub activity: Activity,
     /// Processor time of each process at earlier calls.
@@ -30,9 +32,10 @@ impl Machine {
     /// may not.
     pub fn new(root: Root, board: Board, mailbox: Option<Mailbox>) -> Self {
         let firmware = Firmware::new(&root, &board, mailbox);
+        let sensors = Sensors::of(&root, board.simulated.as_ref().map(|board| &board.sensors));
         let (about, activity) = (About::new(root.clone()), Activity::default());
         let (load, bus, systemd) = (CpuReadings::default(), DBus::system(), Systemd::default());
-        Self { root, board, firmware, about, activity, load, bus, systemd }
+        Self { root, board, firmware, sensors, about, activity, load, bus, systemd }
     }
 }
 

@@ -145,10 +145,15 @@ fn monitor(state: &State, body: &Map<String, Value>) -> Done {
     Ok(Answer { blocks, ..Answer::ok(json!(shown)) })
 }
 
-/// Measurements towards an address: 192.0.2.0/24 and names that end in `.invalid` do not answer.
+/// Whether a host answers: 192.0.2.0/24 and names that end in `.invalid` do not.
+pub(crate) fn answers(address: &str) -> bool {
+    !address.starts_with("192.0.2.") && !address.ends_with(".invalid")
+}
+
+/// Measurements towards an address.
 fn tool(path: &str, body: &Map<String, Value>) -> Done {
     let address = text(body, "address")?;
-    let answers = !address.starts_with("192.0.2.") && !address.ends_with(".invalid");
+    let answers = answers(address);
     let count = body.get("count").map(|count| count.as_str().map_or_else(|| count.to_string(), str::to_owned));
     let count = count.map(|count| count.parse::<u32>().map_err(|_| "invalid value for argument count")).transpose()?;
     let blocks = count.is_none() && !body.contains_key("duration");

@@ -2,6 +2,7 @@
 //! and the input chain. What is not modelled: ARP, VLANs on a trunk, IPv6, connection tracking beyond "new" and "established".
 
 use crate::{
+    commands::answers,
     network::{covers, network_of},
     state::State,
     table::Row,
@@ -10,6 +11,8 @@ use std::net::Ipv4Addr;
 
 /// Where the client is.
 pub const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 168, 88, 10);
+/// The name of the client.
+pub const CLIENT_NAME: &str = "pi.example";
 /// The address it asks.
 pub const TARGET: Ipv4Addr = Ipv4Addr::new(192, 168, 88, 1);
 /// The port that it is plugged into.
@@ -119,12 +122,20 @@ fn matches(state: &State, rule: &Row, interface: &str, is_new: bool) -> bool {
                 "src-address-list" => state
                     .stored("ip/firewall/address-list")
                     .iter()
-                    .any(|row| row.is_enabled() && row.get("list") == value && covers(row.get("address"), CLIENT)),
+                    .any(|row| row.is_enabled() && row.get("list") == value && is_client(state, row.get("address"))),
                 "connection-state" => value.split(',').any(|one| one == if is_new { "new" } else { "established" }),
                 // A matcher that is not modelled matches nothing.
                 _ => negated,
             }
     })
+}
+
+/// Whether an entry of an address list is the client. RouterOS resolves names in lists: [`CLIENT_NAME`] is the client's, as long
+/// as one of the DNS servers answers. Here that counts at once; a router asks again when the entry's time to live is over.
+fn is_client(state: &State, address: &str) -> bool {
+    let servers = state.singletons.get("ip/dns").and_then(|dns| dns["servers"].as_str()).unwrap_or_default();
+    let resolves = servers.is_empty() || servers.split(',').any(answers);
+    covers(address, CLIENT) || address == CLIENT_NAME && resolves
 }
 
 fn in_range(part: &str, port: &str) -> bool {

@@ -39,7 +39,13 @@ impl Router {
 
     /// Answers a request as if it had come through. See [`Router::admits`] for whether it would.
     pub fn answer(&self, request: &Request) -> Answer {
-        let answer = rest::answer(&mut self.lock(), request);
+        let mut state = self.lock();
+        let answer = rest::answer(&mut state, request);
+        if answer.wrote {
+            let body = serde_json::Value::Object(request.body.clone());
+            state.written.push(format!("{} {} {body}", request.method, request.path));
+        }
+        drop(state);
         self.wake();
         answer
     }
@@ -131,6 +137,11 @@ impl Router {
     pub(crate) fn hears(&self) {
         self.lock().requests += 1;
         self.wake();
+    }
+
+    /// The requests that wrote something, oldest first: method, path and body.
+    pub fn written(&self) -> Vec<String> {
+        self.lock().written.clone()
     }
 
     /// How many writes were done: `add`, `set`, `remove`, commands that change something.

@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub timers: BTreeMap<RowId, Duration>,
     /// How many writes were done.
     pub writes: u64,
+    /// See [`crate::Router::written`].
+    pub written: Vec<String>,
     /// How many requests came by HTTPS.
     pub requests: u64,
 }
@@ -51,6 +53,7 @@ impl State {
             faults: Vec::new(),
             timers: BTreeMap::new(),
             writes: 0,
+            written: Vec::new(),
             requests: 0,
         }
     }

@@ -19,6 +19,7 @@ pub fn dangers(way: &Way, seen: &Seen, changes: &[Change], base: &Base) -> Vec<S
         let sentence = match change.menu.as_str() {
             "ip/firewall/filter" => rule(way, seen, before, after.as_ref()),
             "ip/firewall/address-list" => listed(way, seen, before.or(after.as_ref())),
+            "ip/dns" => named(seen),
             "ip/address" => address(way, before, after.as_ref()),
             "ip/route" => route(way, seen, before, after.as_ref()),
             "interface/bridge/port" => port(way, before, after.as_ref()),
@@ -110,19 +111,35 @@ fn in_list(seen: &Seen, list: &str, here: std::net::IpAddr) -> Option<bool> {
     (!said.contains(&None)).then_some(false)
 }
 
-/// An entry of an address list that a rule of the input chain names, and that says our address.
-fn listed(way: &Way, seen: &Seen, entry: Option<&Value>) -> Option<String> {
-    let (list, address) = (text(entry?, "list"), text(entry?, "address"));
-    let is_ours = way.here.is_none_or(|here| says(address, here) != Some(false));
-    let is_named = seen.rows("ip/firewall/filter").any(|rule| {
+/// Whether a rule for packets to the router itself names this list.
+fn is_ruled_by(seen: &Seen, list: &str) -> bool {
+    seen.rows("ip/firewall/filter").any(|rule| {
         let names = ["src-address-list", "dst-address-list"]
             .iter()
             .any(|field| text(rule, field).trim_start_matches('!') == list);
         is_on(rule) && names && !matches!(text(rule, "chain"), "forward" | "output")
-    });
-    (is_ours && is_named).then(|| {
+    })
+}
+
+/// An entry of an address list that a rule of the input chain names, and that says our address.
+fn listed(way: &Way, seen: &Seen, entry: Option<&Value>) -> Option<String> {
+    let (list, address) = (text(entry?, "list"), text(entry?, "address"));
+    let is_ours = way.here.is_none_or(|here| says(address, here) != Some(false));
+    (is_ours && is_ruled_by(seen, list)).then(|| {
         format!("Rules for packets to the router itself use the list {list}, and {address} may be this machine.")
     })
+}
+
+/// An entry of such a list that is a name: the router asks its DNS servers for the address.
+fn named(seen: &Seen) -> Option<String> {
+    let says_name = |text: &str| text.bytes().any(|byte| byte.is_ascii_alphabetic()) && !text.contains(':');
+    let is_name = |row: &&Value| is_on(row) && says_name(text(row, "address"));
+    let mut entries = seen.rows("ip/firewall/address-list").filter(is_name);
+    let entry = entries.find(|entry| is_ruled_by(seen, text(entry, "list")))?;
+    let (list, name) = (text(entry, "list"), text(entry, "address"));
+    Some(format!(
+        "Rules for packets to the router itself use the list {list} with the name {name}: servers that do not resolve it may cut this machine off, also later."
+    ))
 }
 
 fn address(way: &Way, before: Option<&Value>, after: Option<&Value>) -> Option<String> {

@@ -139,6 +139,9 @@ async fn one(
             .with("dangers", dangers)
             .hint("may_cut_off = true plans it all the same: the router takes it back when this machine does not reach it any more"));
     }
+    if let (Some(check), false) = (kind.check, changes.is_empty()) {
+        check(router, call).await?;
+    }
     let environment = router.standing.environment;
     let risk = risk(&changes, !dangers.is_empty(), environment);
     Ok(DevicePlan { device_id: router.id().to_owned(), environment, version, risk, dangers, changes, base })

@@ -27,6 +27,7 @@ pub use make::{is_so, plan};
 pub use record::{Job, Step};
 pub use rollback::{rollback, subject as rollback_subject};
 pub use show::{details, snapshot};
+pub use store::new_id;
 pub use test::test;
 pub use way::{MENUS as WAY, Way};
 pub use words::shown as in_words;

@@ -1,12 +1,17 @@
 //! What is kept of plans, as it is shown.
 
-use super::super::{
-    call::RouterCall,
-    service::{RouterService, in_scope},
-    table::Answer,
+use super::{
+    super::{
+        call::RouterCall,
+        plan::{Base, is_done},
+        service::{RouterService, in_scope},
+        table::Answer,
+    },
+    record::{DevicePlan, Step},
 };
 use base::error::ToolError;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// `plan/get-details`.
 pub fn details<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
@@ -21,13 +26,39 @@ pub fn details<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'
         if let Some(id) = &plan.job_id {
             let mut job = service.work.files.job(id)?;
             job.devices.retain(|device| in_scope(call, &device.device_id));
-            shown["job"] = job.shown();
+            let mut told = job.shown();
+            for (at, device) in job.devices.iter().enumerate().filter(|(_, device)| device.status == Step::Unknown) {
+                if let Some(planned) = plan.devices.iter().find(|planned| planned.device_id == device.device_id) {
+                    told["results"][at]["now"] = json!(now(service, planned).await);
+                }
+            }
+            shown["job"] = told;
         }
         if plan.status == "draft" && plan.is_expired() {
             shown["status"] = json!("expired");
         }
         Ok(shown)
     })
+}
+
+/// How long a router may take to say how it is.
+const LONGEST: Duration = Duration::from_secs(8);
+
+/// How a router is that did not say what became of its changes.
+async fn now(service: &RouterService, planned: &DevicePlan) -> &'static str {
+    let look = async {
+        let client = &service.routers.get(&planned.device_id)?.client;
+        if Base::read(client, &planned.changes).await.is_ok_and(|now| now.hash() == planned.base.hash()) {
+            return Ok("as_before");
+        }
+        for change in &planned.changes {
+            if !is_done(&client.get(&change.menu).await?, change) {
+                return Ok("neither");
+            }
+        }
+        Ok::<_, ToolError>("as_planned")
+    };
+    tokio::time::timeout(LONGEST, look).await.ok().and_then(Result::ok).unwrap_or("unreachable")
 }
 
 /// `snapshot/get-content`: some lines of it.

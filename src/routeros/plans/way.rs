@@ -42,8 +42,12 @@ impl Way {
         let addresses = || seen.rows("ip/address").filter(|row| is_on(row));
         let network = |row: &&Value| Network::parse(text(row, "address"));
         let asked = addresses().find(|row| network(row).is_some_and(|network| Some(network.address) == host));
-        // Behind a name, or a translation of addresses, it is the one in this machine's network.
-        let near = || addresses().find(|row| here.is_some_and(|here| network(row).is_some_and(|net| net.covers(here))));
+        // Behind a name, or a translation of addresses, it is the one in this machine's network, if there is just one.
+        let covers = |row: &&Value| here.is_some_and(|here| network(row).is_some_and(|net| net.covers(here)));
+        let near = || {
+            let mut near = addresses().filter(covers);
+            near.next().filter(|_| near.next().is_none())
+        };
         let row = asked.or_else(near);
         let interface = row.map(|row| text(row, "interface").to_owned());
         let mac =

@@ -125,6 +125,8 @@ const SUMMARY: &[Out] = &[
     out("name", OutKind::Text),
     out("status", OutKind::Text),
     maybe("routeros_version", OutKind::Text),
+    maybe("cpu_usage_percent", OutKind::Number),
+    maybe("memory_usage_percent", OutKind::Number),
 ];
 
 fn connectivity<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {

@@ -1,6 +1,9 @@
 //! What is planned for several routers.
 
-use super::{writes::CHANGE, *};
+use super::{
+    writes::{CHANGE, CHECK},
+    *,
+};
 use crate::routeros::plans::{
     self,
     kinds::{bridge, dhcp, firewall, lists, rollout, routes, wireless},
@@ -21,11 +24,10 @@ const fn planned(name: &'static str, catalogue: &'static str, title: &'static st
 const NAME: ArgKind = ArgKind::Text(1, 255);
 const ADDRESS: ArgKind = ArgKind::Text(1, 100);
 const COMMENT: ArgKind = ArgKind::Text(0, 255);
-const DESCRIPTION: Arg = may("description", ArgKind::Text(1, 200), "What it is for: shown to the person who approves.");
+const DESCRIPTION: Arg = may("description", ArgKind::Text(1, 200), "What it is for; kept with the plan.");
 const TIMER: Arg =
     or("timer_seconds", ArgKind::Integer(5, 600), "120", "After which a router takes it back unless confirmed.");
-const MAY_CUT_OFF: Arg =
-    or("may_cut_off", ArgKind::Flag, "false", "Plan it even if it may cut this machine off from the router.");
+pub(super) const MAY_CUT_OFF: Arg = or("may_cut_off", ArgKind::Flag, "false", "Even if it may cut this machine off.");
 
 pub(super) const PLAN: &[Out] = &[
     out("plan_id", OutKind::Text),
@@ -87,6 +89,13 @@ const POOL: Arg = need("pool_name", ArgKind::Text(1, 63), "Its name.");
 const DNS: Arg = may("dns_servers", ArgKind::Texts(1, 8, 45), "What clients are told.");
 const BRIDGE: Arg = need("bridge_name", ArgKind::Text(1, 63), "Its name.");
 const SSID: ArgKind = ArgKind::Text(1, 32);
+const CHANNEL: Arg = may(
+    "channel",
+    ArgKind::Pattern(40, "^(auto|[0-9]{4}([,-][0-9]{4})*)$", "5180"),
+    "The radio's frequency in MHz, or auto.",
+);
+const BAND: Arg =
+    may("band", ArgKind::Pattern(20, "^[0-9]ghz-[a-z0-9/]+$", "5ghz-ax"), "The radio's, such as 5ghz-ax.");
 const PROFILE: &str = "A security profile that is on the router; passwords are set there.";
 
 pub const TOOLS: &[RouterTool] = &[
@@ -271,13 +280,15 @@ pub const TOOLS: &[RouterTool] = &[
         })
     },
     RouterTool {
-        description: "Plan another wireless network on a radio of routers.\n\nUse when: guests or devices are to have a network of their own.\n\nReturns: the plan; nothing is changed yet.\n\nNote: no password passes through here; a profile without one is refused. Band and channel are the radio's.",
+        description: "Plan another wireless network on a radio of routers.\n\nUse when: guests or devices are to have a network of their own.\n\nReturns: the plan; nothing is changed yet.\n\nNote: no password passes through here; a profile without one is refused. Band and channel change the radio, and so all its networks.",
         tags: &["routeros", "wireless", "plan"],
         args: &[
             DEVICES,
             need("ssid", SSID, "Its name."),
             need("interface", NAME, "The radio, such as wifi1 or wlan1."),
             or("security_profile", NAME, "\"default\"", PROFILE),
+            BAND,
+            CHANNEL,
             DESCRIPTION,
             MAY_CUT_OFF,
             TIMER,
@@ -287,13 +298,15 @@ pub const TOOLS: &[RouterTool] = &[
         })
     },
     RouterTool {
-        description: "Plan a change of a wireless network on routers.\n\nUse when: it is to have another name or security profile.\n\nReturns: the plan; nothing is changed yet.",
+        description: "Plan a change of a wireless network on routers.\n\nUse when: it is to have another name, security profile, band or channel.\n\nReturns: the plan; nothing is changed yet.",
         tags: &["routeros", "wireless", "plan"],
         args: &[
             DEVICES,
             need("current_ssid", SSID, "Its name now."),
             may("ssid", SSID, "Its new name."),
             may("security_profile", NAME, PROFILE),
+            BAND,
+            CHANNEL,
             DESCRIPTION,
             MAY_CUT_OFF,
             TIMER,
@@ -316,13 +329,9 @@ pub const TOOLS: &[RouterTool] = &[
         args: &[
             DEVICES,
             need("interface", NAME, "The radio, such as wifi1 or wlan1."),
-            may(
-                "channel",
-                ArgKind::Pattern(40, "^(auto|[0-9]{4}([,-][0-9]{4})*)$", "5180"),
-                "Its frequency in MHz, or auto.",
-            ),
+            CHANNEL,
             may("tx_power", ArgKind::Integer(0, 40), "Its power in dBm."),
-            may("band", ArgKind::Pattern(20, "^[0-9]ghz-[a-z0-9/]+$", "5ghz-ax"), "Such as 5ghz-ax."),
+            BAND,
             DESCRIPTION,
             MAY_CUT_OFF,
             TIMER,
@@ -332,14 +341,16 @@ pub const TOOLS: &[RouterTool] = &[
         })
     },
     RouterTool {
-        description: "Plan the same DNS and NTP servers on routers.\n\nUse when: a fleet is to use other servers.\n\nReturns: the plan; nothing is changed yet.\n\nNote: routeros.config_apply_dns_ntp_rollout applies it.",
+        description: "Plan DNS and NTP servers for routers.\n\nUse when: a fleet needs other ones.\n\nReturns: the plan; nothing is changed yet.",
         listed: true,
         tags: &["routeros", "dns", "ntp", "plan"],
         args: &[
             DEVICES,
-            may("dns_servers", ArgKind::Texts(1, 8, 45), "Addresses, the first one first."),
+            may("dns_servers", ArgKind::Texts(1, 8, 45), "Addresses, in order."),
             may("ntp_servers", ArgKind::Texts(1, 8, 253), "Addresses or names."),
+            CHECK,
             DESCRIPTION,
+            MAY_CUT_OFF,
             TIMER,
         ],
         ..planned(

@@ -1,6 +1,6 @@
 //! What is changed at one router at once.
 
-use super::*;
+use super::{plans::MAY_CUT_OFF, *};
 use crate::routeros::write;
 
 /// A write. Write `RouterTool { description: ..., args: ..., output: ..., ..one(...) }`.
@@ -29,8 +29,7 @@ pub(super) const CHANGE: &[Out] = &[
 const CHANGES: Out = out("changes", OutKind::Objects(CHANGE));
 const COMMENT: ArgKind = ArgKind::Text(0, 255);
 const NAME: ArgKind = ArgKind::Text(1, 255);
-const CHECK: Arg =
-    or("check_reachable", ArgKind::Flag, "true", "Refuse when none of the servers answers a ping of the router.");
+pub(super) const CHECK: Arg = or("check_reachable", ArgKind::Flag, "true", "Refuse servers that answer no ping.");
 
 pub const TOOLS: &[RouterTool] = &[
     RouterTool {
@@ -74,13 +73,15 @@ pub const TOOLS: &[RouterTool] = &[
         )
     },
     RouterTool {
-        description: "Add a second IPv4 address to a router's interface.\n\nUse when: a network is to be reached at this interface as well.\n\nReturns: the id of the address.\n\nNote: refused when it overlaps another network of the router.",
+        description: "Add a second IPv4 address to a router's interface.\n\nUse when: a network is to be reached at this interface as well.\n\nReturns: the id of the address.\n\nNote: refused when it overlaps another network of the router. The router takes the change back after 30 s if this machine does not reach it any more.",
         tags: &["routeros", "ip"],
+        timeout_seconds: 60,
         args: &[
             DEVICE,
             need("address", ArgKind::Text(9, 18), "With its length: 192.168.1.2/24."),
             need("interface", NAME, "The interface or bridge."),
             may("comment", COMMENT, "What it is for."),
+            MAY_CUT_OFF,
             DRY_RUN,
         ],
         output: &[
@@ -100,10 +101,16 @@ pub const TOOLS: &[RouterTool] = &[
         )
     },
     RouterTool {
-        description: "Remove one of several addresses of a router's interface.\n\nUse when: a second address is no longer used.\n\nReturns: the address that was removed.\n\nNote: refused for the only address of an interface, for the one that this machine uses, and for those that the router has of itself.",
+        description: "Remove one of several addresses of a router's interface.\n\nUse when: a second address is no longer used.\n\nReturns: the address that was removed.\n\nNote: refused for the only address of an interface and for those that the router has of itself; for the one that this machine uses, unless may_cut_off is given. The router takes the change back after 30 s if this machine does not reach it any more.",
         tags: &["routeros", "ip"],
         effect: Effect::Write { destructive: true, idempotent: true },
-        args: &[DEVICE, need("address_id", NAME, "An id such as *10, or the address with its length."), DRY_RUN],
+        timeout_seconds: 60,
+        args: &[
+            DEVICE,
+            need("address_id", NAME, "An id such as *10, or the address with its length."),
+            MAY_CUT_OFF,
+            DRY_RUN,
+        ],
         output: &[
             DEVICE_ID,
             CHANGED,
@@ -152,12 +159,7 @@ pub const TOOLS: &[RouterTool] = &[
     RouterTool {
         description: "Change the DNS servers of a router.\n\nUse when: one router uses the wrong ones.\n\nReturns: the old and the new servers.\n\nNote: refused in production, and for several routers: routeros.config_plan_dns_ntp_rollout plans those.",
         tags: &["routeros", "dns"],
-        args: &[
-            DEVICE,
-            need("dns_servers", ArgKind::Texts(1, 8, 45), "Addresses, the first one first."),
-            CHECK,
-            DRY_RUN,
-        ],
+        args: &[DEVICE, need("dns_servers", ArgKind::Texts(1, 8, 45), "Addresses, in order."), CHECK, DRY_RUN],
         output: &[
             DEVICE_ID,
             CHANGED,

@@ -1,4 +1,5 @@
 //! Writes to one router that take effect at once: looked at first, refused where they are unsafe, written once, and read back.
+//! Those that may be on our way to the router are guarded as plans are.
 
 mod addresses;
 mod flush;
@@ -15,14 +16,15 @@ pub use servers::{dns, ntp};
 use super::{
     call::RouterCall,
     client::RouterClient,
-    plan::{Action, Base, Change, is_done, write_change},
-    plans::{WAY, Way, dangers, in_words, is_so, seen::Seen},
+    plan::{Action, Applied, Apply, Base, Change, Outcome, holds, is_done, write_change},
+    plans::{WAY, Way, dangers, in_words, is_so, new_id, seen::Seen},
     routers::Router,
     service::RouterService,
 };
 use base::error::ToolError;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
+use std::time::Duration;
 
 /// A write, and what its result says beside what all of them say.
 struct Deed {
@@ -30,7 +32,12 @@ struct Deed {
     says: Map<String, Value>,
     /// What the result calls the id of the row.
     id: &'static str,
+    /// The router takes it back by itself unless it is reached by a new connection afterwards.
+    is_guarded: bool,
 }
+
+/// After how long a router takes a guarded write back.
+const GUARD: Duration = Duration::from_secs(30);
 
 /// What is to be written, of what was read.
 type Build = fn(&RouterCall, &Seen) -> Result<Deed, ToolError>;
@@ -54,7 +61,7 @@ async fn one(
     all.extend(menus.iter().chain(WAY.iter().filter(|menu| !menus.contains(menu))));
     let seen = Seen::read(&router.client, &all).await?;
     seen.version()?;
-    let Deed { change, says, id } = build(call, &seen)?;
+    let Deed { change, says, id, is_guarded } = build(call, &seen)?;
     let changes = [change];
     let is_so = is_so(&seen, &changes[0]);
     let mut answer = Map::from_iter([("device_id".to_owned(), json!(router.id()))]);
@@ -65,11 +72,13 @@ async fn one(
     }
     let base = Base::in_menus(&seen.menus, &changes).map_err(|error| error.with("device_id", router.id()))?;
     let dangers = dangers(&Way::find(router.client.device(), &seen), &seen, &changes, &base);
-    if !dangers.is_empty() {
-        return Err(seen
-            .refusal(dangers.join(" "))
-            .with("dangers", dangers)
-            .hint("a plan takes back what cuts this machine off; this tool does not"));
+    if !dangers.is_empty() && !call.flag("may_cut_off") {
+        let hint = if is_guarded {
+            "may_cut_off = true does it all the same: the router takes it back when this machine does not reach it any more"
+        } else {
+            "a plan takes back what cuts this machine off; this tool does not"
+        };
+        return Err(seen.refusal(dangers.join(" ")).with("dangers", dangers).hint(hint));
     }
     answer.insert("changes".into(), in_words(&changes, &base).into());
     answer.insert("changed".into(), json!(!call.flag("dry_run")));
@@ -78,11 +87,39 @@ async fn one(
         return Ok(answer.into());
     }
     service.authorize(call).await?;
-    let row = written(&router.client, &changes[0], &base).await?;
+    let row = if is_guarded {
+        guarded(&router.client, &changes, &base).await?
+    } else {
+        written(&router.client, &changes[0], &base).await?
+    };
     if !id.is_empty() {
         answer.insert(id.into(), row);
     }
     Ok(answer.into())
+}
+
+/// Writes as plans do, so that the router takes it back when it is not reached any more; the id of the row.
+async fn guarded(client: &RouterClient, changes: &[Change], base: &Base) -> Result<Value, ToolError> {
+    let (plan, hash, device) = (new_id("plan")?, base.hash(), client.device());
+    let apply = Apply { device, plan: &plan, changes, base: &hash, timer: GUARD, keep: &|_| Ok(()) };
+    let applied = match apply.run().await {
+        Err(error) if error.may_have_changed() => apply.resume(base).await,
+        applied => applied,
+    };
+    match applied? {
+        Applied { outcome: Outcome::TakenBack(why), .. } => {
+            Err(ToolError::precondition(format!("the router {} took the change back: {}", device.id, why.message))
+                .with("device_id", device.id.as_str())
+                .with("changed", false)
+                .hint("it is as it was before; look whether this machine would still have reached it"))
+        }
+        Applied { outcome: Outcome::Confirmed, .. } => {
+            let listing = client.get(&changes[0].menu).await?;
+            let after = changes[0].after();
+            let row = listing.as_array().into_iter().flatten().find(|row| holds(row, &after));
+            Ok(row.map_or(Value::Null, |row| row[".id"].clone()))
+        }
+    }
 }
 
 /// Writes, and reads back; the id of the row.
@@ -113,6 +150,6 @@ async fn written(client: &RouterClient, change: &Change, base: &Base) -> Result<
             .hint("read it before anything else: another program may change the same"));
     }
     let after = lasting.after();
-    let row = listing.as_array().into_iter().flatten().find(|row| super::plan::holds(row, &after));
+    let row = listing.as_array().into_iter().flatten().find(|row| holds(row, &after));
     Ok(row.map_or_else(|| json!(id), |row| row[".id"].clone()))
 }

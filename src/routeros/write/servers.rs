@@ -5,7 +5,7 @@ use crate::routeros::{
     call::RouterCall,
     plan::{Change, Fields, Selector, fields},
     plans::{
-        kinds::rollout::{dns_servers, ntp_servers},
+        kinds::rollout::{dns_servers, ntp_servers, one_answers},
         seen::Seen,
     },
     service::RouterService,
@@ -14,8 +14,7 @@ use crate::routeros::{
 };
 use base::error::ToolError;
 use contract::meta::Environment;
-use futures::future::join_all;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 const DNS: &str = "ip/dns";
 const NTP: &str = "system/ntp/client";
@@ -25,7 +24,7 @@ pub fn dns<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
         service.router(call, call.text("device_id"))?;
         dns_servers(&call.texts("dns_servers"))?;
         ready(service, call, "dns_servers").await?;
-        write(service, call, &[DNS], |call, seen| {
+        write(service, call, &[DNS, "ip/firewall/filter", "ip/firewall/address-list"], |call, seen| {
             let new = call.texts("dns_servers");
             Ok(deed(seen, DNS, fields(&[("servers", &dns_servers(&new)?)]), &new))
         })
@@ -52,7 +51,7 @@ fn deed(seen: &Seen, menu: &str, to: Fields, new: &[String]) -> Deed {
         ("old_servers".to_owned(), typed(Kind::List, seen.text(menu, "servers"))),
         ("new_servers".to_owned(), json!(new)),
     ];
-    Deed { change: Change::set(menu, Selector::new(), to), says: Map::from_iter(says), id: "" }
+    Deed { change: Change::set(menu, Selector::new(), to), says: Map::from_iter(says), id: "", is_guarded: false }
 }
 
 /// At a router in production, a person approves such a change as a plan. Elsewhere, one of the servers has to answer.
@@ -72,21 +71,5 @@ async fn ready(service: &RouterService, call: &RouterCall, parameter: &'static s
     if !call.flag("check_reachable") {
         return Ok(());
     }
-    let servers = call.texts(parameter);
-    let pings = servers.iter().map(|server| async move {
-        let arguments = Map::from_iter([("address".to_owned(), json!(server)), ("count".to_owned(), json!("2"))]);
-        let replies = router.client.command("tool/ping", &arguments).await?;
-        Ok(replies
-            .as_array()
-            .into_iter()
-            .flatten()
-            .any(|reply: &Value| reply["received"].as_str().is_some_and(|count| count != "0")))
-    });
-    let answers: Result<Vec<bool>, ToolError> = join_all(pings).await.into_iter().collect();
-    let answers = answers.inspect_err(|error| router.note(Some(error)))?;
-    if answers.contains(&true) {
-        return Ok(());
-    }
-    Err(unsafe_for(format!("none of {} answers a ping of the router {}", servers.join(", "), router.id()))
-        .hint("check_reachable = false sets servers that answer no pings"))
+    one_answers(router, &call.texts(parameter), parameter).await
 }

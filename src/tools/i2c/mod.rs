@@ -4,6 +4,7 @@
 //! allow-list and the error texts.
 
 mod args;
+mod identify;
 mod list_buses;
 mod read;
 mod scan_bus;
@@ -18,6 +19,7 @@ use hw::i2c::{Addresses, I2cAccessKind};
 pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<list_buses::ListBuses>(),
     ToolRow::of::<scan_bus::ScanBus>(),
+    ToolRow::of::<identify::Identify>(),
     ToolRow::of::<read::Read>(),
     ToolRow::of::<write::Write>(),
     ToolRow::of::<transfer::Transfer>(),

@@ -96,6 +96,10 @@ impl Priority {
     pub const fn number(self) -> u8 {
         self as u8
     }
+    /// As it is serialised.
+    pub const fn name(self) -> &'static str {
+        ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"][self as usize]
+    }
     pub fn of(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }

@@ -53,6 +53,11 @@ impl LogEntry {
         format!("{} {who}: {}", self.timestamp, self.message)
     }
 
+    /// Its time, severity and message.
+    pub fn into_parts(self) -> (String, Option<&'static str>, String) {
+        (self.timestamp, self.priority.map(Priority::name), self.message)
+    }
+
     fn of(line: JournalLine) -> Self {
         let nanos = i128::from(line.micros) * 1000;
         let (message, cut) = safe(&line.message);

@@ -7,6 +7,8 @@ mod query_journal;
 mod recent_app_logs;
 mod recent_audit_logs;
 
+pub use query_journal::{QueryJournal, newest_of};
+
 use crate::registry::row::ToolRow;
 
 pub static TOOLS: &[ToolRow] = &[

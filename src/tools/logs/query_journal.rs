@@ -122,6 +122,26 @@ impl Tool for QueryJournal {
     }
 }
 
+/// The newest `limit` lines of a unit, and what to know about them.
+///
+/// # Errors
+/// Those of the tool: no journal, or one that this user may not read.
+pub async fn newest_of(cx: &Context, unit: &str, limit: u32) -> Result<(Vec<LogEntry>, Option<String>), ToolError> {
+    let args = Args {
+        unit: Some(UnitName::try_from(unit.to_owned()).map_err(ToolError::invalid)?),
+        since: None,
+        until: None,
+        priority: None,
+        grep: None,
+        limit: PageLimit::try_from(limit).map_err(ToolError::invalid)?,
+        cursor: None,
+        order: Order::NewestFirst,
+        follow_seconds: None,
+    };
+    let page = args.page(cx).await?;
+    Ok((page.entries, page.note))
+}
+
 impl Args {
     fn query(&self) -> Query {
         let micros = |moment: Moment| u64::try_from(moment.0.unix_timestamp_nanos() / 1000).unwrap_or(0);

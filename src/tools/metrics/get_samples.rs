@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{
     registry::{context::Context, tool::Tool},
-    sampling::metric::MetricSet,
     tools::{
         empty,
         page::{Offset, PageLimit, Pagination},
@@ -82,11 +81,11 @@ impl Tool for GetSamples {
         let page =
             cx.services.sampling.page(args.job_id.as_deref(), times.clone(), first..first + limit.get() as u64).await?;
         let samples: Vec<JobSample> =
-            page.samples.into_iter().map(|(job_id, sample)| JobSample { job_id, sample }).collect();
+            page.samples.into_iter().map(|(job_id, sensors, sample)| JobSample { job_id, sensors, sample }).collect();
         let total = usize::try_from(page.total).unwrap_or(usize::MAX);
         let pagination = Pagination::at(limit, args.offset, samples.len(), total);
         let note = match total {
-            0 if page.damaged == 0 => Some(why::nothing(cx, args.job_id.as_deref(), &times, MetricSet::ALL).await?),
+            0 if page.damaged == 0 => Some(why::nothing(cx, args.job_id.as_deref(), &times, &[]).await?),
             _ => empty::beyond(&pagination),
         };
         Ok(Out { samples, damaged_blocks: (page.damaged > 0).then_some(page.damaged), pagination, note })

@@ -1,8 +1,9 @@
 //! A sampling job in answers, and names of jobs and metrics in arguments.
 
+use super::threshold::ThresholdOut;
 use crate::sampling::{
     JobSummary,
-    metric::{METRICS, Metric},
+    metric::{METRICS, Metric, MetricKey, SENSOR_PREFIX},
 };
 use base::{clock::Stamp, error::ToolError};
 use schemars::JsonSchema;
@@ -11,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 /// Longest name of a job.
 pub const LONGEST: usize = 64;
 pub const PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9_.-]*$";
-/// Longest name of a metric in arguments, in characters, and most names in one query.
-pub const METRIC_NAME: usize = 64;
+/// Longest name of a metric in arguments, in characters: that of a sensor. And most names in one query.
+pub const METRIC_NAME: usize = hw::sensors::LONGEST_NAME + SENSOR_PREFIX.len();
 pub const MOST_NAMES: usize = 32;
 
 /// A job's name.
@@ -60,9 +61,9 @@ pub fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, 
 ///
 /// # Errors
 /// `invalid_argument` that names the first unknown one and the most similar known one.
-pub fn known(parameter: &str, names: &[String]) -> Result<Vec<usize>, ToolError> {
+pub fn known(parameter: &str, names: &[String]) -> Result<Vec<MetricKey>, ToolError> {
     let find = |name: &String| {
-        Metric::find(name).ok_or_else(|| {
+        MetricKey::find(name).ok_or_else(|| {
             let all: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
             let error = ToolError::invalid(format!("there is no metric '{name}'"))
                 .with("parameter", parameter)
@@ -70,7 +71,8 @@ pub fn known(parameter: &str, names: &[String]) -> Result<Vec<usize>, ToolError>
                 .with("metrics", all);
             match Metric::near(name) {
                 Some(near) => error.hint(format!("did you mean '{near}'?")),
-                None => error.hint("details.metrics has all their names"),
+                None => error
+                    .hint("details.metrics has all their names; a sensor of sensors.list is written \"sensor:NAME\""),
             }
         })
     };
@@ -88,7 +90,10 @@ pub struct JobStatus {
     /// "created" is what a dry run would begin.
     status: State,
     /// What it samples.
-    metrics: Vec<&'static str>,
+    metrics: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ThresholdOut")]
+    threshold: Option<ThresholdOut>,
     #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: Stamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,7 +145,11 @@ impl JobStatus {
             interval_seconds: status.interval_seconds,
             retention_hours: status.retention_hours,
             status: if status.stopped_ms.is_some() { State::Stopped } else { State::Running },
-            metrics: status.metrics.names(),
+            metrics: {
+                let sensors = status.sensors.iter().map(|sensor| MetricKey::Sensor(sensor.clone()).name());
+                status.metrics.names().into_iter().map(str::to_owned).chain(sensors).collect()
+            },
+            threshold: status.threshold.map(ThresholdOut::from),
             created_at: Stamp(status.created_ms),
             stopped_at: status.stopped_ms.map(Stamp),
             samples: status.samples,

@@ -9,6 +9,7 @@ mod resolution;
 mod shown;
 mod start_sampling_job;
 mod stop_sampling_job;
+mod threshold;
 mod why;
 
 use crate::registry::row::ToolRow;

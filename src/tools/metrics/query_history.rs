@@ -9,7 +9,7 @@ use crate::{
     registry::{context::Context, tool::Tool},
     sampling::{
         BucketedRange, MetricBucket, Series,
-        metric::{METRICS, Metric, MetricSet},
+        metric::{Metric, MetricKey},
     },
     tools::time::Moment,
 };
@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// A sample's fields; also cpu_percent, memory_percent.
+    /// A sample's fields; also cpu_percent, memory_percent, and sensors as "sensor:NAME".
     #[schemars(length(min = 1, max = MOST_NAMES), inner(length(min = 1, max = METRIC_NAME)))]
     #[serde(deserialize_with = "job::names")]
     metric_names: Vec<String>,
@@ -101,7 +101,7 @@ impl Serialize for ByName {
 
 impl Serialize for Points<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let metric = &METRICS[self.series.metric];
+        let metric = self.series.metric.about();
         let filled = self.series.cells.iter().enumerate().filter(|(_, cell)| cell.count > 0);
         serializer.collect_seq(filled.map(|(at, cell)| point(metric, self.span.begins(at), cell)))
     }
@@ -153,14 +153,12 @@ impl Tool for QueryHistory {
         let data_points = (0..buckets).filter(filled).count();
         let without =
             names.iter().zip(&history.series).filter(|(_, series)| series.cells.iter().all(|cell| cell.count == 0));
-        let (missing, set) = without.fold((Vec::new(), MetricSet::NONE), |(mut missing, set), (name, series)| {
-            missing.push(name.as_str());
-            (missing, set.with(series.metric))
-        });
+        let (missing, keys): (Vec<&str>, Vec<&MetricKey>) =
+            without.map(|(name, series)| (name.as_str(), &series.metric)).unzip();
         let note = if missing.is_empty() {
             None
         } else {
-            let why = why::nothing(cx, args.job_id.as_deref(), &(start_ms..end_ms), set).await?;
+            let why = why::nothing(cx, args.job_id.as_deref(), &(start_ms..end_ms), &keys).await?;
             Some(format!("nothing of {}: {why}", missing.join(", ")))
         };
         Ok(Out {

@@ -1,15 +1,17 @@
 //! A sample in answers: one field for each metric that was measured.
 
-use crate::sampling::metric::{METRICS, Sample, ValueFormat};
+use crate::sampling::metric::{COUNT, METRICS, Sample, ValueFormat, in_place};
 use base::clock::Stamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 /// One sample of one job.
 pub struct JobSample {
     pub job_id: String,
+    /// The names of its sensors, in the order of their places.
+    pub sensors: Arc<[String]>,
     pub sample: Sample,
 }
 
@@ -22,6 +24,24 @@ impl Serialize for JobSample {
         map.serialize_entry("job_id", &self.job_id)?;
         map.serialize_entry("timestamp", &Stamp(self.sample.at_ms))?;
         metrics(&mut map, &self.sample)?;
+        if self.sample.values[COUNT..].iter().any(Option::is_some) {
+            map.serialize_entry("sensors", &Measured(self))?;
+        }
+        map.end()
+    }
+}
+
+/// The sensors of a sample, by name.
+struct Measured<'a>(&'a JobSample);
+
+impl Serialize for Measured<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (place, name) in (COUNT..).zip(self.0.sensors.iter()) {
+            if let Some(value) = self.0.sample.values[place] {
+                map.serialize_entry(name, &in_place(place).shown(value))?;
+            }
+        }
         map.end()
     }
 }
@@ -55,6 +75,10 @@ impl JsonSchema for JobSample {
         properties.insert("job_id".into(), json!({ "type": "string" }));
         properties.insert("timestamp".into(), json!({ "type": "string", "format": "date-time" }));
         properties.extend(fields());
+        let number = json!({ "type": "number" });
+        let doc = "By their names, in the units of sensors.list.";
+        properties
+            .insert("sensors".into(), json!({ "type": "object", "additionalProperties": number, "description": doc }));
         json_schema!({
             "type": "object", "properties": properties, "required": ["job_id", "timestamp"], "additionalProperties": false,
         })

@@ -2,12 +2,12 @@
 
 use crate::{
     registry::context::Context,
-    sampling::{JobSummary, metric::MetricSet},
+    sampling::{JobSummary, metric::MetricKey},
 };
 use base::{clock::Stamp, error::ToolError};
 use std::ops::Range;
 
-/// One sentence. `metrics` are the requested ones, `times` milliseconds since 1970 UTC, `job` the requested job, if
+/// One sentence. `metrics` are the requested ones, none for all, `times` milliseconds since 1970 UTC, `job` the requested job, if
 /// one.
 ///
 /// # Errors
@@ -16,14 +16,14 @@ pub async fn nothing(
     cx: &Context,
     job: Option<&str>,
     times: &Range<i64>,
-    metrics: MetricSet,
+    metrics: &[&MetricKey],
 ) -> Result<String, ToolError> {
     let mut jobs = cx.services.sampling.list().await?;
     jobs.retain(|known| job.is_none_or(|id| known.id == id));
     if jobs.is_empty() {
         return Ok(no_job().to_owned());
     }
-    jobs.retain(|job| metrics.iter().any(|metric| job.metrics.has(metric)));
+    jobs.retain(|job| metrics.is_empty() || metrics.iter().any(|metric| job.takes(metric)));
     if jobs.is_empty() {
         return Ok("no sampling job takes that; metrics.list_sampling_jobs says what each takes".to_owned());
     }

@@ -1,6 +1,8 @@
 //! `routeros.*`: tools for MikroTik routers, of the rows in `routeros::table` (docs/contract/routeros.md). They are there when a
 //! router is configured.
 
+mod health;
+
 use crate::{
     registry::{
         Registry,
@@ -125,7 +127,11 @@ impl ToolHandler for Routed {
     fn call<'a>(&'a self, cx: &'a Context, args: Value) -> ToolFuture<'a> {
         Box::pin(async move {
             let (link, call) = self.routed(cx, args)?;
-            let answer = link.call(call).await?;
+            let past = health::hours(&call);
+            let mut answer = link.call(call).await?;
+            if health::TOOLS.contains(&self.0.name) {
+                health::keep(cx, &mut answer, past).await?;
+            }
             if answer["changed"] == true {
                 cx.notes.changed();
             }

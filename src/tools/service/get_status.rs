@@ -1,6 +1,10 @@
 //! `service.get_status`: all details of one service (docs/contract/service.md).
 
-use super::{running::ServiceUsage, service_name};
+use super::{
+    recent_logs::{self, LogLine},
+    running::ServiceUsage,
+    service_name,
+};
 use crate::registry::{context::Context, tool::Tool};
 use base::{
     error::{ErrorCode, ToolError},
@@ -25,6 +29,13 @@ pub struct Args {
     #[schemars(length(min = 1, max = LONGEST), regex(pattern = PATTERN))]
     #[serde(deserialize_with = "service_name")]
     service_name: String,
+    /// Also its newest log lines.
+    #[serde(default = "yes")]
+    with_logs: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -104,6 +115,14 @@ pub struct Out {
     #[schemars(with = "String")]
     restart_policy: Option<String>,
     dependencies: Dependencies,
+    /// Up to 10 lines, newest first, without secrets; absent where this caller or the server may not read the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<LogLine>")]
+    recent_logs: Option<Vec<LogLine>>,
+    /// Why recent_logs is absent or empty, or not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    recent_logs_note: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -173,6 +192,8 @@ fn out(cx: &Context, name: &ServiceName, of: &UnitProperties<'_>) -> Out {
             after: of.list("After"),
             before: of.list("Before"),
         },
+        recent_logs: None,
+        recent_logs_note: None,
         name: full,
     }
 }
@@ -203,7 +224,7 @@ impl Tool for GetStatus {
     const META: Meta = Meta {
         name: "service.get_status",
         title: "One service",
-        description: "All about one service.\n\nUse when: it misbehaves, or before you change it.\n\nReturns: state, pid, memory, CPU, last end, files, commands, dependencies.",
+        description: "All about one service.\n\nUse when: it misbehaves, or before you change it.\n\nReturns: state, pid, memory, CPU, last end, files, commands, dependencies, newest log lines.",
         estimated_tokens: 700,
         tags: &["service", "systemd", "status"],
         resource_uri: Some("raspi://service/{name}"),
@@ -218,7 +239,13 @@ impl Tool for GetStatus {
             return Err(unknown(&args.service_name));
         }
         cx.notes.resource(format!("raspi://service/{name}"));
-        Ok(out(cx, &name, &properties))
+        let mut out = out(cx, &name, &properties);
+        if args.with_logs {
+            // Of an alias, those of the unit behind it.
+            let unit = ServiceName::parse(&out.name)?;
+            (out.recent_logs, out.recent_logs_note) = recent_logs::read(cx, &unit).await;
+        }
+        Ok(out)
     }
 }
 

@@ -6,6 +6,7 @@ mod control;
 mod control_service;
 mod get_status;
 mod list_services;
+mod recent_logs;
 mod restart;
 mod running;
 mod set_enabled;

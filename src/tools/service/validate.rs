@@ -1,5 +1,5 @@
-//! Validates a service's file: systemd's own errors, its contents, and whether the things it names exist on this
-//! machine.
+//! Validates a service's file: systemd's own errors, what `systemd-analyze verify` says, and whether the things it names
+//! exist on this machine.
 
 use super::get_status::{look, unknown};
 use crate::{registry::context::Context, services::Services};
@@ -9,9 +9,16 @@ use base::{
         Root,
         bus::refusal,
         groups,
-        systemd::{MANAGER, SERVICE, ServiceName, UnitProperties, unit_file::UnitFile},
+        systemd::{
+            MANAGER, SERVICE, ServiceName, UnitProperties,
+            unit_file::UnitFile,
+            verify::{Verified, verify},
+        },
     },
+    redact::redact_text,
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::os::unix::fs::PermissionsExt;
 use zbus::ObjectPath;
 
@@ -32,6 +39,19 @@ pub(super) struct ValidationReport {
     pub warnings: Vec<String>,
     pub can_enable: bool,
     pub files: Vec<String>,
+    pub verify: VerifyStatus,
+}
+
+/// Whether `systemd-analyze verify` had its say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum VerifyStatus {
+    Clean,
+    Findings,
+    NotInstalled,
+    #[default]
+    NotRun,
 }
 
 impl ValidationReport {
@@ -59,8 +79,15 @@ pub(super) async fn report(cx: &Context, given: &str) -> Result<ValidationReport
     let root = &services.machine.root;
     let file = read(root, &of, &mut report);
     if let Some(file) = &file {
+        let id = of.text("Id").unwrap_or(name.as_str());
+        verified(root, name.as_str(), id, &mut report).await;
+        let ran = matches!(report.verify, VerifyStatus::Clean | VerifyStatus::Findings);
         sections(file, &mut report);
-        commands(root, file, &mut report);
+        // What it says of lines and commands is what systemd makes of them.
+        if !ran {
+            report.errors.extend(file.faults.iter().cloned());
+            commands(root, file, &mut report);
+        }
         accounts(root, file, &mut report);
         folder(root, file, &mut report);
         dependencies(services, file, &mut report).await?;
@@ -89,8 +116,37 @@ fn read(root: &Root, of: &UnitProperties<'_>, report: &mut ValidationReport) -> 
         report.warnings.push("it has no file: systemd or a program made it".into());
         return None;
     }
-    report.errors.append(&mut file.faults);
     Some(file)
+}
+
+/// Most findings in an answer.
+const MOST_FINDINGS: usize = 64;
+
+/// Adds what `systemd-analyze verify` says: its errors and its warnings.
+async fn verified(root: &Root, name: &str, id: &str, report: &mut ValidationReport) {
+    let known: Vec<&str> = report.files.iter().map(String::as_str).chain([id]).collect();
+    let why = match verify(root, name, &known).await {
+        Ok(Verified::NotInstalled) => {
+            report.verify = VerifyStatus::NotInstalled;
+            return;
+        }
+        Ok(Verified::Said(findings)) => {
+            report.verify = if findings.is_empty() { VerifyStatus::Clean } else { VerifyStatus::Findings };
+            for mut finding in findings.into_iter().take(MOST_FINDINGS) {
+                let is_hidden = HIDDEN.iter().any(|folder| finding.text.contains(folder));
+                finding.text.insert_str(0, "verify: ");
+                if is_hidden {
+                    finding.text.push_str(" (seen by the server, which cannot look in there)");
+                }
+                let list = if finding.level <= 3 && !is_hidden { &mut report.errors } else { &mut report.warnings };
+                list.push(redact_text(&finding.text));
+            }
+            return;
+        }
+        Ok(Verified::Failed(said)) => said,
+        Err(fault) => fault.to_string(),
+    };
+    report.warnings.push(format!("systemd-analyze verify could not be asked: {}", redact_text(&why)));
 }
 
 fn sections(file: &UnitFile, report: &mut ValidationReport) {

@@ -32,6 +32,8 @@ pub struct Out {
     can_enable: bool,
     /// The files that were read: the unit's and its drop-ins.
     files: Vec<String>,
+    /// Whether systemd-analyze verify spoke; what it said is in errors and warnings, after "verify: ".
+    verify: validate::VerifyStatus,
 }
 
 pub struct ValidateUnitFile;
@@ -42,7 +44,7 @@ impl Tool for ValidateUnitFile {
     const META: Meta = Meta {
         name: "service.validate_unit_file",
         title: "Check a service's file",
-        description: "Check the unit file of a service.\n\nUse when: it does not start, or before it is enabled.\n\nReturns: errors and warnings.",
+        description: "Check the unit file of a service.\n\nUse when: it does not start, or before it is enabled.\n\nReturns: errors and warnings, with those of systemd-analyze verify. Nothing of it is run.",
         listing: Listing::Extra,
         estimated_tokens: 150,
         tags: &["service", "systemd", "diagnosis"],
@@ -58,6 +60,7 @@ impl Tool for ValidateUnitFile {
             errors: report.errors,
             can_enable: report.can_enable,
             files: report.files,
+            verify: report.verify,
         })
     }
 }

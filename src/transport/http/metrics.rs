@@ -1,12 +1,13 @@
 //! `/metrics`: this server, its process and its machine, for Prometheus.
 //!
-//! Every caller that may call tools may read it: it shows less than `manage.get_server_status` and the health snapshot.
+//! Every caller that may call tools may read it: it shows no more than `manage.get_server_status`, the health snapshot and
+//! the other reads of `system.*`. Names that begin with `node_` are those of node_exporter.
 //! Numbers that cannot be read are omitted, never 0.
 
 use super::App;
 use crate::{
     metrics::{
-        RefusalReason,
+        RefusalReason, node,
         text::{CONTENT_TYPE, MetricType, MetricsText},
     },
     registry::listing::TOOLING_VERSION,
@@ -17,7 +18,7 @@ use axum::{
     http::{HeaderValue, Response, header},
     response::IntoResponse,
 };
-use base::os::{file_systems, mounts::Space, own};
+use base::os::{file_systems, own};
 use hw::temperature;
 
 /// The page.
@@ -108,18 +109,17 @@ fn process(services: &Services, text: &mut MetricsText) {
     }
 }
 
-/// One number of a file system.
-type Figure = fn(&Space) -> u64;
-
-/// Names and labels as in node_exporter, with our prefix.
+/// Under our names and under those of node_exporter; the labels are the same.
 fn disks(services: &Services, text: &mut MetricsText) {
     let Ok(found) = file_systems::read(&services.machine.root) else { return };
-    let families: [(&str, &str, Figure); 3] = [
-        ("raspi_mcp_filesystem_size_bytes", "Size of a file system on a device of this machine.", |space| space.total),
-        ("raspi_mcp_filesystem_used_bytes", "Used of it, root's reserve not counted.", |space| space.used),
-        ("raspi_mcp_filesystem_avail_bytes", "Free in it for others than root.", |space| space.free),
+    let families: [(&str, &str, node::Figure); 3] = [
+        ("raspi_mcp_filesystem_size_bytes", "Size of a file system on a device of this machine.", |space, _| {
+            space.total
+        }),
+        ("raspi_mcp_filesystem_used_bytes", "Used of it, root's reserve not counted.", |space, _| space.used),
+        ("raspi_mcp_filesystem_avail_bytes", "Free in it for others than root.", |space, _| space.free),
     ];
-    for (family, help, value) in families {
+    for (family, help, value) in families.into_iter().chain(node::FILE_SYSTEM) {
         text.family(family, MetricType::Gauge, help);
         for (about, space) in &found.file_systems {
             let Some(Ok(space)) = space else { continue };
@@ -128,7 +128,7 @@ fn disks(services: &Services, text: &mut MetricsText) {
                 ("fstype", about.kind.as_str()),
                 ("mountpoint", about.mount_point.as_str()),
             ];
-            text.sample(family, &labels, value(space));
+            text.sample(family, &labels, value(space, about.read_only));
         }
     }
 }
@@ -141,6 +141,7 @@ async fn machine(services: &Services, text: &mut MetricsText) {
         text.single("raspi_mcp_cpu_temperature_celsius", MetricType::Gauge, "Of the processor.", reading.celsius);
     }
     disks(services, text);
+    node::machine(&machine.root, text);
     let Ok(Some(word)) = machine.firmware.throttled().await else { return };
     text.family("raspi_mcp_throttled", MetricType::Gauge, "1 while the firmware holds the board back, by reason.");
     for (reason, now) in [

@@ -21,12 +21,12 @@ fn printed(text: &str) -> (String, String) {
 #[test]
 fn what_was_printed_is_accepted_until_it_expires() {
     let expires = NOW + Duration::hours(1);
-    let (token, lines) = printed(&run_new("laptop", Role::OpsRw, None, Some(expires)).expect("a token"));
+    let (token, lines) = printed(&run_new("laptop", Role::OpsRw, None, Some(expires), Vec::new()).expect("a token"));
     assert!(!lines.contains(&token), "the configuration never has the secret");
     let tokens = Machine::new().site(&lines).starts().access.tokens;
 
     let found = judge(&tokens, &token, NOW).expect("known");
-    assert_eq!((found.name.as_str(), found.role), ("laptop", Role::OpsRw));
+    assert_eq!((found.name.as_str(), found.role, found.devices.len()), ("laptop", Role::OpsRw, 0));
     let refused = |presented: &str, now| judge(&tokens, presented, now).expect_err("refused");
     assert!(judge(&tokens, &token, expires - Duration::seconds(1)).is_ok());
     assert_eq!(refused(&token, expires), TokenError::Expired);
@@ -38,11 +38,18 @@ fn what_was_printed_is_accepted_until_it_expires() {
 }
 
 #[test]
+fn it_may_be_for_some_routers() {
+    let routers = vec!["edge".to_owned(), "attic-2".to_owned()];
+    let (_, lines) = printed(&run_new("watcher", Role::OpsRw, None, None, routers.clone()).expect("a token"));
+    assert_eq!(Machine::new().site(&lines).starts().access.tokens[0].devices, routers);
+}
+
+#[test]
 fn each_of_many_is_found_as_itself() {
     let mut pi = Machine::new();
     let mut minted = Vec::new();
     for (name, role) in [("one", Role::ReadOnly), ("two", Role::OpsRw), ("three", Role::Admin)] {
-        let (token, lines) = printed(&run_new(name, role, None, None).expect("a token"));
+        let (token, lines) = printed(&run_new(name, role, None, None, Vec::new()).expect("a token"));
         pi = pi.file(&format!("/etc/raspi-mcp/{name}.toml"), lines);
         minted.push((token, name, role));
     }
@@ -64,7 +71,7 @@ fn tokens_differ_and_do_not_show_themselves() {
 
 #[test]
 fn a_name_the_configuration_would_refuse_is_refused_before() {
-    let error = run_new("My Laptop", Role::Admin, None, None).expect_err("refused");
+    let error = run_new("My Laptop", Role::Admin, None, None, Vec::new()).expect_err("refused");
     assert_eq!(error.code, ErrorCode::InvalidArgument);
     assert_eq!(error.message, "a token's name is 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"");
     assert!(error.hint.is_some());

@@ -22,6 +22,12 @@ impl MachineControl for Real {
     fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
         self.0.set_hostname(name)
     }
+    fn timezone(&self) -> Result<String, ToolError> {
+        self.0.timezone()
+    }
+    fn set_timezone<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        self.0.set_timezone(name)
+    }
     fn boot_id(&self) -> String {
         self.0.boot_id()
     }

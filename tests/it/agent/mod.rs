@@ -22,6 +22,7 @@ mod routeros;
 mod signed;
 mod socket;
 mod sql_json;
+mod timezone;
 mod units;
 pub mod update;
 mod wire;

@@ -13,6 +13,7 @@ mod grow;
 mod network;
 mod reset;
 mod starts;
+mod timezone;
 
 use crate::update::{PRODUCT, powercut::card::Card};
 use appliance::{

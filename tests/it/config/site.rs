@@ -90,7 +90,7 @@ fn namespaces_and_tools_are_known_by_name() {
     refused(
         "[tools]\nenable = [\"gpoi\"]\n",
         "2:11: tools.enable must be a list of namespaces out of system, metrics, network, service, process, gpio, i2c, spi, onewire, serial, \
-         camera, logs, manage, files, exec, fleet, vector, agents, routeros; \"gpoi\" is none; did you mean \"gpio\"?",
+         camera, logs, manage, files, exec, sensors, fleet, vector, agents, routeros; \"gpoi\" is none; did you mean \"gpio\"?",
     );
     refused(
         "[policy]\n\"system.rebot\" = \"deny\"\n",

@@ -20,6 +20,7 @@ const PRIVATE: &[&str] = &[
     "logs.get_recent_audit_logs",
     "process.get_process_details",
     "i2c.read",
+    "i2c.identify",
     "i2c.scan_bus",
     "gpio.read_pin",
     "gpio.wait_for_edge",

@@ -117,7 +117,7 @@ async fn every_declared_bound_is_the_real_one() {
 
 #[tokio::test]
 async fn reserved_addresses_are_outside_the_declared_bounds() {
-    for tool in ["i2c.read", "i2c.write", "i2c.transfer"] {
+    for tool in ["i2c.identify", "i2c.read", "i2c.write", "i2c.transfer"] {
         let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
         let (entry, _) = registry.resolve(tool).unwrap();
         let address = &entry.input_schema()["properties"]["address"];

@@ -146,6 +146,7 @@ const NEEDS: &[&str] = &[
     "service.list_services",
     "service.get_status",
     "service.validate_unit_file",
+    "system.list_packages",
 ];
 
 /// Arguments for a real call, where the fewest are not enough or would do too much.
@@ -168,12 +169,13 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "network.ping" => json!({"address": "127.0.0.1", "count": 1}),
         // The simulated board's EEPROM.
         "i2c.scan_bus" => json!({"bus": 1}),
+        "i2c.identify" => json!({"bus": 1, "address": 118}),
         "i2c.read" => json!({"bus": 1, "address": 80, "length": 1}),
         "i2c.write" => json!({"bus": 1, "address": 80, "data": [0]}),
         "i2c.transfer" => json!({"bus": 1, "address": 80, "data": [0], "length": 1}),
         // The wire of the simulated board, which the rows before have opened.
         "spi.transfer" => json!({"bus": 0, "chip_select": 0, "data": [1]}),
-        "onewire.read" => json!({"address": "28-0000005ca1ab"}),
+        "onewire.read" => json!({"address": "28-0000075bcd15"}),
         "serial.list_ports" | "serial.open" | "serial.close" => json!({"port": "ttyAMA0"}),
         "serial.read" => json!({"port": "ttyAMA0", "timeout_ms": 0}),
         "serial.write" => json!({"port": "ttyAMA0", "text": "contract"}),
@@ -194,6 +196,7 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "vector.search" => json!({"query": "pump"}),
         // The manual is not installed here.
         "vector.get_page" => json!({}),
+        "system.set_timezone" => json!({"timezone": "UTC"}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };

@@ -4,4 +4,5 @@ mod board;
 mod devices;
 mod firmware;
 mod i2c;
+mod sensors;
 mod temperature;

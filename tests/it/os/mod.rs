@@ -2,8 +2,10 @@
 
 mod activity;
 mod any;
+mod attached;
 mod clock;
 mod faults;
 mod notify;
+mod packages;
 mod readers;
 mod wanted;

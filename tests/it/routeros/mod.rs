@@ -14,6 +14,8 @@ mod refusals;
 mod scope;
 mod server;
 mod settings;
+mod tour;
+mod undone;
 mod values;
 
 use appliance::certificate::Fingerprint;

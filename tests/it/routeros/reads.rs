@@ -131,7 +131,7 @@ async fn every_read_answers_on_a_router_if_one_is_named() {
 }
 
 /// The router of `ROUTEROS_URL`, pinned by `ROUTEROS_PIN`.
-fn of_the_environment() -> Option<Device> {
+pub fn of_the_environment() -> Option<Device> {
     let url = reqwest::Url::parse(&std::env::var("ROUTEROS_URL").ok()?).expect("ROUTEROS_URL is no URL");
     let pin = std::env::var("ROUTEROS_PIN").ok().and_then(|text| Fingerprint::parse(&text));
     let pin = pin.expect("set ROUTEROS_PIN to the router's certificate, as sha256:...");

@@ -258,3 +258,22 @@ async fn prompts_about_routers_are_there_with_a_router_and_name_tools() {
     wire.initialize("2025-11-25", "a client").await.result();
     wire.request("prompts/get", json!({ "name": "security-audit" })).await.fault(-32602);
 }
+
+#[tokio::test]
+async fn how_a_router_was_is_in_the_store() {
+    let (pi, _bench, _service) = pi().await;
+    let mut wire = pi.on(Door::Stdio).await;
+    let health = json!({ "device_id": "attic", "include_history": true, "history_hours": 1 });
+    assert!(wire.call("routeros.get_health_data", json!({ "device_id": "attic" })).await.ok().get("history").is_none());
+    for _ in 0..2 {
+        wire.call("routeros.get_fleet_summary", json!({})).await.ok();
+        let answer = wire.call("routeros.get_health_data", health.clone()).await;
+        let history = answer.ok()["history"].as_array().unwrap();
+        assert_eq!((history.len(), &history[0]["status"]), (1, &json!("healthy")), "one a minute");
+        assert_eq!(history[0]["cpu_usage_percent"], answer.ok()["current_health"]["cpu_usage_percent"]);
+    }
+    let store = &pi.server().pipeline.services.store;
+    let count = "SELECT count(*) FROM routeros_health WHERE device = 'attic'";
+    let kept: i64 = store.look(move |store| store.query_row(count, [], |row| row.get(0))).await.unwrap();
+    assert_eq!(kept, 1);
+}

@@ -171,17 +171,6 @@ async fn the_log_is_read_for_a_day_the_newest_line_first() {
 }
 
 #[tokio::test]
-async fn health_has_a_past_from_when_it_was_looked_at() {
-    let bench = Bench::new(Profile::V7_21).await;
-    let service = bench.service();
-    let health = async |args: Value| soon(service.call("get_health_data", args)).await.unwrap();
-    assert!(health(json!({ "device_id": "attic" })).await.get("history").is_none());
-    let with = health(json!({ "device_id": "attic", "include_history": true, "history_hours": 1 })).await;
-    assert_eq!(with["history"].as_array().unwrap().len(), 1, "one a minute: {with}");
-    assert_eq!(with["history"][0]["status"], "healthy");
-}
-
-#[tokio::test]
 async fn the_configuration_is_exported_whole_or_by_topic() {
     let bench = Bench::new(Profile::V7_21).await;
     let service = bench.service();

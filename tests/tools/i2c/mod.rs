@@ -3,6 +3,7 @@
 mod allow;
 mod bounds;
 mod faults;
+mod identify;
 mod queue;
 mod scan;
 mod transfers;

@@ -15,7 +15,7 @@ async fn everybody_is_asked_but_those_a_driver_has() {
         *answer.ok(),
         json!({
             "bus": 1,
-            "addresses": [0x2a, 0x48, 0x50],
+            "addresses": [0x2a, 0x48, 0x50, 0x76],
             "in_use": [{"address": 0x68, "driver": "rtc-ds1307", "device": "ds3231"}],
             "skipped": [],
             "unclear": [],
@@ -39,12 +39,12 @@ async fn adapters_ask_as_well_as_they_can() {
     let everywhere = ["0x08-0x67", "0x69-0x77"];
     let without_reads = ["0x08-0x2f", "0x38-0x4f", "0x60-0x67", "0x69-0x77"];
     for (functions, asked, found, skipped) in [
-        (SMBUS, &everywhere[..], json!([0x2a, 0x48, 0x50]), json!([])),
-        (Functions::READ_BYTE, &everywhere[..], json!([0x2a, 0x48, 0x50]), json!([])),
+        (SMBUS, &everywhere[..], json!([0x2a, 0x48, 0x50, 0x76]), json!([])),
+        (Functions::READ_BYTE, &everywhere[..], json!([0x2a, 0x48, 0x50, 0x76]), json!([])),
         (
             Functions::QUICK,
             &without_reads[..],
-            json!([0x2a, 0x48]),
+            json!([0x2a, 0x48, 0x76]),
             json!([{"reason": "no_safe_way", "addresses": ["0x30-0x37", "0x50-0x5f"]}]),
         ),
     ] {

@@ -42,7 +42,7 @@ async fn every_field_of_every_tool() {
         json!([""]),
         json!(vec!["cpu_percent"; 33]),
         json!({}),
-        json!(["x".repeat(65)]),
+        json!(["x".repeat(104)]),
     ] {
         cases.push(start("metrics", bad.clone()));
         cases.push(query("metric_names", bad));

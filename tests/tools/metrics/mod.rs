@@ -9,6 +9,7 @@ mod history;
 mod jobs;
 mod realtime;
 mod samples;
+mod sensors;
 mod task;
 
 use crate::support::{

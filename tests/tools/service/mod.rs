@@ -17,7 +17,7 @@ struct Scene {
     pi: Pi,
     systemd: FakeSystemd,
     tree: Copied,
-    _bus: PrivateBus,
+    bus: PrivateBus,
 }
 
 impl Scene {
@@ -25,7 +25,11 @@ impl Scene {
         let (bus, tree) = (PrivateBus::start(), Copied::of("pi-4b"));
         let systemd = FakeSystemd::on(&bus).await;
         let pi = Pi::on_bus(machine(tree.root()), bus.bus());
-        Self { pi, systemd, tree, _bus: bus }
+        Self { pi, systemd, tree, bus }
+    }
+
+    fn bus(&self) -> base::os::bus::DBus {
+        self.bus.bus()
     }
 
     /// With some services of every kind.

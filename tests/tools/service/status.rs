@@ -1,7 +1,8 @@
 //! `service.get_status`
 
 use super::Scene;
-use crate::support::private_bus::FakeUnit;
+use crate::support::{pi::Pi, private_bus::FakeUnit, trees::machine};
+use contract::{config::Settings, meta::Mode};
 use serde_json::json;
 
 const TOOL: &str = "service.get_status";
@@ -102,4 +103,73 @@ async fn a_name_is_a_name_and_nothing_else() {
     }
     assert_eq!(scene.systemd.calls(), [] as [String; 0], "systemd was not asked");
     assert_eq!(scene.pi.call(TOOL, json!({})).await.refused()["details"]["parameter"], "service_name");
+}
+
+/// The service, with a journalctl that says these lines.
+async fn logged(lines: &str) -> Scene {
+    let scene = Scene::busy().await;
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/journalctl");
+    scene.tree.link("usr/bin/journalctl", program);
+    scene.tree.write("usr/bin/lines", lines).write("usr/bin/said", "").write("usr/bin/code", "0");
+    scene
+}
+
+fn line(number: usize, message: &str) -> String {
+    let micros = 1_700_000_000_000_000_u64 - number as u64;
+    format!(
+        "{}\n",
+        json!({"__CURSOR": "s=1", "__REALTIME_TIMESTAMP": micros.to_string(), "PRIORITY": "4", "MESSAGE": message})
+    )
+}
+
+#[tokio::test]
+async fn its_newest_lines_without_secrets_and_cut() {
+    let lines: String = (0..12).map(|number| line(number, &format!("password=hunter2 {}", "x".repeat(2000)))).collect();
+    let scene = logged(&lines).await;
+    let status = scene.pi.call(TOOL, json!({"service_name": "ssh"})).await.ok();
+    let shown = status["recent_logs"].as_array().unwrap();
+    assert_eq!(
+        (shown.len(), &shown[0]["level"], &shown[0]["timestamp"]),
+        (10, &json!("warning"), &json!("2023-11-14T22:13:20.000Z"))
+    );
+    assert_eq!(shown[0]["message"].as_str().unwrap().chars().count(), 501);
+    assert!(!status.to_string().contains("hunter2"));
+    let args = std::fs::read_to_string(scene.tree.root().path("usr/bin/args")).unwrap();
+    assert!(args.contains("--unit=ssh.service\n") && args.contains("--reverse\n"), "{args}");
+    let quiet = scene.pi.call(TOOL, json!({"service_name": "ssh", "with_logs": false})).await.ok();
+    assert_eq!((quiet.get("recent_logs"), quiet.get("recent_logs_note")), (None, None));
+}
+
+#[tokio::test]
+async fn without_the_right_to_read_the_journal_there_are_none_and_it_says_so() {
+    let scene = logged(&line(0, "seen")).await;
+    // Its policy denies the tool that reads the journal, or asks before it, or switches it off.
+    let asked = |change: fn(&mut Settings)| {
+        let pi = Pi::on_bus_with(machine(scene.tree.root()), scene.bus(), change);
+        async move { pi.call(TOOL, json!({"service_name": "ssh"})).await.ok() }
+    };
+    for (change, why) in [
+        (
+            (|settings| settings.policy.extend([("logs.query_journal".into(), Mode::Deny)])) as fn(&mut Settings),
+            "denied",
+        ),
+        (|settings| settings.policy.extend([("logs.query_journal".into(), Mode::Ask)]), "a person is asked"),
+        (|settings| settings.tools.disable.extend(["logs".into()]), "switched off"),
+    ] {
+        let status = asked(change).await;
+        assert_eq!((status.get("recent_logs"), &status["status"]), (None, &json!("active")), "{why}");
+        assert!(status["recent_logs_note"].as_str().unwrap().contains(why), "{why}: {status}");
+    }
+    assert_eq!(asked(|_| {}).await["recent_logs"][0]["message"], "seen");
+    // The journal of this machine lets nobody in.
+    scene.tree.write("usr/bin/lines", "").write("usr/bin/code", "1");
+    scene.tree.write("usr/bin/said", "No journal files were opened due to insufficient permissions.");
+    let status = scene.pi.call(TOOL, json!({"service_name": "ssh"})).await.ok();
+    assert_eq!(status.get("recent_logs"), None);
+    assert!(status["recent_logs_note"].as_str().unwrap().contains("systemd-journal"), "{status}");
+    // No journal at all.
+    scene.tree.without("usr/bin/journalctl");
+    let status = scene.pi.call(TOOL, json!({"service_name": "ssh"})).await.ok();
+    assert_eq!((status.get("recent_logs"), &status["status"]), (None, &json!("active")));
+    assert!(status["recent_logs_note"].as_str().unwrap().contains("no journalctl"), "{status}");
 }

@@ -28,6 +28,7 @@ async fn a_good_file_has_nothing_to_be_said_about() {
     let answer = judged(GOOD).await;
     assert_eq!((&answer["valid"], &answer["can_enable"]), (&json!(true), &json!(true)));
     assert_eq!((&answer["warnings"], &answer["errors"]), (&json!([]), &json!([])));
+    assert_eq!(answer["verify"], "not_installed");
 }
 
 #[tokio::test]
@@ -90,4 +91,53 @@ async fn what_systemd_says_counts() {
     assert_eq!(masked["errors"], json!(["off.service is masked: it cannot be started"]));
     let refusal = scene.pi.call("service.validate_unit_file", json!({"service_name": "none"})).await.refused();
     assert_eq!(refusal["error_code"], "not_found");
+}
+
+/// A good unit, and a systemd-analyze that says this and ends so.
+async fn verified(said: &str, code: u8) -> (Value, String) {
+    let scene = Scene::new().await;
+    scene.tree.write(FILE.trim_start_matches('/'), GOOD);
+    scene.tree.script("usr/bin/app", "true");
+    scene.tree.write("etc/passwd", "app:x:900:900::/:/bin/false\n");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/systemd-analyze");
+    scene.tree.link("usr/bin/systemd-analyze", program);
+    scene.tree.write("usr/bin/verify.said", said).write("usr/bin/verify.code", code.to_string());
+    scene.systemd.put("app.service", FakeUnit::inactive("App").text("FragmentPath", FILE));
+    scene.systemd.put("db.service", FakeUnit::active("Database"));
+    let answer = scene.pi.call("service.validate_unit_file", json!({"service_name": "app"})).await.ok();
+    let args = std::fs::read_to_string(scene.tree.root().path("usr/bin/verify.args")).unwrap();
+    (answer, args)
+}
+
+#[tokio::test]
+async fn what_verify_says_is_said() {
+    let (answer, args) = verified("", 0).await;
+    assert_eq!((&answer["verify"], &answer["valid"]), (&json!("clean"), &json!(true)), "{answer}");
+    assert_eq!(args, "verify\n--man=no\n--recursive-errors=no\n--\napp.service\n");
+    let said = "<28>/etc/systemd/system/app.service:4: Unknown key 'Bogus' in section [Unit], ignoring.\n\
+        <27>app.service: Command /usr/bin/app is not executable: password=hunter2\n\
+        <27>app.service: Command /home/pi/app is not executable: No such file or directory\n\
+        <27>other.service: Command /usr/bin/none is not executable: No such file or directory\n";
+    let (answer, _) = verified(said, 1).await;
+    assert_eq!(
+        (&answer["verify"], &answer["valid"], &answer["can_enable"]),
+        (&json!("findings"), &json!(false), &json!(false))
+    );
+    assert_eq!(answer["errors"].as_array().unwrap().len(), 1, "{answer:#}");
+    assert!(
+        answer["errors"][0].as_str().unwrap().starts_with("verify: app.service: Command /usr/bin/app"),
+        "{answer:#}"
+    );
+    assert_eq!(answer["warnings"].as_array().unwrap().len(), 2, "{answer:#}");
+    assert!(answer["warnings"][1].as_str().unwrap().ends_with("(seen by the server, which cannot look in there)"));
+    assert!(!answer.to_string().contains("hunter2") && !answer.to_string().contains("other.service"), "{answer:#}");
+}
+
+#[tokio::test]
+async fn a_verify_that_fails_or_says_too_much_is_no_verdict() {
+    let (answer, _) = verified("systemd-analyze: unrecognized option '--recursive-errors=no'\n", 1).await;
+    assert_eq!((&answer["verify"], &answer["valid"]), (&json!("not_run"), &json!(true)), "{answer:#}");
+    assert!(answer["warnings"][0].as_str().unwrap().contains("unrecognized option"), "{answer:#}");
+    let (answer, _) = verified(&"<28>app.service: again\n".repeat(10_000), 0).await;
+    assert_eq!(answer["warnings"].as_array().unwrap().len(), 64);
 }

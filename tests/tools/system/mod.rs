@@ -3,5 +3,7 @@
 mod basic_info;
 mod capabilities;
 mod clock;
+mod devices;
 mod disks;
 mod health_snapshot;
+mod packages;

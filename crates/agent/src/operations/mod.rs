@@ -27,6 +27,7 @@ pub mod service;
 pub mod status;
 mod table;
 pub mod throttled;
+pub mod timezone;
 pub mod update;
 
 pub use operation::Operation;

@@ -71,4 +71,5 @@ operations! {
     agents::RunAgentTool,
     routeros::ListRouters,
     routeros::AuthorizeRouterWrite,
+    timezone::SetTimezone,
 }

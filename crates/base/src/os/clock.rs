@@ -1,9 +1,17 @@
 //! The configured time zone, whether the clock is set from the network, and the monotonic clock.
 
 use super::{Root, malformed};
-use std::{io, time::Duration};
+use std::{fs::File, io, io::Read, path::Path, time::Duration};
 
 const LOCALTIME: &str = "etc/localtime";
+/// The time zone database.
+pub const ZONES: &str = "usr/share/zoneinfo";
+/// Longest name of a zone that is taken, in bytes; the longest that exists has 32.
+pub const LONGEST_ZONE: usize = 64;
+/// Names of zones, as systemd accepts them: no part is empty or has a dot.
+pub const ZONE_PATTERN: &str = "^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$";
+/// The first bytes of a zone's rules (RFC 9636).
+const MAGIC: &[u8] = b"TZif";
 /// systemd-timesyncd creates the folder when it starts and the file when the clock is synchronized
 /// (systemd-timesyncd.service(8)).
 const TIMESYNC: &str = "run/systemd/timesync";
@@ -49,7 +57,12 @@ impl Zone {
 /// # Errors
 /// `InvalidData` when the rules are not a TZif file (RFC 9636), `NotFound` when the link leads nowhere.
 pub fn zone(root: &Root) -> io::Result<Zone> {
-    let linked = root.link(LOCALTIME).ok();
+    let leads = |target: &Path| target.to_str().is_some_and(|target| target.contains("zoneinfo/"));
+    // Of an appliance, through a second link in /run: /etc is read-only.
+    let linked = root.link(LOCALTIME).ok().map(|target| match target.to_str() {
+        Some(place) if !leads(&target) => root.link(place).ok().filter(|next| leads(next)).unwrap_or(target),
+        _ => target,
+    });
     let name = linked
         .as_deref()
         .and_then(|target| target.to_str()?.split_once("zoneinfo/"))
@@ -67,9 +80,34 @@ pub fn zone(root: &Root) -> io::Result<Zone> {
         return Ok(Zone { name, rules: None });
     }
     // Resolved below `root`, because the link is written for a machine whose root is "/".
-    let file = if linked.is_some() { format!("usr/share/zoneinfo/{name}") } else { LOCALTIME.into() };
+    let file = if linked.is_some() { format!("{ZONES}/{name}") } else { LOCALTIME.into() };
     let bytes = root.read_bytes(&file)?;
     Ok(Zone { rules: Some(rules(&file, &bytes)?), name })
+}
+
+/// Whether `name` fits [`ZONE_PATTERN`] and [`LONGEST_ZONE`].
+pub fn is_zone_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte);
+    name.len() <= LONGEST_ZONE && name.split('/').all(|part| !part.is_empty() && part.bytes().all(fits))
+}
+
+/// Whether the database has a zone of that name.
+pub fn is_zone(root: &Root, name: &str) -> bool {
+    let mut magic = [0; MAGIC.len()];
+    is_zone_name(name)
+        && File::open(root.path(&format!("{ZONES}/{name}")))
+            .and_then(|mut file| file.read_exact(&mut magic))
+            .is_ok_and(|()| magic == *MAGIC)
+}
+
+/// Up to three names of the database that have `text` in their last part, whatever the case: Europe/Berlin for "berlin".
+pub fn zones_like(root: &Root, text: &str) -> Vec<String> {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let wanted = last(&text.replace(' ', "_"));
+    // Country, place, name (tz's zone1970.tab).
+    let table = root.read(&format!("{ZONES}/zone1970.tab")).unwrap_or_default();
+    let names = table.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split('\t').nth(2));
+    names.filter(|name| wanted.len() > 2 && last(name).contains(&wanted)).take(3).map(str::to_owned).collect()
 }
 
 fn rules(file: &str, bytes: &[u8]) -> io::Result<tz::TimeZone> {

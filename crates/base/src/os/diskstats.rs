@@ -58,7 +58,7 @@ fn disk(line: &str) -> io::Result<DiskCounters> {
 }
 
 /// `mmcblk0`, `sda`, `nvme0n1`, `vda`; not `mmcblk0p1`, `mmcblk0boot0`, `sda1`, `nvme0n1p2`.
-fn is_whole_disk(name: &str) -> bool {
+pub fn is_whole_disk(name: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let letters = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase());
     if let Some(number) = name.strip_prefix("mmcblk") {

@@ -7,8 +7,10 @@
 pub mod about;
 pub mod activity;
 pub mod addresses;
+pub mod attached;
 pub mod beneath;
 pub mod blocking;
+pub mod bluez;
 pub mod bus;
 pub mod cards;
 pub mod clock;
@@ -39,7 +41,9 @@ pub mod network_manager;
 pub mod notify;
 pub mod os_release;
 pub mod own;
+pub mod packages;
 pub mod panics;
+pub mod pci;
 pub mod processes;
 pub mod pstore;
 pub mod readable;
@@ -51,6 +55,7 @@ pub mod roots;
 pub mod systemd;
 pub mod thermal;
 pub mod uptime;
+pub mod usb;
 pub mod walk;
 pub mod whole;
 

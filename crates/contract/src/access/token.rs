@@ -130,7 +130,7 @@ pub fn lines(token: &TokenSetting) -> Result<String, ToolError> {
 }
 
 /// `raspi-mcp token new`: generates a token and returns it, this one time, with the lines that make the server accept
-/// it.
+/// it. `devices`: names of the routers that it is good for; none: all.
 ///
 /// # Errors
 /// `invalid_argument` for a name that the configuration would refuse; `internal` without random numbers.
@@ -139,6 +139,7 @@ pub fn run_new(
     role: Role,
     owner: Option<&str>,
     expires: Option<OffsetDateTime>,
+    devices: Vec<String>,
 ) -> Result<String, ToolError> {
     check_names(name, owner)?;
     let token = Token::mint()?;
@@ -148,7 +149,7 @@ pub fn run_new(
         role,
         owner: owner.map(str::to_owned),
         expires,
-        devices: Vec::new(),
+        devices,
     };
     Ok(format!(
         "This is the token. It is shown only now; give it to whoever will use it, and to nobody else:\n\n    {}\n\n\

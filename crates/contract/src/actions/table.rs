@@ -49,6 +49,7 @@ pub const ACTIONS: &[(&str, &str)] = &[
     ("system:reboot", "restart the device, as an update and a rollback also do"),
     ("system:rollback", "end an update, or return to the previous version"),
     ("system:set_hostname", "set the host name of the device"),
+    ("system:set_timezone", "set the time zone of the device"),
     ("system:shutdown", "shut the device down"),
     ("system:update", "install another version"),
     ("vector:rebuild", "index files anew"),
@@ -79,6 +80,7 @@ pub const DOES: &[Does] = &[
     Does { also: &["gpio:drive"], ..does("gpio.set_pwm", &["gpio:pwm"]) },
     reads("gpio.wait_for_edge", &["gpio:read"]),
     does("gpio.write_pin", &["gpio:drive"]),
+    reads("i2c.identify", &["i2c:read"]),
     reads("i2c.read", &["i2c:read"]),
     reads("i2c.scan_bus", &["i2c:scan"]),
     Does {
@@ -124,6 +126,7 @@ pub const DOES: &[Does] = &[
     does("spi.transfer", &["spi:transfer"]),
     does("system.reboot", &["system:reboot"]),
     does("system.set_hostname", &["system:set_hostname"]),
+    does("system.set_timezone", &["system:set_timezone"]),
     does("system.shutdown", &["system:shutdown"]),
     // Does nothing itself: the call that it carries is judged.
     repairs("tools.run", &[]),

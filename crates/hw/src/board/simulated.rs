@@ -2,7 +2,8 @@
 
 use crate::{
     camera::simulated::SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, onewire::simulated::SimulatedW1,
-    pwm::SimulatedPwm, serial::simulated::SimulatedSerial, spi::simulated::SimulatedSpi,
+    pwm::SimulatedPwm, sensors::simulated::SimulatedSensors, serial::simulated::SimulatedSerial,
+    spi::simulated::SimulatedSpi,
 };
 use std::{
     collections::BTreeMap,
@@ -36,6 +37,8 @@ pub struct SimulatedBoard {
     pub onewire: SimulatedW1,
     /// Its serial ports.
     pub serial: SimulatedSerial,
+    /// Its sensors.
+    pub sensors: SimulatedSensors,
 }
 
 #[derive(Debug, Default)]

@@ -32,6 +32,14 @@ impl SimulatedI2cDevice {
         Self { pointer: 0, kind: Kind::Memory(Box::new([SILENCE; 256])) }
     }
 
+    /// The registers of a BME280 after power-up (Bosch BST-BME280-DS001): its identity, and measurements not made yet.
+    pub fn bme280() -> Self {
+        let mut registers = Box::new([0; 256]);
+        registers[0xd0] = 0x60;
+        (registers[0xf7], registers[0xfa], registers[0xfd]) = (0x80, 0x80, 0x80);
+        Self { pointer: 0, kind: Kind::Memory(registers) }
+    }
+
     /// At room temperature; the other registers as after power-up.
     pub fn thermometer() -> Self {
         let mut device = Self { pointer: 0, kind: Kind::Thermometer([0, 0x60a0, 0x4b00, 0x5000]) };

@@ -4,9 +4,11 @@
 //! holds its bus until it is over, even if its caller is gone. So at most one thread is stuck on a bus that hangs.
 
 mod allow;
+mod chips;
 mod dev;
 mod device;
 mod functions;
+mod identify;
 mod port;
 mod scan;
 pub mod simulated;
@@ -14,9 +16,11 @@ mod sysfs;
 mod told;
 
 pub use allow::{Allow, AllowedAddresses, I2cAccessKind};
+pub use chips::Chip;
 pub use contract::values::address::{Addresses, HIGHEST, I2cAddress, LOWEST};
 pub use dev::Dev;
 pub use functions::{BLOCK, Functions, Lack, TransferKind};
+pub use identify::{Candidates, Confirmation};
 pub use port::{BoundDevice, I2cAdapter, I2cError, I2cPort};
 pub use scan::Scan;
 pub use told::I2cAccess;

@@ -59,13 +59,15 @@ pub const SMBUS: Functions = Functions(0x0c7f_0000);
 
 impl Default for Buses {
     /// The bus of the header with typical devices: a thermometer (TMP102, 0x48), an EEPROM of 256 bytes (0x50), a part
-    /// that acknowledges its address only (0x2a), and a clock that is bound to a driver (0x68).
+    /// that acknowledges its address only (0x2a), a clock that is bound to a driver (0x68), and the registers of a BME280
+    /// (0x76).
     fn default() -> Self {
         let mut header = Adapter::new("bcm2835 (i2c@7e804000)", BCM2835);
         header.devices.extend([
             (0x2a, SimulatedI2cDevice::deaf()),
             (0x50, SimulatedI2cDevice::memory()),
             (0x68, SimulatedI2cDevice::memory()),
+            (0x76, SimulatedI2cDevice::bme280()),
         ]);
         header.holders =
             vec![BoundDevice { address: 0x68, driver: "rtc-ds1307".into(), device: Some("ds3231".into()) }];

@@ -8,14 +8,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The thermometer of a simulated board, a DS18B20.
-pub const THERMOMETER: &str = "28-0000005ca1ab";
+/// The thermometer of a simulated board, a DS18B20, which [`crate::sensors`] has as well.
+pub const THERMOMETER: &str = "28-0000075bcd15";
 /// Its memory, a DS2431.
 pub const MEMORY: &str = "2d-0000005ca1ab";
 /// Nobody pulls the line low.
 const SILENCE: u8 = 0xff;
-/// Temperature of a board on a desk, in sixteenths of a degree: 21.5.
-const ROOM: i16 = 344;
+/// What it shows, in sixteenths of a degree, as the simulated sensors do: 19.25.
+const ROOM: i16 = 308;
 
 /// The devices of a simulated board. Clones share them.
 #[derive(Clone, Debug)]

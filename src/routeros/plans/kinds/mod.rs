@@ -13,10 +13,12 @@ use super::{
         call::RouterCall,
         network::{Network, range},
         plan::{Change, Fields},
+        routers::Router,
     },
     seen::Seen,
 };
 use base::error::ToolError;
+use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 /// How one tool plans.
@@ -26,10 +28,14 @@ pub struct Kind {
     /// What has to be read of each router, beside the way to it.
     pub menus: &'static [&'static str],
     pub build: Build,
+    /// What else has to be so at a router, which is asked once its changes are known.
+    pub check: Option<Check>,
 }
 
 /// What is to be changed at one router; nothing when it is as wanted.
 pub type Build = fn(&RouterCall, &Seen) -> Result<Vec<Change>, ToolError>;
+
+pub type Check = for<'a> fn(&'a Router, &'a RouterCall) -> BoxFuture<'a, Result<(), ToolError>>;
 
 /// The arguments `names` that were given, as fields of RouterOS: `dst_address` is `dst-address`. Addresses are written as RouterOS
 /// writes them.

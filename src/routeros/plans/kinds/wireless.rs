@@ -4,7 +4,7 @@
 use super::{Kind, given};
 use crate::routeros::{
     call::RouterCall,
-    plan::{Change, Fields, fields},
+    plan::{Action, Change, Fields, fields},
     plans::seen::{Seen, text},
 };
 use base::error::ToolError;
@@ -24,10 +24,10 @@ const MENUS: &[&str] = &[
     "interface/wifi/security?.proplist=name,authentication-types",
 ];
 
-pub static CREATE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_create };
-pub static MODIFY: Kind = Kind { apply: APPLY, menus: MENUS, build: build_modify };
-pub static REMOVE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_remove };
-pub static RADIO: Kind = Kind { apply: APPLY, menus: MENUS, build: build_radio };
+pub static CREATE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_create, check: None };
+pub static MODIFY: Kind = Kind { apply: APPLY, menus: MENUS, build: build_modify, check: None };
+pub static REMOVE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_remove, check: None };
+pub static RADIO: Kind = Kind { apply: APPLY, menus: MENUS, build: build_radio, check: None };
 
 /// Whether this router has the new menus; `false` for the old ones.
 fn is_new(seen: &Seen) -> Result<bool, ToolError> {
@@ -73,15 +73,18 @@ fn build_create(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
     }
     let named = fields(&[("name", &name)]);
     let on = ("disabled", "no");
+    let mut changes = radio(call, seen, master)?;
     if menu == OLD {
         let more =
             [("ssid", ssid), ("master-interface", master), ("security-profile", security), ("mode", "ap-bridge"), on];
-        return Ok(vec![Change::add(OLD, named, fields(&more))]);
+        changes.push(Change::add(OLD, named, fields(&more)));
+        return Ok(changes);
     }
-    Ok(vec![
+    changes.extend([
         Change::add(CONFIGURATION, named.clone(), fields(&[("ssid", ssid), ("security", security), ("mode", "ap")])),
         Change::add(NEW, named, fields(&[("master-interface", master), ("configuration", &name), on])),
-    ])
+    ]);
+    Ok(changes)
 }
 
 /// Where an SSID is set: the menu, the row that is known by its name, and what the SSID and the profile are called there.
@@ -111,10 +114,20 @@ fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
         profile(seen, call.text("security_profile"))?;
         to.insert(security.into(), call.text("security_profile").into());
     }
-    if to.is_empty() {
-        return Err(ToolError::invalid("nothing is to be changed: give ssid or security_profile"));
+    let mut changes = radio(call, seen, radio_of(seen, menu, row))?;
+    let select = fields(&[("name", text(row, "name"))]);
+    match changes.first_mut() {
+        // The radio's own network.
+        Some(Change { menu: theirs, select: own, action: Action::Set(fields) }) if theirs == menu && *own == select => {
+            fields.extend(to);
+        }
+        _ if to.is_empty() => {}
+        _ => changes.push(Change::set(menu, select, to)),
     }
-    Ok(vec![Change::set(menu, fields(&[("name", text(row, "name"))]), to)])
+    if changes.is_empty() {
+        return Err(ToolError::invalid("nothing is to be changed: give ssid, security_profile, band or channel"));
+    }
+    Ok(changes)
 }
 
 fn build_remove(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
@@ -137,7 +150,16 @@ fn build_remove(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
 }
 
 fn build_radio(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
-    let (interface, is_new) = (call.text("interface"), is_new(seen)?);
+    let changes = radio(call, seen, call.text("interface"))?;
+    if changes.is_empty() {
+        return Err(ToolError::invalid("nothing is to be changed: give channel, tx_power or band"));
+    }
+    Ok(changes)
+}
+
+/// What the call says of channel, power and band, as a change of this radio; nothing if it says nothing.
+fn radio(call: &RouterCall, seen: &Seen, interface: &str) -> Result<Vec<Change>, ToolError> {
+    let is_new = is_new(seen)?;
     let menu = if is_new { NEW } else { OLD };
     let asked = given(&call.args, &["channel", "tx_power", "band"])?;
     let mut to = Fields::new();
@@ -155,10 +177,21 @@ fn build_radio(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError>
         to.insert("tx-power-mode".into(), "all-rates-fixed".into());
     }
     if to.is_empty() {
-        return Err(ToolError::invalid("nothing is to be changed: give channel, tx_power or band"));
+        return Ok(Vec::new());
     }
     if seen.row(menu, "name", interface).is_none_or(|row| !text(row, "master-interface").is_empty()) {
         return Err(seen.refusal(format!("{interface} is no radio of it")).with("parameter", "interface"));
     }
     Ok(vec![Change::set(menu, fields(&[("name", interface)]), to)])
+}
+
+/// The radio of the network that `row` of `menu` has.
+fn radio_of<'a>(seen: &'a Seen, menu: &str, row: &'a Value) -> &'a str {
+    let named = text(row, "name");
+    let user = if menu == CONFIGURATION { seen.row(NEW, "configuration", named) } else { Some(row) };
+    let interface = user.unwrap_or(row);
+    match text(interface, "master-interface") {
+        "" => text(interface, "name"),
+        master => master,
+    }
 }

@@ -64,6 +64,12 @@ fn virt(_: &Board) -> Hand {
         probe: Some(Box::new(KernelProbe)),
         port: pty(),
         echo: Some("ttyAMA1"),
+        // What ci/qemu-hw.d/hardware.py has put into the registers: 25.5 degrees, and the example of a BMP280's data sheet.
+        sensors: &[
+            ("lm75@0-0048/temp1", "celsius", 25.5, 25.5),
+            ("bmp280@0-0076/temp", "celsius", 25.07, 25.09),
+            ("bmp280@0-0076/pressure", "kilopascals", 100.64, 100.66),
+        ],
     }
 }
 
@@ -91,6 +97,7 @@ fn raspi3b(_: &Board) -> Hand {
         probe: None,
         port: pty(),
         echo: None,
+        sensors: &[("tmp105@1-0048/temp1", "celsius", -128.0, 128.0)],
     }
 }
 
@@ -111,6 +118,7 @@ fn pi(board: &Board) -> Hand {
         probe: None,
         port: None,
         echo: Some("serial0"),
+        sensors: &[("cpu_thermal/temp1", "celsius", 5.0, 95.0)],
     }
 }
 

@@ -17,9 +17,11 @@ assertions! {
         nobody_is_not_found,
         a_bus_that_is_not_there_is_a_missing_capability,
         a_device_that_is_not_allowed_is_not_touched,
+        what_a_device_is_not_is_not_confirmed,
         many_transfers_leak_no_descriptor;
     |hand| hand.wires.as_ref().is_some_and(|wires| wires.held().is_some()) =>
-        what_a_driver_has_is_left_to_it_by_name;
+        what_a_driver_has_is_left_to_it_by_name,
+        what_a_driver_has_is_identified_without_a_question;
 }
 
 /// The registers that may be written, and values that every part of the family keeps whole.
@@ -195,6 +197,27 @@ async fn what_a_driver_has_is_left_to_it_by_name(bench: &Bench) {
     for refusal in refusals(bench, (bus, address)).await {
         assert_eq!(refusal["error_code"], "failed_precondition", "{refusal}");
         assert_eq!((&refusal["details"]["driver"], &refusal["details"]["address"]), (&json!(driver), &json!(address)));
+    }
+}
+
+async fn what_a_device_is_not_is_not_confirmed(bench: &Bench) {
+    for slave in wires(bench).slaves() {
+        let answer = ok(bench, "i2c.identify", slave, json!({"force": true})).await;
+        let candidates = answer["candidates"].as_array().unwrap();
+        assert!(!candidates.is_empty(), "{answer}");
+        for candidate in candidates {
+            let identity = candidate["identity"].as_str().unwrap();
+            assert!(["refuted", "no_register"].contains(&identity), "{slave:?}: {candidate}");
+        }
+    }
+}
+
+async fn what_a_driver_has_is_identified_without_a_question(bench: &Bench) {
+    let (bus, address, driver) = wires(bench).held().expect("a device that a driver has");
+    let answer = bench.call("i2c.identify", json!({"bus": bus, "address": address, "force": true})).await.ok();
+    assert_eq!(answer["in_use"]["driver"], driver, "{answer}");
+    for candidate in answer["candidates"].as_array().unwrap() {
+        assert!(["not_asked", "no_register"].contains(&candidate["identity"].as_str().unwrap()), "{candidate}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What holds of pins, buses and cameras on every board: the same assertions on the simulated one and on the kernel's drivers.
+//! What holds of pins, buses, sensors and cameras on every board: the same assertions on the simulated one and on the kernel's drivers.
 //!
 //! An assertion is a plain `async fn name(bench: &Bench)`. It calls tools, as clients would, and moves what is outside the
 //! board with the bench's hand; what it tries is what the hand says is there, so that it names no board. Each file has
@@ -15,6 +15,7 @@ mod i2c;
 pub mod killed;
 mod onewire;
 mod pwm;
+mod sensors;
 mod serial;
 mod spi;
 
@@ -132,6 +133,7 @@ pub fn all() -> impl Iterator<Item = &'static Assertion> {
         serial::ASSERTIONS,
         camera::ASSERTIONS,
         pwm::ASSERTIONS,
+        sensors::ASSERTIONS,
         killed::ASSERTIONS,
     ]
     .into_iter()

@@ -39,6 +39,24 @@ async fn ended_at(
     told.await.unwrap()
 }
 
+/// What was done before the end is read, never done again. What is taken back is a script, and the scheduler's entries are others.
+fn never_written_twice(router: &Router, at: u64) {
+    let written = router.written();
+    let of_the_plan =
+        || written.iter().filter(|line| !line.contains(" system/scheduler") && !line.contains(" execute "));
+    for line in of_the_plan() {
+        let times = of_the_plan().filter(|other| *other == line).count();
+        assert_eq!(times, 1, "after {at} requests, {line} was written {times} times");
+    }
+    for kind in ["timer", "start"] {
+        let armed = written
+            .iter()
+            .filter(|line| line.starts_with("PUT system/scheduler ") && line.contains(&format!("-{kind}\"")))
+            .count();
+        assert!(armed <= 1, "after {at} requests the way back was armed {armed} times");
+    }
+}
+
 /// The job ends at every request of the router `victim` in turn.
 async fn killed_everywhere(victim: usize, plan: (&str, Value), apply: &'static str) {
     let (mut at, mut kept, mut back) = (1, 0, 0);
@@ -90,6 +108,7 @@ async fn killed_everywhere(victim: usize, plan: (&str, Value), apply: &'static s
             assert!((0..3).all(is_one) || (0..3).all(|n| !is_one(n)), "after {at} requests");
         }
         for router in &fleet.routers {
+            never_written_twice(router, at);
             assert!(router.rows("system/scheduler").is_empty(), "after {at} requests");
             router.advance(Duration::from_secs(10));
         }

@@ -140,6 +140,16 @@ async fn wireless_networks_of_the_old_and_the_new_package() {
         let (channel, band) = if profile.has_wireless() { ("2412", "2ghz-b/g/n") } else { ("5180", "5ghz-ac") };
         let to = json!({ "interface": radio, "channel": channel, "band": band, "tx_power": 12 });
         round(&fleet, "plan_wireless_rf_settings", to).await;
+        // A network and its radio in one plan; then both, where the network is the radio's own.
+        let (channel, other) = if profile.has_wireless() { ("2437", "2462") } else { ("5200", "5220") };
+        let more = json!({ "ssid": "Things", "interface": radio, "channel": channel, "band": band });
+        let plan = round(&fleet, "plan_create_wireless_ssid", more).await;
+        assert!(plan["devices"][0]["changes"].to_string().contains(channel), "{plan}");
+        let more = json!({ "current_ssid": "Things", "ssid": "Machines", "channel": other });
+        round(&fleet, "plan_modify_wireless_ssid", more).await;
+        let own = json!({ "current_ssid": "MikroTik", "ssid": "Home", "channel": channel });
+        round(&fleet, "plan_modify_wireless_ssid", own).await;
+        round(&fleet, "plan_modify_wireless_ssid", json!({ "current_ssid": "Home", "ssid": "MikroTik" })).await;
         let error = soon(fleet.plan("plan_remove_wireless_ssid", json!({ "ssid": "MikroTik" }))).await.unwrap_err();
         assert!(error.message.contains("is a radio"), "{error:?}");
         let open = json!({ "ssid": "Open", "interface": radio, "security_profile": "nowhere" });

@@ -57,7 +57,7 @@ fn good() -> Vec<(&'static str, Value, Value)> {
 async fn every_write_has_a_true_diff_and_is_read_back_on_every_version() {
     for profile in Profile::ALL {
         let fleet = Fleet::new(1, profile).await;
-        let mut writes = 0;
+        let (mut writes, mut authorized) = (0, 0);
         for (tool, mut args, says) in good() {
             args["device_id"] = json!("r01");
             args["dry_run"] = json!(true);
@@ -67,14 +67,20 @@ async fn every_write_has_a_true_diff_and_is_read_back_on_every_version() {
             assert_eq!(fleet.routers[0].writes(), writes, "{tool} wrote in a dry run");
             args["dry_run"] = json!(false);
             let done = soon(fleet.call(tool, args.clone())).await.unwrap_or_else(|error| panic!("{tool}: {error:?}"));
-            writes += 1;
+            authorized += 1;
+            // Addresses are guarded by two entries of the scheduler, which come and go; what is removed is off first.
+            writes += match tool {
+                "add_secondary_ip_address" => 5,
+                "remove_secondary_ip_address" => 6,
+                _ => 1,
+            };
             assert_eq!((&done["changed"], fleet.routers[0].writes()), (&json!(true), writes), "{tool}: {done}");
             assert_eq!(done["changes"], planned["changes"], "{tool}: the diff of the dry run was another one");
             for (name, value) in says.as_object().unwrap() {
                 assert_eq!(&done[name], value, "{tool}: {name}");
             }
             let asked = fleet.judge.asked.lock().unwrap().len() as u64;
-            assert_eq!(asked, writes, "{tool}: each write is authorized, no dry run is");
+            assert_eq!(asked, authorized, "{tool}: each write is authorized, no dry run is");
         }
         // What is so already is not written again.
         let again = json!({ "device_id": "r01", "identity": "attic" });

@@ -8,7 +8,7 @@ pub mod profile;
 pub mod radio;
 pub mod state;
 
-use super::bus::{DBus, DBusObject};
+use super::bus::{DBus, DBusObject, refusal};
 use crate::error::{ErrorCode, ToolError};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -34,13 +34,13 @@ impl InterfaceProperties {
     fn get<'a, T: TryFrom<&'a OwnedVariant>>(&'a self, name: &str) -> Option<T> {
         T::try_from(self.0.get(name)?).ok()
     }
-    fn text(&self, name: &str) -> Option<&str> {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.get::<&str>(name)
     }
     fn number(&self, name: &str) -> Option<u32> {
         self.get(name)
     }
-    fn flag(&self, name: &str) -> Option<bool> {
+    pub(super) fn flag(&self, name: &str) -> Option<bool> {
         self.get(name)
     }
     /// Another object; "/" means none.
@@ -72,8 +72,14 @@ impl Objects {
     pub async fn read(bus: &DBus) -> Result<Self, ToolError> {
         let everything =
             DBusObject { service: SERVICE, path: "/org/freedesktop", interface: "org.freedesktop.DBus.ObjectManager" };
-        let answer = bus.call(everything, "GetManagedObjects", &()).await.map_err(absent)?;
-        let managed: Managed = answer.body().deserialize().map_err(|fault| unknown("GetManagedObjects", &fault))?;
+        Self::managed(bus, everything).await.map_err(absent)
+    }
+
+    /// All objects that a service's object manager has.
+    pub(super) async fn managed(bus: &DBus, manager: DBusObject<'_>) -> Result<Self, ToolError> {
+        let method = "GetManagedObjects";
+        let answer = bus.call(manager, method, &()).await?;
+        let managed: Managed = answer.body().deserialize().map_err(|fault| refusal(manager.service, method, &fault))?;
         let objects = managed.into_iter().take(OBJECTS).map(|(path, interfaces)| {
             let interfaces = interfaces.into_iter().map(|(name, properties)| (name, InterfaceProperties(properties)));
             (path.as_str().to_owned(), interfaces.collect())
@@ -87,7 +93,7 @@ impl Objects {
     }
 
     /// All objects with this interface.
-    fn all<'a>(&'a self, interface: &'a str) -> impl Iterator<Item = (&'a str, &'a InterfaceProperties)> {
+    pub(super) fn all<'a>(&'a self, interface: &'a str) -> impl Iterator<Item = (&'a str, &'a InterfaceProperties)> {
         self.0.iter().filter_map(move |(path, interfaces)| Some((path.as_str(), interfaces.get(interface)?)))
     }
 

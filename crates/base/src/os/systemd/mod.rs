@@ -8,6 +8,7 @@ pub mod name;
 pub mod properties;
 pub mod resident;
 pub mod unit_file;
+pub mod verify;
 pub mod wanted;
 pub mod watch;
 

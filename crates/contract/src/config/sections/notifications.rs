@@ -45,6 +45,7 @@ choice! {
         CardWorn = "card_worn",
         UnderVoltage = "under_voltage",
         DiskNearlyFull = "disk_nearly_full",
+        ThresholdCrossed = "threshold_crossed",
         Halted = "halted",
         /// Of `raspi-mcp fleet serve`; a device tells nothing of other devices.
         DeviceSilent = "device_silent",
@@ -53,7 +54,7 @@ choice! {
 
 impl NewsKind {
     /// Kinds that are found in the samples of a job.
-    pub const SAMPLED: [Self; 3] = [Self::CardWorn, Self::UnderVoltage, Self::DiskNearlyFull];
+    pub const SAMPLED: [Self; 4] = [Self::CardWorn, Self::UnderVoltage, Self::DiskNearlyFull, Self::ThresholdCrossed];
 }
 
 /// A receiver.

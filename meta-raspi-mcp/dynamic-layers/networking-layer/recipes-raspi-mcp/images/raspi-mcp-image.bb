@@ -18,7 +18,7 @@ REQUIRED_DISTRO_FEATURES = "systemd usrmerge"
 inherit features_check
 
 # The program, and what the initramfs is made of: the root's busybox, dmsetup and e2fsprogs. resize2fs and partx are for the first boot,
-# ca-certificates for servers of updates.
+# ca-certificates for servers of updates, tzdata for system.set_timezone.
 IMAGE_INSTALL = "\
     packagegroup-core-boot \
     raspi-mcp \
@@ -32,6 +32,7 @@ IMAGE_INSTALL = "\
     e2fsprogs-mke2fs \
     e2fsprogs-resize2fs \
     util-linux-partx \
+    tzdata \
     kernel-modules \
 "
 # It grows on the card, and not in the image.

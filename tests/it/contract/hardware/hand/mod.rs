@@ -34,6 +34,8 @@ pub struct Hand {
     pub port: Option<Box<dyn Port>>,
     /// A serial port that sends back what it gets.
     pub echo: Option<&'static str>,
+    /// Sensors that the kernel has drivers for.
+    pub sensors: &'static [Measured],
 }
 
 /// A 1-Wire thermometer.
@@ -59,6 +61,9 @@ pub trait Port {
     /// Hangs up, for good.
     fn hang_up(&self);
 }
+
+/// A sensor: its name, its unit, and what it shows at least and at most.
+pub type Measured = (&'static str, &'static str, f64, f64);
 
 /// Something that lasts until it is dropped: a line held, a camera in use.
 pub type Held = Box<dyn Any>;

@@ -23,5 +23,10 @@ pub fn hand(board: &Board) -> Hand {
         probe: Some(Box::new(ports::Thermometer(state.onewire.clone()))),
         port: Some(Box::new(ports::Modem(state.serial.clone()))),
         echo: Some(hw::serial::simulated::LOOPBACK),
+        sensors: &[
+            ("ds18b20@28-0000075bcd15/temp", "celsius", 19.25, 19.25),
+            ("pwmfan@cooling_fan/fan1", "rpm", 2400.0, 2400.0),
+            ("rp1_adc@1f000c8000.adc/in1", "volts", 5.08, 5.08),
+        ],
     }
 }
