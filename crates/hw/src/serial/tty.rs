@@ -101,7 +101,7 @@ impl Wire for Tty {
         termios.make_raw();
         // CLOCAL: a line without the wires of a modem is never hung up.
         termios.control_modes =
-            termios.control_modes - DECIDED | modes(line) | ControlModes::CLOCAL | ControlModes::CREAD;
+            (termios.control_modes - DECIDED) | modes(line) | ControlModes::CLOCAL | ControlModes::CREAD;
         termios.input_modes -= InputModes::IXON | InputModes::IXOFF | InputModes::IXANY;
         if line.flow == Flow::XonXoff {
             termios.input_modes |= InputModes::IXON | InputModes::IXOFF;
