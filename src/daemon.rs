@@ -192,8 +192,9 @@ impl RunningServer {
         if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
             tracing::error!("some work did not end in time and is dropped");
         }
-        let Services { audit, sampling, gpio, agents, .. } = &*server.pipeline.services;
+        let Services { audit, sampling, gpio, serial, agents, .. } = &*server.pipeline.services;
         gpio.end();
+        serial.end();
         agents.end();
         if let Err(fault) = sampling.close().await {
             tracing::error!(fault, "the last samples were not kept");

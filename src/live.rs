@@ -19,10 +19,10 @@ pub fn follow(server: &Arc<Server>) {
 /// Created and revoked tokens take effect at once; resources held with a revoked one are released.
 fn follow_tokens(server: &Arc<Server>) {
     let services = &server.pipeline.services;
-    let lines = Arc::downgrade(&services.gpio);
+    let holders = Arc::downgrade(services);
     services.tokens.on_end(move |principals| {
-        if let Some(lines) = lines.upgrade() {
-            principals.iter().for_each(|principal| lines.revoked(principal));
+        if let Some(services) = holders.upgrade() {
+            principals.iter().for_each(|principal| services.revoked(principal));
         }
     });
     if services.settings.token_files == TokenFiles::default() {

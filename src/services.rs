@@ -7,10 +7,10 @@ use crate::{
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
 use contract::{
-    access::{policy::Policy, seats::Seats},
+    access::{policy::Policy, presence::Presence, seats::Seats},
     config::{FileRoot, Settings},
 };
-use hw::{camera::Cameras, gpio::GpioLines, i2c::I2c, machine::Machine};
+use hw::{camera::Cameras, gpio::GpioLines, i2c::I2c, machine::Machine, onewire::OneWire, serial::Serial, spi::Spi};
 use std::{
     collections::BTreeMap,
     path::PathBuf,
@@ -38,6 +38,12 @@ pub struct Services {
     pub machine: Arc<Machine>,
     /// The I2C buses.
     pub i2c: I2c,
+    /// The SPI devices.
+    pub spi: Spi,
+    /// The 1-Wire devices.
+    pub onewire: OneWire,
+    /// The serial ports, and their leases.
+    pub serial: Arc<Serial>,
     /// The folders that `files.*` may reach.
     pub files: FolderRoots,
     /// What `vector.search` searches.
@@ -76,6 +82,18 @@ impl Services {
         return self.routeros.get().map(crate::routeros::link::RouterosLink::devices).unwrap_or_default();
         #[cfg(not(feature = "routeros"))]
         return Vec::new();
+    }
+
+    /// A connection has ended: what was lent to it is given back.
+    pub fn left(&self, presence: &Presence) {
+        self.gpio.left(presence);
+        self.serial.left(presence);
+    }
+
+    /// A credential was revoked: what was lent to it is given back.
+    pub fn revoked(&self, principal: &str) {
+        self.gpio.revoked(principal);
+        self.serial.revoked(principal);
     }
 
     /// Room for `most` connections of one more listener.
@@ -123,6 +141,13 @@ impl Services {
             store,
             log,
             gpio,
+            spi: Spi::of(&settings.spi, &machine.root, machine.board.simulated.as_ref().map(|board| &board.spi)),
+            onewire: OneWire::of(&machine.root, machine.board.simulated.as_ref().map(|board| &board.onewire)),
+            serial: Serial::of(
+                &settings.serial,
+                &machine.root,
+                machine.board.simulated.as_ref().map(|board| &board.serial),
+            ),
             i2c: I2c::of(&settings.i2c, &machine.root, machine.board.simulated.as_ref().map(|board| &board.i2c)),
             cameras: Cameras::of(
                 &settings.camera,

@@ -45,7 +45,7 @@ check_server_rights() {
   expect uid "$(printf '%s\t%s\t%s\t%s' "$uid" "$uid" "$uid" "$uid")" "$(field "$pid" Uid)"
   capless "$pid" CapInh CapPrm CapEff CapBnd CapAmb
   expect "no new privileges" 1 "$(field "$pid" NoNewPrivs)"
-  for group in gpio i2c video systemd-journal; do
+  for group in gpio i2c spi dialout video systemd-journal; do
     expect_in "group $group" "(^| )$(c getent group $group | cut -d: -f3)( |\$)" "$(field "$pid" Groups)"
   done
   # The same unit with another program in it: this tests the kernel's behaviour, not the text of the file.

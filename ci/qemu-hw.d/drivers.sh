@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Builds test drivers that Debian's arm64 kernel lacks, out of tree, from Debian's own sources: gpio-sim, i2c-stub,
-# pwm-gpio, v4l2loopback; and our own replacements for drivers of Raspberry Pi's kernel, gpiomem and pi-restart. Sourced by ci/qemu-hw and ci/image, after
+# pwm-gpio, v4l2loopback; our own replacements for drivers of Raspberry Pi's kernel, gpiomem and pi-restart; and an SPI
+# controller and a 1-Wire thermometer of our own, spi-loop and w1_bench. Sourced by ci/qemu-hw and ci/image, after
 # ci/cross.d/rust.sh and ci/qemu.d/guest.sh.
 
 DRIVERS=$GUEST/drivers
@@ -50,7 +51,7 @@ driver_sources() {
   mv "$into/gpio-sim.c" "$into/gpio-sim-main.c"
   sed -i 's/handle_simple_irq(irq_to_desc(irqnum))/generic_handle_irq(irqnum)/' "$into/irq_sim.c"
   cat >"$into/Makefile" <<'MAKEFILE'
-obj-m := gpio-sim.o i2c-stub.o pwm-gpio.o v4l2loopback.o gpiomem.o pi-restart.o
+obj-m := gpio-sim.o i2c-stub.o pwm-gpio.o v4l2loopback.o gpiomem.o pi-restart.o spi-loop.o w1_bench.o
 gpio-sim-y := gpio-sim-main.o irq_sim.o
 # Renamed in newer kernels.
 CFLAGS_v4l2loopback.o := -Dstrlcpy=strscpy

@@ -2,13 +2,32 @@
 
 import json
 import os
+import socket
 import sys
+import threading
 import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "qemu.d"))
 from machine import BOOT_SECONDS, Machine  # noqa: E402
 from wires import Missed  # noqa: E402
+
+
+def echo(path):
+    """A socket whose other end sends back what it gets. Returns its path."""
+    if os.path.exists(path):
+        os.remove(path)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(1)
+
+    def answer():
+        with listener, listener.accept()[0] as line:
+            while data := line.recv(4096):
+                line.sendall(data)
+
+    threading.Thread(target=answer, daemon=True).start()
+    return path
 
 
 def power_on(board, folder, log):
@@ -23,7 +42,9 @@ def power_on(board, folder, log):
             "-append", "console=ttyAMA0 quiet panic=-1 board=virt",
             "-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:9000",
             "-device", "virtio-net-pci,netdev=net,romfile=",
-        ], log)
+            # The second serial port has an echo at its other end.
+            "-chardev", f"socket,id=echo,path={echo(os.path.join(folder, 'echo'))}",
+        ], log, more=("-serial", "chardev:echo"))
     # Its console is the second serial port; the first one is the control channel.
     return Machine([
         "qemu-system-aarch64", "-M", "raspi3b", *files, "-serial", "chardev:hand", "-append", "console=ttyS1,115200 quiet panic=-1 board=raspi3b hand=ttyAMA0",

@@ -124,6 +124,9 @@ def buses(day):
     yield "i2c.write", CHIP | {"register": 1, "data": [day.number]}
     yield "i2c.read", CHIP | {"register": 1, "length": 1}
     yield "i2c.transfer", CHIP | {"data": [1], "length": 1}
+    yield "spi.list_buses", {}
+    yield "onewire.list_devices", {}
+    yield "serial.list_ports", {}
     yield "i2c.identify", CHIP
     yield "sensors.list", {}
     yield "sensors.read", {}

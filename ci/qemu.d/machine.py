@@ -25,15 +25,15 @@ VIRTIO_HAND = ("-device", "virtio-serial-pci", "-device", "virtserialport,charde
 class Machine:
     """A running QEMU with its channels attached. A context manager: QEMU is always ended at its exit."""
 
-    def __init__(self, command, log, hand_device=VIRTIO_HAND):
+    def __init__(self, command, log, hand_device=VIRTIO_HAND, more=()):
         """`command` is QEMU's, without the console, the monitor and the guest's hand: those are added here. `log` is where the
-        console is kept, or a console that goes on."""
+        console is kept, or a console that goes on. `more` comes behind the console: further serial ports."""
         qmp, qmp_theirs = socket.socketpair()
         hand, hand_theirs = socket.socketpair()
         command = [
             *command, "-nodefaults", "-display", "none", "-serial", "stdio",
             "-chardev", f"socket,id=qmp,fd={qmp_theirs.fileno()}", "-mon", "chardev=qmp,mode=control",
-            "-chardev", f"socket,id=hand,fd={hand_theirs.fileno()}", *hand_device,
+            "-chardev", f"socket,id=hand,fd={hand_theirs.fileno()}", *hand_device, *more,
         ]
         self.started = time.monotonic()
         self.process = subprocess.Popen(

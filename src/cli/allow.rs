@@ -46,7 +46,7 @@ pub struct RevokeArgs {
 /// What of a tool is meant, and on which device.
 #[derive(clap::Args)]
 struct What {
-    /// What the tool may access: a service for service.*, a camera for camera.*, a pin for gpio.*, a device for i2c.*, a folder for files.*, a bus for i2c.scan_bus
+    /// What the tool may access: a service for service.*, a camera for camera.*, a pin for gpio.*, a device for i2c.*, spi.* (spidev0.1) and serial.* (ttyUSB0), a folder for files.*, a bus for i2c.scan_bus
     #[arg(value_name = "NAME")]
     what: Vec<String>,
     /// A pin, by its Broadcom (BCM) number; may be repeated. With --url also the fingerprint of that device's certificate (sha256:...)
@@ -119,7 +119,7 @@ impl What {
                 "i2c" if meta.name == "i2c.scan_bus" && name.parse::<u32>().is_ok() => {
                     grant.devices.push(format!("{name}:0x08-0x77"));
                 }
-                "i2c" => grant.devices.push(name.clone()),
+                "i2c" | "spi" | "serial" => grant.devices.push(name.clone()),
                 "files" => grant.paths.push(name.clone()),
                 namespace => {
                     return Err(usage(format!(

@@ -12,7 +12,7 @@ use base::{
     os::{Root, groups, systemd::ServiceName},
 };
 use contract::{
-    config::{Grant, SERVER_USER, Settings, Sources, is_caller, load, nearest},
+    config::{Grant, SERVER_USER, Settings, Sources, is_caller, is_device_file, load, nearest},
     meta::{Meta, Mode},
 };
 use serde_json::{Map, Value, json};
@@ -58,7 +58,7 @@ pub fn open(grant: Grant, ask: bool, by: String, sources: &Sources) -> Result<Va
         lines.push("a person has to approve each call: raspi-mcp approve".into());
     }
     lines.push(format!("written: {}", path.display()));
-    if reach.is_empty() && ["gpio", "i2c", "service", "camera", "files"].contains(&meta.namespace()) {
+    if reach.is_empty() && ["gpio", "i2c", "spi", "serial", "service", "camera", "files"].contains(&meta.namespace()) {
         lines.push(
             "no pin, device, service, camera or folder was named: it reaches those that the configuration lists".into(),
         );
@@ -151,17 +151,26 @@ fn change(mut grant: Grant, sources: &Sources) -> Result<(Grant, Meta), ToolErro
     grant.tool = meta.name.into();
     let lists = [
         ("gpio", grant.pins.is_empty()),
-        ("i2c", grant.devices.is_empty()),
+        (
+            if ["spi", "serial"].contains(&meta.namespace()) { meta.namespace() } else { "i2c" },
+            grant.devices.is_empty(),
+        ),
         ("files", grant.paths.is_empty()),
         ("service", grant.units.is_empty()),
         ("camera", grant.cameras.is_empty()),
     ];
     if lists.into_iter().any(|(namespace, none)| !none && meta.namespace() != namespace) {
         return Err(ToolError::invalid(format!(
-            "pins are for gpio.*, devices for i2c.*, folders for files.*, services for service.*, cameras for camera.*, not \
+            "pins are for gpio.*, devices for i2c.*, spi.* and serial.*, folders for files.*, services for service.*, cameras for camera.*, not \
              for {}",
             meta.name
         )));
+    }
+    // The form of a device belongs to its namespace; the configuration accepts both.
+    let files = meta.namespace() != "i2c";
+    if let Some(device) = grant.devices.iter().find(|device| is_device_file(device) != files) {
+        return Err(ToolError::invalid(format!("{device} is no device of {}.*", meta.namespace()))
+            .hint("an I2C device is written 1:0x48, an SPI device spidev0.1, a serial port ttyUSB0"));
     }
     for unit in grant.units.iter_mut().filter(|unit| !unit.contains(['*', '?'])) {
         *unit = ServiceName::parse(unit)?.as_str().to_owned();

@@ -5,8 +5,11 @@ use super::{
     row::ToolRow,
     tool::{Carried, PreparedCall},
 };
+use crate::services::Services;
 use base::error::ToolError;
 use contract::{
+    access::policy::Policy,
+    config::Grant,
     meta::{Declaration, OwnedMeta},
     schema::{self, Checker},
 };
@@ -116,6 +119,14 @@ impl Entry {
             Source::Row(row) => Some(row),
             Source::Added(_) => None,
         }
+    }
+
+    /// Why it can reach nothing by the configuration or by a grant to `caller`; `None` if it can. See
+    /// [`Tool::NEEDS`](super::tool::Tool::NEEDS).
+    pub fn lacks(&self, services: &Services, policy: &Policy, caller: &str) -> Option<ToolError> {
+        let missing = (self.row()?.needs?)(services).err()?;
+        let granted = policy.grants(self.name(), Some(caller)).any(Grant::names_something);
+        (!granted).then(|| missing.with("tool", self.name()))
     }
 
     /// JSON Schema 2020-12 of the arguments that are accepted: what is executed.

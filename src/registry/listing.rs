@@ -178,7 +178,7 @@ impl Listings {
         }
         let named = policy.names(&caller.principal).then(|| caller.principal.clone());
         let listing = made.listings.entry((caller.role, naming, named));
-        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&tools, &policy, caller, naming, &services.settings))))
+        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&tools, &policy, caller, naming, services))))
     }
 
     fn make(
@@ -187,12 +187,14 @@ impl Listings {
         policy: &Policy,
         caller: &Caller,
         naming: Naming,
-        settings: &Settings,
+        services: &Services,
     ) -> Vec<ListedTool> {
+        let settings = &services.settings;
         let permitted = tools.newest().filter(|entry| policy.has_role(&entry.meta(), caller));
         let mut listed: Vec<ListedTool> = permitted
             .map(|entry| {
-                let enabled = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none();
+                let enabled = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none()
+                    && entry.lacks(services, policy, &caller.principal).is_none();
                 let mut value = at_run_time(policy, self.limits, entry, enabled);
                 value["name"] = json!(naming.spell(entry.name()));
                 if let Some(fields) = value.as_object_mut() {

@@ -2,7 +2,7 @@
 
 use super::{
     context::Context,
-    tool::{Carried, PreparedCall, ReadCarried, Tool, ToolFuture, ToolOutput},
+    tool::{Carried, Needs, PreparedCall, ReadCarried, Tool, ToolFuture, ToolOutput},
 };
 use base::error::ToolError;
 use contract::{meta::Meta, schema};
@@ -19,6 +19,8 @@ pub struct ToolRow {
     normalise: fn(&mut Value),
     shown: fn(&Value) -> Option<Value>,
     carried: Option<ReadCarried>,
+    /// See [`Tool::NEEDS`].
+    pub needs: Option<Needs>,
     parse: fn(Value) -> Result<Box<dyn PreparedCall>, serde_json::Error>,
 }
 
@@ -34,6 +36,7 @@ impl ToolRow {
             normalise: T::normalise,
             shown: T::shown,
             carried: T::CARRIED,
+            needs: T::NEEDS,
             parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
         }
     }

@@ -1,6 +1,7 @@
 //! The trait that a tool of this program implements, and what its calls return.
 
 use super::context::Context;
+use crate::services::Services;
 use base::error::ToolError;
 use contract::meta::Meta;
 use schemars::JsonSchema;
@@ -51,6 +52,10 @@ pub trait Tool: 'static {
     /// audit of that tool; this one runs only where that cannot be, to say why.
     const CARRIED: Option<ReadCarried> = None;
 
+    /// What the configuration must have before the tool can reach anything, such as an entry in a list. Without it, and
+    /// without a grant that names something, the tool is off: it is not listed and not found by a search.
+    const NEEDS: Option<Needs> = None;
+
     /// Does the work. Runs under a deadline. A read is dropped when its caller has gone, and must leave nothing behind; a write is
     /// told by [`Context::cancel`] and runs to its own end ([`super::deed`]).
     fn call(cx: &Context, args: Self::Args) -> impl Future<Output = Result<Self::Out, ToolError>> + Send;
@@ -83,6 +88,9 @@ pub struct Carried {
 
 /// Finds the carried call in the arguments of its carrier; `None` if they do not fit the carrier's schema.
 pub type ReadCarried = fn(&Value) -> Option<Carried>;
+
+/// See [`Tool::NEEDS`]. The error says what is missing, and how the owner adds it.
+pub type Needs = fn(&Services) -> Result<(), ToolError>;
 
 /// A file in an answer.
 #[derive(Clone, Debug)]

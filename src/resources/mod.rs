@@ -66,6 +66,8 @@ pub enum UpdateTrigger {
     Pin,
     /// As [`UpdateTrigger::Pin`], of any pin that the subscriber may read.
     Pins,
+    /// What arrives at that serial port while it is open, and its end.
+    Serial,
     /// Each step of an update, and the result of its trial.
     Update,
     /// Each sample that a job takes.
@@ -164,6 +166,16 @@ pub static RESOURCES: &[Resource] = &[
         mime: Some(JSON),
         ttl_ms: 0,
         source: UpdateTrigger::Pin,
+    },
+    Resource {
+        uri: "raspi://serial/{port}",
+        tool: "serial.list_ports",
+        description: "One serial port: for whom it is open, and what waits there for serial.read.",
+        which: Some(text("port")),
+        parameters: &[],
+        mime: Some(JSON),
+        ttl_ms: 0,
+        source: UpdateTrigger::Serial,
     },
     Resource {
         uri: "raspi://update",

@@ -1,4 +1,4 @@
-//! Notifies subscribers: the first change at once, later ones together, at most once a second; changes of pins and asks
+//! Notifies subscribers: the first change at once, later ones together, at most once a second; changes of pins, serial ports and asks
 //! twenty times a second, whatever else is held back.
 //!
 //! A notifier runs only while there are subscriptions. The log, the audit, asks and the halt wake it; it polls the machine
@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 pub const EVERY: Duration = Duration::from_secs(10);
 /// The shortest time between two deliveries.
 pub const PACE: Duration = Duration::from_secs(1);
-/// The same if only pins or asks have changed.
+/// The same if only pins, serial ports or asks have changed.
 pub const PIN_PACE: Duration = Duration::from_millis(50);
 /// How long a client that does not read may delay the others.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -67,6 +67,7 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
             () = subscriptions.changed() => {}
             () = services.log.arrived(), if needs.log && !held_back => {}
             () = services.sampling.taken(), if needs.samples => subscriptions.moved(UpdateTrigger::Samples),
+            () = services.serial.arrived(), if needs.serial => subscriptions.serial_moved(&services.serial.take_news()),
             () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(UpdateTrigger::Update),
             // Its sender lives as long as the server.
             _ = halt.changed(), if needs.health || needs.server => {

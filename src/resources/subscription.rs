@@ -43,7 +43,8 @@ pub struct Due {
 impl Due {
     /// As `Subscription::is_quick`.
     pub fn is_quick(&self) -> bool {
-        matches!(&self.news, SubscriptionEvent::Updated(uri) if uri.starts_with("raspi://gpio") || uri.starts_with("raspi://server"))
+        const QUICK: [&str; 3] = ["raspi://gpio", "raspi://server", "raspi://serial"];
+        matches!(&self.news, SubscriptionEvent::Updated(uri) if QUICK.iter().any(|quick| uri.starts_with(quick)))
     }
 }
 
@@ -95,10 +96,13 @@ impl Subscription {
             && self.ear.hears(call)
     }
 
-    /// Whether it is about pins or asks, whose changes are delivered quickly.
+    /// Whether it is about pins, serial ports or asks, whose changes are delivered quickly.
     pub fn is_quick(&self) -> bool {
         matches!(&self.wants, SubscriptionTarget::Updates { address, .. }
-            if matches!(address.resource.source, UpdateTrigger::Pin | UpdateTrigger::Pins | UpdateTrigger::Server))
+        if matches!(
+            address.resource.source,
+            UpdateTrigger::Pin | UpdateTrigger::Pins | UpdateTrigger::Serial | UpdateTrigger::Server
+        ))
     }
 
     /// Whether it is about this pin, alone or among others.

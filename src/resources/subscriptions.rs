@@ -57,6 +57,7 @@ pub struct Needs {
     pub update: bool,
     pub samples: bool,
     pub server: bool,
+    pub serial: bool,
     /// By their full names.
     pub services: BTreeSet<String>,
     pub pins: BTreeSet<Pin>,
@@ -172,6 +173,18 @@ impl Subscriptions {
         }
     }
 
+    /// Something has arrived at these serial ports.
+    pub fn serial_moved(&self, ports: &[String]) {
+        for entry in &mut self.lock().entries {
+            entry.due |= match &entry.wants {
+                SubscriptionTarget::Updates { address, .. } if address.resource.source == UpdateTrigger::Serial => {
+                    ports.iter().any(|port| address.which() == Some(port))
+                }
+                _ => false,
+            };
+        }
+    }
+
     /// The service with this name has changed.
     pub fn service_moved(&self, name: &str) {
         let mut news = false;
@@ -216,6 +229,7 @@ impl Subscriptions {
                     UpdateTrigger::Update => needs.update = true,
                     UpdateTrigger::Samples => needs.samples = true,
                     UpdateTrigger::Server => needs.server = true,
+                    UpdateTrigger::Serial => needs.serial = true,
                     UpdateTrigger::Audit | UpdateTrigger::Nowhere => {}
                     UpdateTrigger::Service => needs.services.extend(service(address)),
                     UpdateTrigger::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),

@@ -256,7 +256,7 @@ impl Drop for Connection {
         self.running.cancel_all();
         if let Some(presence) = &self.caller.presence {
             presence.leave();
-            self.server.pipeline.services.gpio.left(presence);
+            self.server.pipeline.services.left(presence);
         }
     }
 }

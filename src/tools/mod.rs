@@ -16,13 +16,16 @@ pub mod manage;
 pub mod metrics;
 pub mod network;
 pub mod none;
+pub mod onewire;
 pub mod page;
 pub mod process;
 #[cfg(feature = "routeros")]
 pub mod routeros;
 mod running_command;
 pub mod sensors;
+pub mod serial;
 pub mod service;
+pub mod spi;
 pub mod system;
 pub mod time;
 #[expect(clippy::module_inception)] // The namespace is called "tools".
@@ -46,6 +49,9 @@ pub static NAMESPACES: &[&[ToolRow]] = &[
     exec::TOOLS,
     gpio::TOOLS,
     i2c::TOOLS,
+    spi::TOOLS,
+    onewire::TOOLS,
+    serial::TOOLS,
     sensors::TOOLS,
     vector::TOOLS,
     agents::TOOLS,

@@ -1,6 +1,6 @@
 //! `hardware --board NAME --ratios`: what our ports cost beside a program that does nothing else, side by side and interleaved.
 //!
-//! A pin write is compared with a loop of bare ioctls (`ci/qemu-hw.d/bare.c`), ten frames of a camera with `v4l2-ctl`. The
+//! A pin write and an SPI transfer are compared with a loop of bare ioctls (`ci/qemu-hw.d/bare.c`), ten frames of a camera with `v4l2-ctl`. The
 //! limits are 1.5 times. Both programs must be on the path. Printed, not asserted: a shared machine makes times lie.
 
 use crate::contract::hardware::boards::Setup;
@@ -16,6 +16,7 @@ use hw::{
     },
     gpio::cdev::Cdev,
     line::{GpioPort as _, Level, Take},
+    spi::{Dev, SpiClock, SpiPort as _},
 };
 use std::{
     path::Path,
@@ -25,6 +26,7 @@ use std::{
 
 const ROUNDS: usize = 7;
 const WRITES: u32 = 2000;
+const TRANSFERS: u32 = 500;
 const FRAMES: u32 = 10;
 const LIMIT: f64 = 1.5;
 
@@ -38,6 +40,9 @@ pub fn print(setup: &Setup) {
     let hand = (setup.hand)(&board);
     if let Some(lines) = &hand.lines {
         pin_write(setup.chip, lines.free()[0]);
+    }
+    if let Some(device) = hand.spi_loop {
+        spi_transfer(device);
     }
     for camera in hand.scene.iter().flat_map(|scene| scene.cameras()) {
         let _light = hand.scene.as_ref().map(|scene| scene.lights(camera));
@@ -55,6 +60,23 @@ fn pin_write(label: &str, number: u8) {
         bare.push(out.trim().parse::<f64>().expect("nanoseconds") / 1e3 / f64::from(WRITES));
     }
     tell("pin write", "us", ours, "by bare ioctls", bare);
+}
+
+/// Transfers of 16 bytes; ours opens the device for each of them.
+fn spi_transfer((bus, chip_select): (u32, u32)) {
+    let (port, clock) = (Dev::new(Root::system()), SpiClock { mode: 0, speed_hz: 500_000, delay_us: 0 });
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        for _ in 0..TRANSFERS {
+            port.exchange(bus, chip_select, clock, &mut [0; 16]).expect("the device answers");
+        }
+        ours.push(began.elapsed().as_secs_f64() * 1e6 / f64::from(TRANSFERS));
+        let device = format!("/dev/spidev{bus}.{chip_select}");
+        let out = output(Command::new("bare").args([device, "spi".into(), TRANSFERS.to_string()]));
+        bare.push(out.trim().parse::<f64>().expect("nanoseconds") / 1e3 / f64::from(TRANSFERS));
+    }
+    tell("SPI transfer", "us", ours, "by bare ioctls", bare);
 }
 
 /// Microseconds a write.

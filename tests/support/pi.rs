@@ -129,7 +129,7 @@ impl Pi {
     pub fn hang_up(&self) {
         let presence = self.caller.presence.as_ref().expect("a connection");
         presence.leave();
-        self.services.gpio.left(presence);
+        self.services.left(presence);
     }
 
     fn made(machine: Machine, home: &Path, wall: Wall, bus: DBus) -> Self {

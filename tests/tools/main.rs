@@ -15,13 +15,16 @@ mod i2c;
 mod logs;
 mod metrics;
 mod network;
+mod onewire;
 mod ping;
 mod process;
 mod process_load;
 mod run;
 mod search;
 mod sensors;
+mod serial;
 mod service;
+mod spi;
 #[path = "../support/mod.rs"]
 mod support;
 mod system;

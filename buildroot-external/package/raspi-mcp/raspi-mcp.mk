@@ -56,7 +56,7 @@ endif
 # The accounts of dist/sysusers.d, for a root that is read-only. A test holds
 # the two together.
 define RASPI_MCP_USERS
-	raspi-mcp -1 raspi-mcp -1 * /var/lib/raspi-mcp - gpio,i2c,video,systemd-journal raspi-mcp server
+	raspi-mcp -1 raspi-mcp -1 * /var/lib/raspi-mcp - gpio,i2c,spi,dialout,video,systemd-journal raspi-mcp server
 	raspi-mcp-exec -1 raspi-mcp-exec -1 * - - - raspi-mcp commands
 	raspi-mcp-agent-0 -1 raspi-mcp-agent-0 -1 * - - - raspi-mcp agent 0
 	raspi-mcp-agent-1 -1 raspi-mcp-agent-1 -1 * - - - raspi-mcp agent 1

@@ -40,10 +40,10 @@ GROUPADD_PARAM:${PN} = "\
     --system raspi-mcp; --system raspi-mcp-exec; --system raspi-mcp-approval; --system raspi-mcp-routeros; --system raspi-mcp-admin; --system raspi-mcp-approver; \
     --system raspi-mcp-agent-0; --system raspi-mcp-agent-1; --system raspi-mcp-agent-2; --system raspi-mcp-agent-3; --system raspi-mcp-agent-4; \
     --system raspi-mcp-agent-5; --system raspi-mcp-agent-6; --system raspi-mcp-agent-7; --system raspi-mcp-agent-8; --system raspi-mcp-agent-9; \
-    --system gpio; --system i2c; --system spi \
+    --system gpio; --system i2c; --system spi; --system dialout \
 "
 USERADD_PARAM:${PN} = "\
-    --system --gid raspi-mcp --groups gpio,i2c,video,systemd-journal --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp --shell /sbin/nologin raspi-mcp; \
+    --system --gid raspi-mcp --groups gpio,i2c,spi,dialout,video,systemd-journal --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp --shell /sbin/nologin raspi-mcp; \
     --system --gid raspi-mcp-exec --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-exec; \
     --system --gid raspi-mcp-agent-0 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-0; \
     --system --gid raspi-mcp-agent-1 --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-agent-1; \

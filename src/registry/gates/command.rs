@@ -27,6 +27,9 @@ pub(super) fn command(entry: &Entry, caller: &Caller, named: &Named, mode: Mode)
     if let (Some(bus), Some(address)) = (number("bus"), address) {
         command.push_str(&format!(" --device {bus}:{address}"));
     }
+    if let Some(device) = device_file(named, entry) {
+        command.push_str(&format!(" --device {}", quoted(&device)));
+    }
     if let (Some(bus), "i2c.scan_bus") = (number("bus"), entry.name()) {
         command.push_str(&format!(" {bus}"));
     }
@@ -48,6 +51,18 @@ pub(super) fn command(entry: &Entry, caller: &Caller, named: &Named, mode: Mode)
         command.push_str(" --ask");
     }
     command
+}
+
+/// The SPI device or serial port that a grant has to name: `spidev0.1`, `ttyUSB0`.
+pub(super) fn device_file(named: &Named, entry: &Entry) -> Option<String> {
+    match entry.name() {
+        "spi.transfer" => {
+            let number = |name: &str| named.resources.get(name).and_then(Value::as_u64);
+            Some(format!("spidev{}.{}", number("bus")?, number("chip_select")?))
+        }
+        "serial.open" | "serial.write" => Some(named.resources.get("port")?.as_str()?.to_owned()),
+        _ => None,
+    }
 }
 
 /// The folder that a grant has to name for a call of `files.*`, from nothing but the caller's own words: for a file the one that it is

@@ -53,6 +53,7 @@ pub(super) fn list(
                 || grants.any(|grant| grant.has_device(bus, address));
             ("i2c.buses", (!open).then(|| (format!("{address} on I2C bus {bus} is not in i2c.buses"), Opener::Allow)))
         }
+        "spi" | "serial" => device_file(services, policy, entry, caller, named)?,
         "service" => {
             let name = ServiceName::parse(named.resources.get("service_name")?.as_str()?).ok()?;
             let unit = name.as_str();
@@ -74,6 +75,32 @@ pub(super) fn list(
 }
 
 type Closed = Option<(String, Opener)>;
+
+/// The list of SPI devices or of serial ports, where the call opens or writes one.
+fn device_file(
+    services: &Services,
+    policy: &Policy,
+    entry: &Entry,
+    caller: &Caller,
+    named: &Named,
+) -> Option<(&'static str, Closed)> {
+    let device = command::device_file(named, entry)?;
+    let (by, listed) = match entry.name() {
+        "spi.transfer" => {
+            let number = |name: &str| u32::try_from(named.resources.get(name)?.as_u64()?).ok();
+            let numbers = number("bus").zip(number("chip_select"))?;
+            ("spi.devices", services.spi.allow().speed(numbers).is_some())
+        }
+        "serial.open" => ("serial.ports", services.serial.allow().on(&device).0),
+        _ => ("serial.ports", services.serial.allow().on(&device).1),
+    };
+    // What may be written may be opened.
+    let tools: &[&str] = if entry.name() == "serial.open" { &["serial.open", "serial.write"] } else { &[entry.name()] };
+    let granted =
+        |tool: &&str| policy.grants(tool, Some(&caller.principal)).any(|grant| grant.has_device_file(&device));
+    let open = listed || tools.iter().any(granted);
+    Some((by, (!open).then(|| (format!("{device} is not in {by} for this tool"), Opener::Allow))))
+}
 
 /// `None`: only a look at the cameras there are can tell, since a list names them also by their names and places.
 fn camera<'a>(

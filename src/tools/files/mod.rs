@@ -3,7 +3,7 @@
 //! The server does this with its own user's rights, without the agent. `place` maps a path to a root and a relative
 //! path; [`base::os::beneath`] lets the kernel resolve it.
 
-mod content;
+pub(super) mod content;
 mod delete;
 mod list;
 mod place;

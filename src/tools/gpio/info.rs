@@ -90,7 +90,7 @@ pub struct LeaseInfo {
 }
 
 /// Converts a future instant to wall-clock time.
-pub(super) fn stamp(at: Instant) -> String {
+pub(in crate::tools) fn stamp(at: Instant) -> String {
     clock::stamp(OffsetDateTime::now_utc() + at.saturating_duration_since(Instant::now()))
 }
 

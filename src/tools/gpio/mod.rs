@@ -39,7 +39,7 @@ fn pin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Pin, D::Error> {
 }
 
 /// As [`pin`], for the lease time.
-fn lease_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+pub(super) fn lease_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     within(Option::<u32>::deserialize(deserializer)?, 1, 3600, "seconds")
 }
 
@@ -53,7 +53,7 @@ fn within<E: Error>(number: Option<u32>, least: u32, most: u32, unit: &str) -> R
 }
 
 /// How long a lease of this caller lasts after each use.
-fn lasts(cx: &Context, seconds: Option<u32>) -> Option<Duration> {
+pub(super) fn lasts(cx: &Context, seconds: Option<u32>) -> Option<Duration> {
     let usual = cx.caller.presence.is_none().then_some(LEASE_SECONDS);
     seconds.or(usual).map(|seconds| Duration::from_secs(seconds.into()))
 }

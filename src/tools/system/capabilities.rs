@@ -2,7 +2,7 @@
 
 use super::modules::{self, ProbeResult};
 use crate::{
-    registry::{context::Context, tool::Tool},
+    registry::{context::Context, entry::Entry, tool::Tool},
     services::Services,
     tools::none::NoArgs,
 };
@@ -130,13 +130,16 @@ pub async fn present(services: &Services) -> Present {
 async fn read(cx: &Context) -> Capabilities {
     let services = &cx.services;
     let tools = cx.registry.tools();
-    let metas = || tools.newest().map(|entry| entry.meta());
     // What only calls other tools uses no module.
-    let users = || tools.newest().filter(|entry| !entry.carries()).map(|entry| entry.meta());
-    let on = |meta: &Declaration<'_>| services.policy.held().admit(meta, &cx.caller).is_ok();
+    let users = || tools.newest().filter(|entry| !entry.carries());
+    let refusal = |entry: &Entry| {
+        let policy = services.policy.held();
+        let lacks = || entry.lacks(services, &policy, &cx.caller.principal);
+        policy.admit(&entry.meta(), &cx.caller).err().or_else(lacks)
+    };
     let module = |found: Result<ProbeResult, String>, whose: &str, uses: &dyn Fn(&Declaration<'_>) -> bool| {
-        let mut users = users().filter(|meta| uses(meta)).peekable();
-        let (exist, enabled) = (users.peek().is_some(), users.any(|meta| on(&meta)));
+        let mut users = users().filter(|entry| uses(&entry.meta())).peekable();
+        let (exist, enabled) = (users.peek().is_some(), users.any(|entry| refusal(entry).is_none()));
         match found {
             Err(reason) => ModuleOut { available: false, enabled: false, devices: Vec::new(), reason: Some(reason) },
             Ok(found) => {
@@ -149,8 +152,8 @@ async fn read(cx: &Context) -> Capabilities {
             }
         }
     };
-    let tool = |meta: &Declaration<'_>| {
-        let refusal = services.policy.held().admit(meta, &cx.caller).err();
+    let tool = |entry: &Entry| {
+        let (meta, refusal) = (entry.meta(), refusal(entry));
         ToolOut {
             enabled: refusal.is_none(),
             stability: meta.stability,
@@ -167,7 +170,10 @@ async fn read(cx: &Context) -> Capabilities {
         board: board(&services.machine.board),
         modules: base::sort::map(probed.chain([("agent", through_agent)])),
         tools: base::sort::map(
-            metas().filter(|meta| meta.role <= cx.caller.role).map(|meta| (meta.name.to_owned(), tool(&meta))),
+            tools
+                .newest()
+                .filter(|entry| entry.meta().role <= cx.caller.role)
+                .map(|entry| (entry.name().to_owned(), tool(entry))),
         ),
     }
 }

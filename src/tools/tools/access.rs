@@ -1,8 +1,7 @@
 //! Whether and how a caller can call a tool now.
 
 use super::{run::Run, run_read::RunRead};
-use crate::registry::{context::Context, listing::is_shown, tool::Tool};
-use contract::meta::Declaration;
+use crate::registry::{context::Context, entry::Entry, listing::is_shown, tool::Tool};
 
 pub(super) struct Access {
     pub enabled: bool,
@@ -13,9 +12,10 @@ pub(super) struct Access {
 }
 
 impl Access {
-    pub fn of(cx: &Context, meta: &Declaration<'_>) -> Self {
-        let policy = cx.services.policy.held();
-        if let Err(refusal) = policy.admit(meta, &cx.caller) {
+    pub fn of(cx: &Context, entry: &Entry) -> Self {
+        let (policy, meta) = (cx.services.policy.held(), &entry.meta());
+        let lacks = || entry.lacks(&cx.services, &policy, &cx.caller.principal);
+        if let Some(refusal) = policy.admit(meta, &cx.caller).err().or_else(lacks) {
             return Self { enabled: false, reason: Some(refusal.advice()), call_with: None };
         }
         let carrier = if meta.effect.is_write() { &Run::META } else { &RunRead::META };

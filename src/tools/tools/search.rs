@@ -83,7 +83,9 @@ impl Tool for Search {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let tools: Vec<Arc<Entry>> = cx.registry.entries().collect();
+        let policy = cx.services.policy.get();
+        let can_reach = |entry: &Arc<Entry>| entry.lacks(&cx.services, &policy, &cx.caller.principal).is_none();
+        let tools: Vec<Arc<Entry>> = cx.registry.entries().filter(can_reach).collect();
         let question = args.query.clone();
         let ranking = blocking::run("tools.search", move |_| {
             ranking::rank(tools, &question).map_err(|error| ToolError::internal(format!("SQLite: {error}")))
@@ -92,7 +94,7 @@ impl Tool for Search {
         let found = ranking.relevant(|meta| args.takes(meta));
         let note = args.note(&ranking, found.len());
         let (page, pagination) = Pagination::of(found, args.limit, args.offset);
-        let tools = page.iter().map(|entry| Found::of(cx, &entry.meta())).collect();
+        let tools = page.iter().map(|entry| Found::of(cx, entry)).collect();
         Ok(Out { tools, pagination, note })
     }
 }
@@ -122,8 +124,9 @@ impl Args {
 }
 
 impl Found {
-    fn of(cx: &Context, meta: &Declaration<'_>) -> Self {
-        let Access { enabled, reason, call_with } = Access::of(cx, meta);
+    fn of(cx: &Context, entry: &Entry) -> Self {
+        let Access { enabled, reason, call_with } = Access::of(cx, entry);
+        let meta = entry.meta();
         Self {
             name: meta.name.to_owned(),
             title: meta.title.to_owned(),

@@ -97,7 +97,7 @@ impl Client {
         self.gone.cancel();
         server.subscriptions.forget(self.conversation);
         self.presence.leave();
-        server.pipeline.services.gpio.left(&self.presence);
+        server.pipeline.services.left(&self.presence);
     }
 }
 

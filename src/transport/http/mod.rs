@@ -129,7 +129,7 @@ impl App {
         app.server.pipeline.services.tokens.on_end(move |principals| {
             let Some(app) = own.upgrade() else { return };
             for principal in app.pages.end_all_of(principals) {
-                app.server.pipeline.services.gpio.revoked(&principal);
+                app.server.pipeline.services.revoked(&principal);
             }
             let principals = principals.to_vec();
             base::task::spawn_on(&app.server.tasks.clone(), async move {

@@ -11,6 +11,7 @@ mod layers;
 mod network;
 mod notifications;
 mod places;
+mod serial_and_spi;
 mod site;
 mod state;
 mod table;

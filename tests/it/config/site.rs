@@ -6,7 +6,7 @@ const SITE: &str = "/etc/raspi-mcp/10-site.toml";
 
 /// What there is at the top level, in the order of the documentation.
 const TOP: &str = "at the top level there are board, agent, tool_names, environment, compat, agents, routeros, then the sections http, tls, socket, dbus, limits, \
-                   access, jwt, tools, policy, approval, halt, service, places, audit, metrics, log, files, process, exec, gpio, i2c, camera, update, \
+                   access, jwt, tools, policy, approval, halt, service, places, audit, metrics, log, files, process, exec, gpio, i2c, spi, serial, camera, update, \
                    notifications, claim, fleet";
 
 /// One line of configuration and the answer to it, without the file's name.
@@ -89,8 +89,8 @@ fn compat_is_a_list_of_the_servers_that_are_known() {
 fn namespaces_and_tools_are_known_by_name() {
     refused(
         "[tools]\nenable = [\"gpoi\"]\n",
-        "2:11: tools.enable must be a list of namespaces out of system, metrics, network, service, process, gpio, i2c, camera, \
-         logs, manage, files, exec, sensors, fleet, vector, agents, routeros; \"gpoi\" is none; did you mean \"gpio\"?",
+        "2:11: tools.enable must be a list of namespaces out of system, metrics, network, service, process, gpio, i2c, spi, onewire, serial, \
+         camera, logs, manage, files, exec, sensors, fleet, vector, agents, routeros; \"gpoi\" is none; did you mean \"gpio\"?",
     );
     refused(
         "[policy]\n\"system.rebot\" = \"deny\"\n",

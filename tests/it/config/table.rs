@@ -128,6 +128,8 @@ fn the_default_file_with_every_line_switched_on_changes_nothing() {
     assert_eq!(settings.agents.drain(..).map(|agent| agent.name).collect::<Vec<_>>(), ["greenhouse"], "the example");
     assert_eq!(settings.routeros.drain(..).map(|router| router.name).collect::<Vec<_>>(), ["edge"], "the example");
     assert_eq!(settings.i2c.buses.drain(..).map(|bus| bus.bus).collect::<Vec<_>>(), [1], "the example");
+    assert_eq!(settings.spi.devices.drain(..).map(|device| device.bus).collect::<Vec<_>>(), [0], "the example");
+    assert_eq!(settings.serial.ports.drain(..).map(|port| port.name).collect::<Vec<_>>(), ["ttyUSB0"], "the example");
     assert_eq!(
         settings.tools.allow.drain(..).map(|grant| grant.tool).collect::<Vec<_>>(),
         ["gpio.write_pin"],

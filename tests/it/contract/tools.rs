@@ -175,6 +175,12 @@ pub fn arguments(entry: &'static ToolRow) -> Value {
         "i2c.read" => json!({"bus": 1, "address": 80, "length": 1}),
         "i2c.write" => json!({"bus": 1, "address": 80, "data": [0]}),
         "i2c.transfer" => json!({"bus": 1, "address": 80, "data": [0], "length": 1}),
+        // The wire of the simulated board, which the rows before have opened.
+        "spi.transfer" => json!({"bus": 0, "chip_select": 0, "data": [1]}),
+        "onewire.read" => json!({"address": "28-0000075bcd15"}),
+        "serial.list_ports" | "serial.open" | "serial.close" => json!({"port": "ttyAMA0"}),
+        "serial.read" => json!({"port": "ttyAMA0", "timeout_ms": 0}),
+        "serial.write" => json!({"port": "ttyAMA0", "text": "contract"}),
         "gpio.read_pin" | "gpio.release_pin" => json!({"pin": 17}),
         "gpio.wait_for_edge" => json!({"pin": 23, "timeout_ms": 1}),
         "gpio.configure_pin" => json!({"pin": 17, "mode": "output"}),

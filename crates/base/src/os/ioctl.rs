@@ -4,7 +4,7 @@
 //! Each ioctl is a safe function on an open file, typed as in the kernel's header.
 #![allow(unsafe_code)]
 
-use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
+use rustix::ioctl::{Getter, NoArg, Opcode, Setter, Updater, ioctl, opcode};
 use std::{
     ffi::{c_char, c_ulong},
     io,
@@ -80,6 +80,84 @@ fn answer(message: &[u32; WORDS]) -> Option<u32> {
     (code == SUCCESS && length == SUCCESS | VALUE_BYTES).then_some(value)
 }
 
+/// `struct spi_ioc_transfer` of `linux/spi/spidev.h`. Addresses are 64 bits for 32-bit programs as well.
+#[repr(C)]
+struct SpiTransfer {
+    tx: u64,
+    rx: u64,
+    len: u32,
+    speed_hz: u32,
+    delay_us: u16,
+    bits_per_word: u8,
+    cs_change: u8,
+    /// Widths of the bus and the delay of a word: 0 is the usual.
+    others: [u8; 4],
+}
+/// `SPI_IOC_MESSAGE(1)`.
+const SPI_MESSAGE: Opcode = opcode::write::<SpiTransfer>(b'k', 0);
+const SPI_READ_MODE: Opcode = opcode::read::<u8>(b'k', 1);
+const SPI_WRITE_MODE: Opcode = opcode::write::<u8>(b'k', 1);
+/// `SPI_CPHA | SPI_CPOL`: the bits of a mode 0 to 3. The others belong to the device tree.
+const SPI_MODES: u8 = 0b11;
+
+/// Exchanges `data` with the device behind a `/dev/spidevB.C`, in words of 8 bits: each byte is replaced by the one that
+/// came while it was sent. `mode` is 0 to 3; `delay_us` is the time before the chip select ends. Blocks until it is over.
+///
+/// # Errors
+/// `EMSGSIZE` beyond the driver's buffer (`spidev.bufsiz`, 4096 unless set), `EINVAL` for what the controller cannot do,
+/// `ENOTTY` for a file that is no spidev, and the controller's errors.
+pub fn spi_exchange(spidev: &impl AsFd, data: &mut [u8], mode: u8, speed_hz: u32, delay_us: u16) -> io::Result<()> {
+    let len = u32::try_from(data.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let place = data.as_mut_ptr().expose_provenance() as u64;
+    let transfer =
+        SpiTransfer { tx: place, rx: place, len, speed_hz, delay_us, bits_per_word: 8, cs_change: 0, others: [0; 4] };
+    // SAFETY: spidev_ioctl copies one byte out and one in for the mode. For a message it copies the 32 bytes of the
+    // structure in, `len` bytes from `tx` into a buffer of its own before the transfer, and `len` bytes to `rx` after it
+    // (Documentation/spi/spidev.rst): both are `data`, borrowed for the duration of the call. No other kernel driver
+    // takes these numbers for a longer argument (Documentation/userspace-api/ioctl/ioctl-number.rst, 'k').
+    unsafe {
+        let now: u8 = ioctl(spidev, Getter::<SPI_READ_MODE, u8>::new())?;
+        let wanted = now & !SPI_MODES | mode & SPI_MODES;
+        if wanted != now {
+            ioctl(spidev, Setter::<SPI_WRITE_MODE, u8>::new(wanted))?;
+        }
+        ioctl(spidev, Setter::<SPI_MESSAGE, SpiTransfer>::new(transfer))?;
+    }
+    Ok(())
+}
+
+/// `asm-generic/ioctls.h`, which arm, arm64 and x86 use.
+const TIOCSBRK: Opcode = 0x5427;
+const TIOCCBRK: Opcode = 0x5428;
+const TIOCGICOUNT: Opcode = 0x545d;
+
+/// Begins or ends a break: a serial line held at space. Does not block, but for drivers that ask a device over USB.
+///
+/// # Errors
+/// `ENOTTY` for a file that is no terminal, `EOPNOTSUPP` and the driver's errors.
+pub fn serial_break(tty: &impl AsFd, on: bool) -> io::Result<()> {
+    // SAFETY: neither takes an argument (ioctl_tty(2)).
+    unsafe {
+        match on {
+            true => ioctl(tty, NoArg::<TIOCSBRK>::new()),
+            false => ioctl(tty, NoArg::<TIOCCBRK>::new()),
+        }
+    }?;
+    Ok(())
+}
+
+/// What a serial port's driver has counted since it was loaded: framing errors, overruns of the hardware, parity errors,
+/// breaks, and overruns of the kernel's buffer.
+///
+/// # Errors
+/// `ENOTTY` or `EINVAL` for a terminal whose driver does not count, such as a pseudoterminal.
+pub fn serial_faults(tty: &impl AsFd) -> io::Result<[u32; 5]> {
+    // SAFETY: the kernel copies a `struct serial_icounter_struct` of linux/serial.h: eleven int and nine reserved.
+    let counts: [u32; 20] = unsafe { ioctl(tty, Getter::<TIOCGICOUNT, [u32; 20]>::new()) }?;
+    let [_, _, _, _, _, _, frame, overrun, parity, brk, buffer, ..] = counts;
+    Ok([frame, overrun, parity, brk, buffer])
+}
+
 /// Makes the allocator return large buffers (a camera's frame, a picture, a file) to the kernel when they are freed. By
 /// default glibc raises its threshold after the first of them and keeps such sizes: 5 MB after one picture of
 /// 1920x1080, permanently.
@@ -127,6 +205,25 @@ mod tests {
     fn the_mailboxs_number_has_the_size_of_a_pointer() {
         let expected = if size_of::<usize>() == 8 { 0xc008_6400 } else { 0xc004_6400 };
         assert_eq!(IOCTL_MBOX_PROPERTY, expected);
+    }
+
+    #[test]
+    fn spidevs_numbers_are_those_of_the_header() {
+        assert_eq!(size_of::<SpiTransfer>(), 32);
+        assert_eq!([SPI_MESSAGE, SPI_READ_MODE, SPI_WRITE_MODE], [0x4020_6b00, 0x8001_6b01, 0x4001_6b01]);
+    }
+
+    #[test]
+    fn a_file_that_is_neither_says_so() {
+        let nothing = File::open("/dev/null").unwrap();
+        let faults = [
+            spi_exchange(&nothing, &mut [1], 0, 10_000, 0).unwrap_err(),
+            serial_break(&nothing, true).unwrap_err(),
+            serial_faults(&nothing).unwrap_err(),
+        ];
+        for fault in faults {
+            assert_eq!(fault.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()), "{fault}");
+        }
     }
 
     #[test]

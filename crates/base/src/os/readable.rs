@@ -16,6 +16,15 @@ pub fn listen(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
+/// As [`listen`], for writing.
+///
+/// # Errors
+/// As [`listen`].
+#[expect(deprecated, reason = "as above")]
+pub fn until_writable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(fd, Interest::WRITABLE)
+}
+
 /// Reads and discards all pending events, for callers that then check everything again. An overflow of the kernel's
 /// queue counts as a change, too.
 ///

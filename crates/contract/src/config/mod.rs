@@ -48,15 +48,17 @@ pub use places::{APPROVAL_PAGE_USER, Places, SERVER_USER};
 pub use reload::{Reload, fragment_of};
 pub use sections::{
     Access, AgentType, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel,
-    LogTarget, PlaceSettings, PolicyModes, Process, Profile, RouterSetting, SAME_PLACES, Service, Socket, Tls, Tools,
-    UpdateSettings,
-    allow::{Grant, is_caller},
+    LogTarget, PlaceSettings, PolicyModes, Process, Profile, RouterSetting, SAME_PLACES, SerialSettings, Service,
+    Socket, SpiSettings, Tls, Tools, UpdateSettings,
+    allow::{Grant, is_caller, is_device_file},
     exec::{CommandSetting, EXEC_USER},
     files::{FileRoot, is_grantable, wrong_grants},
     gpio::{PwmPin, Revert},
     i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS},
     notifications::{NewsKind, NotificationSettings, Webhook, WebhookForm},
     routeros::{ROUTERS_NAMESPACE, ROUTERS_USER},
+    serial::{NAME_BYTES as PORT_NAME_BYTES, SerialPortSetting, is_port},
+    spi::{FASTEST_HZ as FASTEST_SPI_HZ, HIGHEST as HIGHEST_SPI, SLOWEST_HZ as SLOWEST_SPI_HZ, SpiDeviceSetting},
     update::Flow,
 };
 pub use settings::*;

@@ -66,6 +66,8 @@ settings! {
     [exec] Exec;
     [gpio] GpioSettings;
     [i2c] I2cSettings;
+    [spi] SpiSettings;
+    [serial] SerialSettings;
     [camera] CameraSettings;
     [update] UpdateSettings;
     [notifications] NotificationSettings;

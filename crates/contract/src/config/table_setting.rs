@@ -74,10 +74,11 @@ impl Eq for TableSetting {}
 mod tests {
     use super::*;
     use crate::config::{
-        AgentType, BusSetting, CommandSetting, FileRoot, RouterSetting, Webhook,
+        AgentType, BusSetting, CommandSetting, FileRoot, RouterSetting, SerialPortSetting, SpiDeviceSetting, Webhook,
         keys::KEYS,
         sections::{
             agents::AGENTS, exec::COMMANDS, files::ROOTS, i2c::BUSES, notifications::WEBHOOKS, routeros::ROUTERS,
+            serial::PORTS, spi::DEVICES,
         },
     };
     use serde::{Serialize, de::DeserializeOwned};
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn each_field_that_is_listed_has_a_check_and_no_other() {
         let tables: Vec<_> = KEYS.iter().filter_map(|key| key.kind.tables()).collect();
-        assert_eq!(tables.len(), 8);
+        assert_eq!(tables.len(), 10);
         for tables in tables {
             for field in tables.fields() {
                 assert!((tables.check_field)(field, &LocatedValue::text(""), &[]).is_some(), "{}.{field}", tables.key);
@@ -113,6 +114,8 @@ mod tests {
         assert_eq!(fields_of::<RouterSetting>(router), listed(&ROUTERS));
         assert_eq!(fields_of::<Webhook>(json!({"name": "a", "url": "https://a"})), listed(&WEBHOOKS));
         assert_eq!(fields_of::<BusSetting>(json!({"bus": 1, "addresses": ["0x48"]})), listed(&BUSES));
+        assert_eq!(fields_of::<SpiDeviceSetting>(json!({"bus": 0, "chip_select": 0})), listed(&DEVICES));
+        assert_eq!(fields_of::<SerialPortSetting>(json!({"name": "ttyUSB0"})), listed(&PORTS));
     }
 
     #[test]

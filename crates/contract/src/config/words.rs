@@ -9,8 +9,8 @@ use std::{
 
 /// Namespaces of tools, including future ones, because configuration written for a newer version names them too.
 pub const NAMESPACES: &[&str] = &[
-    "system", "metrics", "network", "service", "process", "gpio", "i2c", "camera", "logs", "manage", "files", "exec",
-    "sensors", "fleet", "vector", "agents", "routeros",
+    "system", "metrics", "network", "service", "process", "gpio", "i2c", "spi", "onewire", "serial", "camera", "logs",
+    "manage", "files", "exec", "sensors", "fleet", "vector", "agents", "routeros",
 ];
 
 /// `"a", "b" or "c"`.

@@ -1,8 +1,9 @@
 //! A simulated Raspberry Pi in memory: it has state, changes over time, and supports fault injection.
 
 use crate::{
-    camera::simulated::SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm,
-    sensors::simulated::SimulatedSensors,
+    camera::simulated::SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, onewire::simulated::SimulatedW1,
+    pwm::SimulatedPwm, sensors::simulated::SimulatedSensors, serial::simulated::SimulatedSerial,
+    spi::simulated::SimulatedSpi,
 };
 use std::{
     collections::BTreeMap,
@@ -30,6 +31,12 @@ pub struct SimulatedBoard {
     state: Mutex<State>,
     /// Its I2C buses, and what is on them.
     pub i2c: Buses,
+    /// Its SPI devices.
+    pub spi: SimulatedSpi,
+    /// Its 1-Wire devices.
+    pub onewire: SimulatedW1,
+    /// Its serial ports.
+    pub serial: SimulatedSerial,
     /// Its sensors.
     pub sensors: SimulatedSensors,
 }

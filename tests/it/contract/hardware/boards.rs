@@ -1,6 +1,8 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
-use super::hand::{self, GpioSim, Hand, Header, KernelScene, KernelWires, Slave, kernel_scope::KernelScope};
+use super::hand::{
+    self, GpioSim, Hand, Header, KernelProbe, KernelScene, KernelWires, Port, Pty, Slave, kernel_scope::KernelScope,
+};
 use hw::{board::Board, model::BoardKind};
 
 /// One board.
@@ -58,6 +60,10 @@ fn virt(_: &Board) -> Hand {
             lines: Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0")),
             watched: Some("9030000.pl061"),
         })),
+        spi_loop: Some((0, 0)),
+        probe: Some(Box::new(KernelProbe)),
+        port: pty(),
+        echo: Some("ttyAMA1"),
         // What ci/qemu-hw.d/hardware.py has put into the registers: 25.5 degrees, and the example of a BMP280's data sheet.
         sensors: &[
             ("lm75@0-0048/temp1", "celsius", 25.5, 25.5),
@@ -87,6 +93,10 @@ fn raspi3b(_: &Board) -> Hand {
             lines: Box::new(Header::bare()),
             watched: None,
         })),
+        spi_loop: None,
+        probe: None,
+        port: pty(),
+        echo: None,
         sensors: &[("tmp105@1-0048/temp1", "celsius", -128.0, 128.0)],
     }
 }
@@ -104,6 +114,15 @@ fn pi(board: &Board) -> Hand {
         })),
         scene: None,
         scope: None,
+        spi_loop: Some((0, 0)),
+        probe: None,
+        port: None,
+        echo: Some("serial0"),
         sensors: &[("cpu_thermal/temp1", "celsius", 5.0, 95.0)],
     }
+}
+
+/// A pseudoterminal, which needs no board; the configurations list the first ones.
+fn pty() -> Option<Box<dyn Port>> {
+    Some(Box::new(Pty::new()?))
 }

@@ -13,8 +13,11 @@ mod gpio;
 pub mod hand;
 mod i2c;
 pub mod killed;
+mod onewire;
 mod pwm;
 mod sensors;
+mod serial;
+mod spi;
 
 use crate::support::pi::{Answer, Pi};
 use base::os::Root;
@@ -101,6 +104,7 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         self.server.services.gpio.end();
+        self.server.services.serial.end();
     }
 }
 
@@ -124,6 +128,9 @@ pub fn all() -> impl Iterator<Item = &'static Assertion> {
         gpio::ASSERTIONS,
         button::ASSERTIONS,
         i2c::ASSERTIONS,
+        spi::ASSERTIONS,
+        onewire::ASSERTIONS,
+        serial::ASSERTIONS,
         camera::ASSERTIONS,
         pwm::ASSERTIONS,
         sensors::ASSERTIONS,

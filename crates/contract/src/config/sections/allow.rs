@@ -4,7 +4,7 @@
 //! A grant only adds: it opens its tool's namespace for that tool only, and the entries of its lists for that tool
 //! only. `policy` and `tools.disable` take precedence.
 
-use super::files::is_grantable;
+use super::{files::is_grantable, serial::is_port};
 use crate::{
     config::{
         found::{LocatedValue, UncheckedValue},
@@ -35,7 +35,7 @@ pub struct Grant {
     /// Cameras, with `*` and `?`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cameras: Vec<String>,
-    /// I2C devices: `"1:0x48"`, `"1:0x50-0x57"`.
+    /// I2C devices (`"1:0x48"`, `"1:0x50-0x57"`); for spi.* `"spidev0.1"`, for serial.* ports below /dev (`"ttyUSB0"`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<String>,
     /// Folders of `files.*`, as full paths; they cannot be entered if any part of the path is a symbolic link.
@@ -55,6 +55,12 @@ impl Grant {
         self.callers.is_empty() || caller.is_some_and(|caller| self.callers.iter().any(|one| one == caller))
     }
 
+    /// Whether it opens anything by itself, beyond what the configuration lists.
+    pub fn names_something(&self) -> bool {
+        let lists = [&self.units, &self.cameras, &self.devices, &self.paths];
+        !self.pins.is_empty() || lists.iter().any(|list| !list.is_empty())
+    }
+
     /// Whether it includes that unit, by its full name.
     pub fn has_unit(&self, unit: &str) -> bool {
         self.units.iter().any(|pattern| Glob::of_bytes(pattern).fits(unit))
@@ -64,6 +70,11 @@ impl Grant {
     pub fn addresses(&self, bus: u32) -> Addresses {
         let of_bus = self.devices.iter().filter_map(|text| device(text)).filter(|(on, _)| *on == bus);
         of_bus.fold(Addresses::default(), |all, (_, addresses)| all.and(addresses))
+    }
+
+    /// Whether it includes that SPI device (`spidev0.1`) or serial port (`ttyUSB0`).
+    pub fn has_device_file(&self, name: &str) -> bool {
+        self.devices.iter().any(|device| device == name)
     }
 
     /// Whether it includes that device.
@@ -77,6 +88,11 @@ fn device(text: &str) -> Option<(u32, Addresses)> {
     let (bus, addresses) = text.split_once(':')?;
     let bus = bus.parse().ok().filter(|bus| *bus <= super::i2c::HIGHEST_BUS)?;
     Some((bus, Addresses::parse(addresses).ok()?))
+}
+
+/// Whether it names an SPI device or a serial port, and could not be taken for a misspelt I2C device.
+pub fn is_device_file(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && is_port(text)
 }
 
 /// Whether `text` is a principal.
@@ -129,8 +145,8 @@ fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools) -> Option<
         ("units", _) => SettingKind::Services.check_field("tools.allow.units", found, tools),
         ("cameras", _) => SettingKind::Cameras.check_field("tools.allow.cameras", found, tools),
         ("devices", _) => {
-            let hint = "I2C devices as \"1:0x48\" or \"1:0x50-0x57\"";
-            texts(found, "tools.allow.devices", hint, |text| device(text).is_some())
+            let hint = "I2C devices as \"1:0x48\" or \"1:0x50-0x57\", SPI devices as \"spidev0.1\", serial ports as \"ttyUSB0\"";
+            texts(found, "tools.allow.devices", hint, |text| device(text).is_some() || is_device_file(text))
         }
         ("paths", _) => {
             let hint = "full paths of folders like \"/srv/notes\", without \"..\" and apart from /etc, /run, /dev, /proc and /sys";

@@ -1,12 +1,16 @@
 //! The hand: what a person at the bench would do and see, with wires, a meter and a second computer.
 
 mod kernel_lines;
+mod kernel_port;
+mod kernel_probe;
 pub mod kernel_scene;
 pub mod kernel_scope;
 mod kernel_wires;
 mod simulated;
 
 pub use kernel_lines::{GpioSim, Header};
+pub use kernel_port::Pty;
+pub use kernel_probe::KernelProbe;
 pub use kernel_scene::KernelScene;
 pub use kernel_wires::KernelWires;
 pub use simulated::hand as simulated;
@@ -24,8 +28,38 @@ pub struct Hand {
     pub wires: Option<Box<dyn Wires>>,
     pub scene: Option<Box<dyn Scene>>,
     pub scope: Option<Box<dyn Scope>>,
+    /// An SPI device whose output is connected to its input: bus and chip select.
+    pub spi_loop: Option<(u32, u32)>,
+    pub probe: Option<Box<dyn Probe>>,
+    pub port: Option<Box<dyn Port>>,
+    /// A serial port that sends back what it gets.
+    pub echo: Option<&'static str>,
     /// Sensors that the kernel has drivers for.
     pub sensors: &'static [Measured],
+}
+
+/// A 1-Wire thermometer.
+pub trait Probe {
+    fn address(&self) -> &str;
+    /// Sets its temperature, in sixteenths of a degree. Returns whether it could.
+    fn set(&self, sixteenths: i16) -> bool;
+    /// Whether [`Probe::disturb`] and [`Probe::take`] work.
+    fn can_fail(&self) -> bool;
+    /// Disturbs its bits, until the result is dropped.
+    fn disturb(&self) -> Held;
+    /// Takes it off the bus, until the result is dropped.
+    fn take(&self) -> Held;
+}
+
+/// The other end of a serial port.
+pub trait Port {
+    /// The port, as tools call it.
+    fn name(&self) -> &str;
+    fn send(&self, bytes: &[u8]);
+    /// What has come, at least so many bytes, unless that takes long.
+    fn received(&self, count: usize) -> Vec<u8>;
+    /// Hangs up, for good.
+    fn hang_up(&self);
 }
 
 /// A sensor: its name, its unit, and what it shows at least and at most.
