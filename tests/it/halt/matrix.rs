@@ -17,7 +17,7 @@ use raspi_mcp::registry::Registry;
 use serde_json::json;
 
 /// The writes that a halt never stops. A new one is added here on purpose, with the reason in docs/halt.md.
-const RUN: [&str; 9] = [
+const RUN: [&str; 10] = [
     "agents.shutdown",
     "gpio.release_pin",
     "manage.apply_os_updates",
@@ -26,6 +26,7 @@ const RUN: [&str; 9] = [
     "manage.rollback",
     "manage.update_server",
     "network.confirm_connection",
+    "serial.close",
     // Only carries another call, which is judged.
     "tools.run",
 ];

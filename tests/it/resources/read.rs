@@ -69,6 +69,7 @@ async fn they_are_listed_and_hold_what_their_tools_answer() {
                 "raspi://logs/app{?level,limit,offset}",
                 "raspi://service/{name}",
                 "raspi://gpio/{pin}",
+                "raspi://serial/{port}",
                 "raspi://docs/{path}"
             ]
         );

@@ -17,6 +17,10 @@ pub fn console(root: &Root, terminal: &str) -> Option<String> {
 /// The process whose terminal the device with that number is: a login prompt, a shell. `/proc/PID/stat` has the number in
 /// its seventh field (proc_pid_stat(5)).
 pub fn session(root: &Root, major: u32, minor: u32) -> Option<String> {
+    // A process without a terminal has the number 0 there.
+    if major == 0 {
+        return None;
+    }
     let number = i64::from((minor & 0xfff00) << 12 | major << 8 | minor & 0xff);
     let pids = root.list("proc").unwrap_or_default().into_iter();
     let numeric = pids.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
