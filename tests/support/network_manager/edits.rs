@@ -26,10 +26,18 @@ pub struct Profiles {
     all: BTreeMap<usize, Settings>,
     /// As they are on the card.
     card: BTreeMap<usize, Settings>,
-    /// At the checkpoint: those there were, and the settings of the one that was active.
-    before: Option<(Vec<usize>, Option<(usize, Settings)>, bool)>,
+    before: Option<Checkpoint>,
     pub scan: Scan,
     pub last_scan: i64,
+}
+
+/// What a checkpoint takes back to.
+struct Checkpoint {
+    numbers: Vec<usize>,
+    /// The one that was active, with its settings.
+    active: Option<(usize, Settings)>,
+    /// Whether profiles that came later go.
+    adds: bool,
 }
 
 fn same(settings: &Settings) -> Settings {
@@ -68,11 +76,11 @@ impl Profiles {
     }
     pub fn checkpoint(&mut self, active: Option<usize>, adds: bool) {
         let active = active.map(|index| (index + 1, same(&self.all[&(index + 1)])));
-        self.before = Some((self.numbers(), active, adds));
+        self.before = Some(Checkpoint { numbers: self.numbers(), active, adds });
     }
     /// As the real one: what is new goes, what was active is as it was, on the card too.
     pub fn roll_back(&mut self) {
-        let Some((numbers, active, adds)) = self.before.take() else { return };
+        let Some(Checkpoint { numbers, active, adds }) = self.before.take() else { return };
         self.all.retain(|number, _| !adds || numbers.contains(number));
         self.card.retain(|number, _| !adds || numbers.contains(number));
         if let Some((number, settings)) = active {

@@ -29,7 +29,7 @@ fn sends(pty: &Pty, seconds: u64) -> u64 {
         pty.send(line.as_bytes());
         // The other end of a line has a clock.
         let due = began + Duration::from_micros(sent * 1_000_000 / RATE);
-        thread::sleep(due.saturating_duration_since(Instant::now()));
+        thread::park_timeout(due.saturating_duration_since(Instant::now()));
     }
     pty.send(b"END\n");
     number
