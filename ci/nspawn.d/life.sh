@@ -336,7 +336,9 @@ check_inventory() {
   local said
   said=$(c raspi-mcp call system.list_packages -a name=systemd -a limit=1000 --json)
   expect_in "dpkg's list" '"source": ?"dpkg"' "$said"
+  # shellcheck disable=SC2016 # dpkg-query's own variables
   expect "packages with systemd in their names" "$(c dpkg-query -W -f '${db:Status-Status}\n' '*systemd*' | grep -vc not-installed)" "$(grep -o '"state": *"' <<<"$said" | grep -c .)"
+  # shellcheck disable=SC2016 # dpkg-query's own variables
   expect_in "its version" "\"version\": ?\"$(c dpkg-query -W -f '${Version}' systemd)\"" "$said"
   expect_in "without BlueZ" '"devices"' "$(c raspi-mcp call system.list_devices --json)"
   expect_in "adapters without BlueZ" 'no such device' "$(c raspi-mcp call system.list_devices -a bus=bluetooth)"

@@ -103,6 +103,7 @@ check_network_edited() {
   network_up
   expect "active" home "$(on_cable)"
   asked network.add_connection -a connection=lab -a device="$NEAR" -a ipv4="$HERE_B/24" -a confirm_seconds=10
+  # shellcheck disable=SC2153 # ours: what was answered
   expect_in "added, and in memory" '"saved": *false' "$SAID"
   expect "active" lab "$(on_cable)"
   reaches "$THERE_B" || die "$THERE_B does not answer"

@@ -83,6 +83,14 @@ fn one_sleeping_sensor_does_not_hide_the_others_and_all_asleep_is_a_fault() {
 }
 
 #[test]
+fn a_thermometer_on_a_cable_is_not_the_boards() {
+    let copy = Copied::of("pi-5");
+    copy.write("sys/class/hwmon/hwmon0/name", "w1_slave_temp\n");
+    let chips: Vec<_> = hwmon::temperatures(&copy.root()).unwrap().into_iter().map(|sensor| sensor.chip).collect();
+    assert_eq!(chips, ["rp1_adc"]);
+}
+
+#[test]
 fn os_release_has_a_second_place() {
     let copy = Copied::of("pi-4b");
     copy.without("etc/os-release");

@@ -4,6 +4,8 @@ use super::{Root, thermal::celsius};
 use std::io;
 
 const DIRECTORY: &str = "sys/class/hwmon";
+/// Thermometers on 1-Wire. They hang on a cable, away from the board, and take 750 ms: `sensors.read` has them.
+const ON_A_CABLE: &str = "w1_slave_temp";
 
 /// One temperature input.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +15,7 @@ pub struct Sensor {
     pub celsius: f64,
 }
 
-/// Every readable input, in the kernel's order. Inputs that return an error (a sleeping disk) are skipped.
+/// Every readable input, in the kernel's order, but for thermometers on 1-Wire. Inputs that return an error (a sleeping disk) are skipped.
 ///
 /// # Errors
 /// `NotFound` without `/sys/class/hwmon`; the first fault when there are inputs but none can be read.
@@ -22,15 +24,16 @@ pub fn temperatures(root: &Root) -> io::Result<Vec<Sensor>> {
     let mut fault = None;
     for chip in root.list(DIRECTORY)?.iter().filter(|chip| chip.starts_with("hwmon")) {
         let folder = format!("{DIRECTORY}/{chip}");
+        let name = root.line(&format!("{folder}/name")).unwrap_or_else(|_| chip.clone());
+        if name == ON_A_CABLE {
+            continue;
+        }
         for input in root.list(&folder)? {
             if !(input.starts_with("temp") && input.ends_with("_input")) {
                 continue;
             }
             match celsius(root, &format!("{folder}/{input}")) {
-                Ok(celsius) => {
-                    let chip = root.line(&format!("{folder}/name")).unwrap_or_else(|_| chip.clone());
-                    sensors.push(Sensor { chip, celsius });
-                }
+                Ok(celsius) => sensors.push(Sensor { chip: name.clone(), celsius }),
                 Err(error) => fault = fault.or(Some(error)),
             }
         }
