@@ -145,7 +145,7 @@ def virt(pi, look):
     found = json.loads(pi.hand.run("raspi-mcp doctor --json || [ $? = 1 ]", within=60))["devices"]
     names = sorted(device["name"] for kind in found.values() for device in kind if "name" in device)
     look.check("raspi-mcp doctor finds", names, [
-        "9030000.pl061", "SMBus stub driver", "channels: 1", "gpio-sim.0", "loopback", "vivid-000-vid-cap"])
+        "9030000.pl061", "SMBus stub driver", "channels: 1", "gpio-sim.0", "loopback", "spi:dh2228fv", "vivid-000-vid-cap"])
     look.holds("virt", "raspi-mcp")
     look.compares("virt")
     # From outside, like a client.
