@@ -224,7 +224,9 @@ fn thermometers_of_one_wire_and_their_checksum() {
     tree.write(&format!("{folder}/w1_slave"), good.replace("YES", "NO"));
     let fault = read(&tree, &names[0]).unwrap_err();
     assert!(fault.kind() == io::ErrorKind::InvalidData && fault.to_string().contains("CRC"), "{fault}");
-    for bad in ["", "YES", "00 : crc=00 YES\n00 t=\n", "00 : crc=00 YES\n00 t=1e5\n", "t=5"] {
+    // A line that is held low: nine zeros, whose checksum is zero as well.
+    let low = "00 00 00 00 00 00 00 00 00 : crc=00 YES\n00 00 00 00 00 00 00 00 00 t=0\n";
+    for bad in ["", "YES", "00 : crc=00 YES\n00 t=\n", "00 : crc=00 YES\n00 t=1e5\n", "t=5", low] {
         tree.write(&format!("{folder}/w1_slave"), bad);
         assert_eq!(read(&tree, &names[0]).unwrap_err().kind(), io::ErrorKind::InvalidData, "{bad:?}");
     }

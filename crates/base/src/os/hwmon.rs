@@ -4,8 +4,8 @@ use super::{Root, thermal::celsius};
 use std::io;
 
 const DIRECTORY: &str = "sys/class/hwmon";
-/// Thermometers on 1-Wire. They hang on a cable, away from the board, and take 750 ms: `sensors.read` has them.
-const ON_A_CABLE: &str = "w1_slave_temp";
+/// What w1_therm calls thermometers on 1-Wire here. They hang on a cable, away from the board, and take 750 ms.
+pub const W1_THERM: &str = "w1_slave_temp";
 
 /// One temperature input.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub fn temperatures(root: &Root) -> io::Result<Vec<Sensor>> {
     for chip in root.list(DIRECTORY)?.iter().filter(|chip| chip.starts_with("hwmon")) {
         let folder = format!("{DIRECTORY}/{chip}");
         let name = root.line(&format!("{folder}/name")).unwrap_or_else(|_| chip.clone());
-        if name == ON_A_CABLE {
+        if name == W1_THERM {
             continue;
         }
         for input in root.list(&folder)? {

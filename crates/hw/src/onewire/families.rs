@@ -14,6 +14,13 @@ pub struct Family {
     pub file: Option<&'static str>,
 }
 
+impl Family {
+    /// Its first part, as Linux writes names of chips: `ds18b20`.
+    pub fn chip(&self) -> String {
+        self.parts.split([',', ' ']).next().unwrap_or_default().to_ascii_lowercase()
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum W1Kind {
     Thermometer,
@@ -53,6 +60,11 @@ pub fn is_address(text: &str) -> bool {
         part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     };
     text.split_once('-').is_some_and(|(code, id)| digits(code, 2) && digits(id, 12))
+}
+
+/// The family of a device, if it is a thermometer.
+pub fn thermometer_family(address: &str) -> Option<&'static Family> {
+    family(address).filter(|family| is_address(address) && family.kind == W1Kind::Thermometer)
 }
 
 /// The family of an address.

@@ -7,8 +7,8 @@ mod families;
 pub mod simulated;
 mod sysfs;
 
-pub use families::{Family, W1Kind, family, is_address};
-pub use sysfs::{Scratchpad, W1Sysfs, scratchpad};
+pub use families::{Family, W1Kind, family, is_address, thermometer_family};
+pub use sysfs::{DEVICES, Scratchpad, W1Sysfs, scratchpad};
 
 use base::{
     error::ToolError,

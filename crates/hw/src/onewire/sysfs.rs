@@ -4,7 +4,8 @@ use super::{W1Port, families::is_address};
 use base::os::Root;
 use std::io;
 
-const DEVICES: &str = "sys/bus/w1/devices";
+/// The folder of the devices that the masters have found.
+pub const DEVICES: &str = "sys/bus/w1/devices";
 
 /// Those below a root.
 pub struct W1Sysfs(pub Root);
@@ -39,6 +40,13 @@ pub struct Scratchpad {
     /// Whether the check sum fits.
     pub crc_ok: bool,
     pub celsius: f64,
+}
+
+impl Scratchpad {
+    /// Whether the bits arrived whole. A line that is held low reads as zeros, whose check sum is 0 as well.
+    pub fn is_whole(&self) -> bool {
+        self.crc_ok && self.bytes.iter().any(|byte| *byte != 0)
+    }
 }
 
 /// Reads the two lines of `w1_slave` (Documentation/w1/slaves/w1_therm.rst):

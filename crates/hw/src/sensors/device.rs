@@ -1,6 +1,6 @@
 //! The device behind a sensor: its name, its bus and its driver, by the links of sysfs.
 
-use super::port::AttachedDevice;
+use super::port::SensorDevice;
 use std::path::Path;
 
 /// Longest part of a sensor's name that a chip or a device is.
@@ -8,7 +8,7 @@ const LONGEST_PART: usize = 30;
 
 /// A device, and its name in the names of its sensors; that is empty for one that has no place of its own.
 pub struct Found {
-    pub about: AttachedDevice,
+    pub about: SensorDevice,
     pub place: String,
 }
 
@@ -37,7 +37,7 @@ pub fn of(path: &Path) -> Found {
     // A thermal zone has a number of its own, which a restart may change; its type is the chip's name.
     let is_numbered = subsystem.as_deref() == Some("thermal");
     let place = name.filter(|_| !is_numbered).map(|name| plain(&name)).unwrap_or_default();
-    let about = AttachedDevice { bus, address, driver: link("driver").as_deref().and_then(last), device_tree: node };
+    let about = SensorDevice { bus, address, driver: link("driver").as_deref().and_then(last), device_tree: node };
     Found { about, place }
 }
 

@@ -5,7 +5,7 @@ use super::{
     port::{Reading, Sensor, Source},
     quantity::{ChannelType, HWMON, split},
 };
-use base::os::Root;
+use base::os::{Root, hwmon::W1_THERM};
 use std::io;
 
 const CLASS: &str = "sys/class/hwmon";
@@ -14,14 +14,13 @@ pub const LIMITS: [&str; 5] = ["lcrit", "min", "max", "crit", "emergency"];
 /// Flags of a channel.
 pub const ALARMS: [&str; 7] =
     ["alarm", "lcrit_alarm", "min_alarm", "max_alarm", "crit_alarm", "emergency_alarm", "fault"];
-/// What w1_therm registers here is read from its device (`super::w1`).
-const W1_THERM: &str = "w1_slave_temp";
 
 /// Every channel of every chip.
 pub fn list(root: &Root, into: &mut Vec<Sensor>) {
     for entry in root.list(CLASS).unwrap_or_default() {
         let folder = format!("{CLASS}/{entry}/");
         let chip = attribute::text(root, &format!("{folder}name")).unwrap_or_else(|_| "hwmon".into());
+        // What w1_therm registers here is read from its device (`super::w1`).
         if chip != W1_THERM {
             let names = root.list(&folder).unwrap_or_default();
             chip_channels(root, &folder, &chip, &names, into);

@@ -15,7 +15,7 @@ pub mod simulated;
 mod w1;
 
 pub use kernel::Kernel;
-pub use port::{AttachedDevice, LONGEST_NAME, Reading, Sensor, SensorPort};
+pub use port::{LONGEST_NAME, Reading, Sensor, SensorDevice, SensorPort};
 pub use quantity::{QUANTITIES, Quantity};
 
 use base::{

@@ -18,13 +18,13 @@ pub struct Sensor {
     pub chip: String,
     /// `hwmon`, `iio` or `w1`.
     pub interface: &'static str,
-    pub device: AttachedDevice,
+    pub device: SensorDevice,
     pub(super) source: Source,
 }
 
 /// What a sensor hangs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AttachedDevice {
+pub struct SensorDevice {
     /// `i2c-1`, `w1`, `spi`, `platform`, ...
     pub bus: Option<String>,
     /// Where on it: `0x48`, `28-0316a2797daa`, `spi0.0`, ...

@@ -2,7 +2,7 @@
 
 use super::{
     device,
-    port::{AttachedDevice, Reading, Sensor, SensorPort, Source},
+    port::{Reading, Sensor, SensorDevice, SensorPort, Source},
     quantity::{FAN, Quantity, TEMPERATURE, VOLTAGE},
 };
 use std::{
@@ -37,7 +37,7 @@ const ROWS: [Row; 3] = [
 impl Default for SimulatedSensors {
     fn default() -> Self {
         let made = |(chip, place, channel, label, interface, quantity, bus, driver, value): Row| {
-            let device = AttachedDevice {
+            let device = SensorDevice {
                 bus: Some(bus.into()),
                 address: Some(place.into()),
                 driver: Some(driver.into()),

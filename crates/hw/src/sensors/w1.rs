@@ -5,30 +5,27 @@ use super::{
     port::{Reading, Sensor, Source},
     quantity::TEMPERATURE,
 };
+use crate::onewire::{DEVICES, Family, scratchpad, thermometer_family};
 use base::os::{Root, malformed};
 use std::io;
 
-const DEVICES: &str = "sys/bus/w1/devices";
-/// The families of w1_therm, and their parts.
-const PARTS: [(&str, &str); 5] =
-    [("10-", "ds18s20"), ("22-", "ds1822"), ("28-", "ds18b20"), ("3b-", "ds1825"), ("42-", "ds28ea00")];
 /// In these lines a measurement ends with the state of its checksum, and the temperature.
 const SLAVE: &str = "w1_slave";
 
 /// Every thermometer that the driver has.
 pub fn list(root: &Root, into: &mut Vec<Sensor>) {
     for entry in root.list(DEVICES).unwrap_or_default() {
-        let Some((_, chip)) = PARTS.iter().find(|(family, _)| entry.starts_with(family)) else { continue };
+        let Some(chip) = thermometer_family(&entry).map(Family::chip) else { continue };
         let folder = format!("{DEVICES}/{entry}/");
         let Some(file) = [SLAVE, "temperature"].into_iter().find(|file| root.has(&format!("{folder}{file}"))) else {
             continue;
         };
         let found = device::of(&root.path(&format!("{DEVICES}/{entry}")));
         into.push(Sensor {
-            name: device::name(chip, &device::plain(&entry), "temp"),
+            name: device::name(&chip, &device::plain(&entry), "temp"),
             quantity: &TEMPERATURE,
             label: None,
-            chip: (*chip).to_owned(),
+            chip,
             interface: "w1",
             device: found.about,
             source: Source { folder, file: Some(file.to_owned()), factor: 1e-3, ..Source::default() },
@@ -44,14 +41,15 @@ pub fn read(root: &Root, source: &Source) -> io::Result<Reading> {
     let name = source.file.as_deref().unwrap_or_default();
     let file = format!("{}{name}", source.folder);
     let text = attribute::text(root, &file)?;
-    let number = if name == SLAVE {
-        if !text.lines().next().is_some_and(|line| line.ends_with("YES")) {
+    let no_number = || malformed(&file, "it does not hold a number");
+    let celsius = if name == SLAVE {
+        let read = scratchpad(&text).ok_or_else(no_number)?;
+        if !read.is_whole() {
             return Err(malformed(&file, "the checksum (CRC) does not fit: noise, a long wire or a weak pull-up"));
         }
-        text.rsplit_once("t=").map_or("", |(_, number)| number)
+        read.celsius
     } else {
-        &text
+        attribute::parse(&text).ok_or_else(no_number)? * source.factor
     };
-    let thousandths = attribute::parse(number).ok_or_else(|| malformed(&file, "it does not hold a number"))?;
-    Ok(Reading { value: Some(thousandths * source.factor), ..Reading::default() })
+    Ok(Reading { value: Some(celsius), ..Reading::default() })
 }
