@@ -11,6 +11,17 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 impl Apply<'_> {
+    /// [`Apply::run`]; where that does not say what became of the changes, it is found out. `base` is that of the plan.
+    ///
+    /// # Errors
+    /// Those of both.
+    pub async fn run_and_look(&self, base: &Base) -> Result<Applied, ToolError> {
+        match self.run().await {
+            Err(error) if error.may_have_changed() => self.resume(base).await,
+            applied => applied,
+        }
+    }
+
     /// Finds out what became of the changes that another run began. `base` is that of the plan.
     ///
     /// # Errors

@@ -107,14 +107,8 @@ impl Runner {
             timer: Duration::from_secs(self.plan.timer_seconds),
             keep: &keep,
         };
-        let applied = if is_resumed {
-            apply.resume(&planned.base).await
-        } else {
-            match apply.run().await {
-                Err(error) if error.may_have_changed() => apply.resume(&planned.base).await,
-                applied => applied,
-            }
-        };
+        let applied =
+            if is_resumed { apply.resume(&planned.base).await } else { apply.run_and_look(&planned.base).await };
         router.note(applied.as_ref().err());
         let before = before.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let after = match &applied {

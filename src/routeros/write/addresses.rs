@@ -27,7 +27,7 @@ pub fn add<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
         let more = if comment.is_empty() { Fields::new() } else { fields(&[("comment", comment)]) };
         let change = Change::add(MENU, select(address, interface), more);
         let says = [("address".to_owned(), json!(address)), ("interface".to_owned(), json!(interface))];
-        Ok(Deed { change, says: Map::from_iter(says), id: "address_id", is_guarded: true })
+        Ok(Deed { change, says: Map::from_iter(says), id: "address_id" })
     }))
 }
 
@@ -86,6 +86,6 @@ pub fn remove<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a
         }
         let says = [("address_id".to_owned(), row[".id"].clone()), ("removed_address".to_owned(), json!(address))];
         let change = Change::remove(MENU, select(address, interface));
-        Ok(Deed { change, says: Map::from_iter(says), id: "", is_guarded: true })
+        Ok(Deed { change, says: Map::from_iter(says), id: "" })
     }))
 }

@@ -40,6 +40,6 @@ pub fn update<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a
             says.insert("entry_id".into(), json!(text(row, ".id")));
         }
         let id = if action == Action::Remove { "" } else { "entry_id" };
-        Ok(Deed { change: Change { menu: MENU.into(), select, action }, says, id, is_guarded: false })
+        Ok(Deed { change: Change { menu: MENU.into(), select, action }, says, id })
     }))
 }

@@ -32,11 +32,12 @@ struct Deed {
     says: Map<String, Value>,
     /// What the result calls the id of the row.
     id: &'static str,
-    /// The router takes it back by itself unless it is reached by a new connection afterwards.
-    is_guarded: bool,
 }
 
-/// After how long a router takes a guarded write back.
+/// What may be on our way to the router: it takes a change of this menu back by itself unless it is reached by a new connection
+/// afterwards.
+const GUARDED: &str = "ip/address";
+/// After how long.
 const GUARD: Duration = Duration::from_secs(30);
 
 /// What is to be written, of what was read.
@@ -61,7 +62,8 @@ async fn one(
     all.extend(menus.iter().chain(WAY.iter().filter(|menu| !menus.contains(menu))));
     let seen = Seen::read(&router.client, &all).await?;
     seen.version()?;
-    let Deed { change, says, id, is_guarded } = build(call, &seen)?;
+    let Deed { change, says, id } = build(call, &seen)?;
+    let is_guarded = change.menu == GUARDED;
     let changes = [change];
     let is_so = is_so(&seen, &changes[0]);
     let mut answer = Map::from_iter([("device_id".to_owned(), json!(router.id()))]);
@@ -102,11 +104,7 @@ async fn one(
 async fn guarded(client: &RouterClient, changes: &[Change], base: &Base) -> Result<Value, ToolError> {
     let (plan, hash, device) = (new_id("plan")?, base.hash(), client.device());
     let apply = Apply { device, plan: &plan, changes, base: &hash, timer: GUARD, keep: &|_| Ok(()) };
-    let applied = match apply.run().await {
-        Err(error) if error.may_have_changed() => apply.resume(base).await,
-        applied => applied,
-    };
-    match applied? {
+    match apply.run_and_look(base).await? {
         Applied { outcome: Outcome::TakenBack(why), .. } => {
             Err(ToolError::precondition(format!("the router {} took the change back: {}", device.id, why.message))
                 .with("device_id", device.id.as_str())
@@ -114,10 +112,7 @@ async fn guarded(client: &RouterClient, changes: &[Change], base: &Base) -> Resu
                 .hint("it is as it was before; look whether this machine would still have reached it"))
         }
         Applied { outcome: Outcome::Confirmed, .. } => {
-            let listing = client.get(&changes[0].menu).await?;
-            let after = changes[0].after();
-            let row = listing.as_array().into_iter().flatten().find(|row| holds(row, &after));
-            Ok(row.map_or(Value::Null, |row| row[".id"].clone()))
+            Ok(row_id(&client.get(&changes[0].menu).await?, &changes[0]).unwrap_or_default())
         }
     }
 }
@@ -149,7 +144,12 @@ async fn written(client: &RouterClient, change: &Change, base: &Base) -> Result<
             .with("changed", "unknown")
             .hint("read it before anything else: another program may change the same"));
     }
-    let after = lasting.after();
-    let row = listing.as_array().into_iter().flatten().find(|row| holds(row, &after));
-    Ok(row.map_or_else(|| json!(id), |row| row[".id"].clone()))
+    Ok(row_id(&listing, &lasting).unwrap_or_else(|| json!(id)))
+}
+
+/// The id of the row that a change has made.
+fn row_id(listing: &Value, change: &Change) -> Option<Value> {
+    let after = change.after();
+    let row = listing.as_array()?.iter().find(|row| holds(row, &after))?;
+    Some(row[".id"].clone())
 }

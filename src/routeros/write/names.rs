@@ -19,7 +19,7 @@ pub fn identity<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<
             ("new_identity".to_owned(), json!(new)),
         ];
         let change = Change::set("system/identity", Selector::new(), fields(&[("name", new)]));
-        Ok(Deed { change, says: Map::from_iter(says), id: "", is_guarded: false })
+        Ok(Deed { change, says: Map::from_iter(says), id: "" })
     }))
 }
 
@@ -40,6 +40,6 @@ pub fn comment<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'
         ];
         let (select, to) = (fields(&[("name", text(row, "name"))]), fields(&[("comment", call.text("comment"))]));
         let change = Change::set("interface", select, to);
-        Ok(Deed { change, says: Map::from_iter(says), id: "", is_guarded: false })
+        Ok(Deed { change, says: Map::from_iter(says), id: "" })
     }))
 }

@@ -51,7 +51,7 @@ fn deed(seen: &Seen, menu: &str, to: Fields, new: &[String]) -> Deed {
         ("old_servers".to_owned(), typed(Kind::List, seen.text(menu, "servers"))),
         ("new_servers".to_owned(), json!(new)),
     ];
-    Deed { change: Change::set(menu, Selector::new(), to), says: Map::from_iter(says), id: "", is_guarded: false }
+    Deed { change: Change::set(menu, Selector::new(), to), says: Map::from_iter(says), id: "" }
 }
 
 /// At a router in production, a person approves such a change as a plan. Elsewhere, one of the servers has to answer.

@@ -12,8 +12,8 @@ const BRIDGE: &str = "interface/bridge";
 const PORT: &str = "interface/bridge/port";
 const APPLY: &str = "routeros.apply_bridge_plan";
 
-pub static CREATE: Kind = Kind { apply: APPLY, menus: &[BRIDGE, "interface"], build: build_create, check: None };
-pub static PORTS: Kind = Kind { apply: APPLY, menus: &[BRIDGE, "interface"], build: build_ports, check: None };
+pub static CREATE: Kind = Kind::new(APPLY, &[BRIDGE, "interface"], build_create);
+pub static PORTS: Kind = Kind::new(APPLY, &[BRIDGE, "interface"], build_ports);
 
 fn build_create(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
     let name = call.text("bridge_name");

@@ -17,9 +17,9 @@ const NETWORK: &str = "ip/dhcp-server/network";
 const APPLY: &str = "routeros.apply_dhcp_plan";
 const MENUS: &[&str] = &[POOL, SERVER, NETWORK, "interface"];
 
-pub static CREATE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_create, check: None };
-pub static MODIFY: Kind = Kind { apply: APPLY, menus: MENUS, build: build_modify, check: None };
-pub static REMOVE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_remove, check: None };
+pub static CREATE: Kind = Kind::new(APPLY, MENUS, build_create);
+pub static MODIFY: Kind = Kind::new(APPLY, MENUS, build_modify);
+pub static REMOVE: Kind = Kind::new(APPLY, MENUS, build_remove);
 
 fn wrong(parameter: &str, why: String) -> ToolError {
     ToolError::invalid(why).with("parameter", parameter)

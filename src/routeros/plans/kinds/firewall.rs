@@ -14,9 +14,9 @@ const APPLY: &str = "routeros.apply_firewall_plan";
 const MENUS: &[&str] = &[MENU, "ip/firewall/address-list"];
 const FIELDS: [&str; 7] = ["chain", "action", "src_address", "dst_address", "protocol", "dst_port", "comment"];
 
-pub static ADD: Kind = Kind { apply: APPLY, menus: MENUS, build: build_add, check: None };
-pub static MODIFY: Kind = Kind { apply: APPLY, menus: MENUS, build: build_modify, check: None };
-pub static REMOVE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_remove, check: None };
+pub static ADD: Kind = Kind::new(APPLY, MENUS, build_add);
+pub static MODIFY: Kind = Kind::new(APPLY, MENUS, build_modify);
+pub static REMOVE: Kind = Kind::new(APPLY, MENUS, build_remove);
 
 fn build_add(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
     let rule = given(&call.args, &FIELDS)?;

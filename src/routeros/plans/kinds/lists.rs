@@ -12,12 +12,7 @@ use std::collections::BTreeMap;
 
 pub const MENU: &str = "ip/firewall/address-list";
 
-pub static SYNC: Kind = Kind {
-    apply: "routeros.config_apply_address_list_sync",
-    menus: &[MENU, "ip/firewall/filter"],
-    build: build_sync,
-    check: None,
-};
+pub static SYNC: Kind = Kind::new("routeros.config_apply_address_list_sync", &[MENU, "ip/firewall/filter"], build_sync);
 
 fn build_sync(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
     let list = call.text("list_name");

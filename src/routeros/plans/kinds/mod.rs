@@ -32,6 +32,13 @@ pub struct Kind {
     pub check: Option<Check>,
 }
 
+impl Kind {
+    /// One that checks nothing else.
+    const fn new(apply: &'static str, menus: &'static [&'static str], build: Build) -> Self {
+        Self { apply, menus, build, check: None }
+    }
+}
+
 /// What is to be changed at one router; nothing when it is as wanted.
 pub type Build = fn(&RouterCall, &Seen) -> Result<Vec<Change>, ToolError>;
 

@@ -12,9 +12,9 @@ use base::error::ToolError;
 const MENU: &str = "ip/route";
 const APPLY: &str = "routeros.apply_routing_plan";
 
-pub static ADD: Kind = Kind { apply: APPLY, menus: &[MENU, "interface"], build: build_add, check: None };
-pub static MODIFY: Kind = Kind { apply: APPLY, menus: &[MENU, "interface"], build: build_modify, check: None };
-pub static REMOVE: Kind = Kind { apply: APPLY, menus: &[MENU], build: build_remove, check: None };
+pub static ADD: Kind = Kind::new(APPLY, &[MENU, "interface"], build_add);
+pub static MODIFY: Kind = Kind::new(APPLY, &[MENU, "interface"], build_modify);
+pub static REMOVE: Kind = Kind::new(APPLY, &[MENU], build_remove);
 
 fn build_add(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
     let select = route(&call.args, &["dst_address", "gateway"])?;

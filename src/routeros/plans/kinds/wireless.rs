@@ -24,10 +24,10 @@ const MENUS: &[&str] = &[
     "interface/wifi/security?.proplist=name,authentication-types",
 ];
 
-pub static CREATE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_create, check: None };
-pub static MODIFY: Kind = Kind { apply: APPLY, menus: MENUS, build: build_modify, check: None };
-pub static REMOVE: Kind = Kind { apply: APPLY, menus: MENUS, build: build_remove, check: None };
-pub static RADIO: Kind = Kind { apply: APPLY, menus: MENUS, build: build_radio, check: None };
+pub static CREATE: Kind = Kind::new(APPLY, MENUS, build_create);
+pub static MODIFY: Kind = Kind::new(APPLY, MENUS, build_modify);
+pub static REMOVE: Kind = Kind::new(APPLY, MENUS, build_remove);
+pub static RADIO: Kind = Kind::new(APPLY, MENUS, build_radio);
 
 /// Whether this router has the new menus; `false` for the old ones.
 fn is_new(seen: &Seen) -> Result<bool, ToolError> {
