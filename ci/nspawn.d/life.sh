@@ -319,10 +319,14 @@ check_timezone_bound() {
   say "both links are followed; without a card to record it on nothing is changed"
 }
 
-# zone_by_call ZONE: as rename_by_call.
-zone_by_call() {
+# zone_by_call ZONE, rename_by_call NAME: sets it, with or without approval; another check tests the policy.
+zone_by_call() { set_by_call system.set_timezone "timezone=$1"; }
+rename_by_call() { set_by_call system.set_hostname "hostname=$1"; }
+
+# set_by_call TOOL ARGUMENT: prints the answer.
+set_by_call() {
   local status=0
-  c raspi-mcp call system.set_timezone -a timezone="$1" >"$WORK/call" 2>&1 &
+  c raspi-mcp call "$1" -a "$2" >"$WORK/call" 2>&1 &
   CALL=$!
   until_true 10 "it is asked, or done" asked_or_done
   [ -z "$ASK" ] || approve y >/dev/null
@@ -343,18 +347,6 @@ check_inventory() {
   expect_in "without BlueZ" '"devices"' "$(c raspi-mcp call system.list_devices --json)"
   expect_in "adapters without BlueZ" 'no such device' "$(c raspi-mcp call system.list_devices -a bus=bluetooth)"
   say "as many packages as dpkg-query lists, with systemd's version; no adapters without BlueZ"
-}
-
-# rename_by_call NAME: sets the name, with or without approval; another check tests the policy.
-rename_by_call() {
-  local status=0
-  c raspi-mcp call system.set_hostname -a hostname="$1" >"$WORK/call" 2>&1 &
-  CALL=$!
-  until_true 10 "it is asked, or done" asked_or_done
-  [ -z "$ASK" ] || approve y >/dev/null
-  answered || status=$?
-  printf '%s' "$SAID"
-  return "$status"
 }
 
 # The last check: nothing answers after it.

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import threading
-import time
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 
@@ -93,6 +92,3 @@ class Board:
 
     def empty(self):
         os.unlink(f"{self.folder}/ballast")
-
-    def settle(self):
-        time.sleep(1)

@@ -83,6 +83,18 @@ pub fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deseria
     }
 }
 
+/// Bytes for a device, 1 to `MAX` of them.
+///
+/// # Errors
+/// A sentence with the limit.
+pub fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let bytes = Vec::<u8>::deserialize(deserializer)?;
+    match bytes.len() {
+        count if (1..=MAX).contains(&count) => Ok(bytes),
+        count => Err(D::Error::custom(format!("{count} bytes where 1 to {MAX} are allowed"))),
+    }
+}
+
 /// The declarations of the tools for routers, which a server has where routers are configured.
 pub fn for_routers() -> impl Iterator<Item = contract::meta::Meta> {
     #[cfg(feature = "routeros")]

@@ -62,11 +62,11 @@ fn copy(value: &Value, depth: usize, budget: &mut usize) -> Value {
                 let safe = if is_secret_name(key) && !item.is_null() {
                     Value::String(MASK.into())
                 } else if let ("principal", Value::String(principal)) = (key.as_str(), item) {
-                    Value::String(cut(&redact_own(principal)))
+                    Value::String(cut(&redact_own(principal), MAX_STRING))
                 } else {
                     copy(item, depth + 1, budget)
                 };
-                out.insert(cut(key), safe);
+                out.insert(cut(key, MAX_STRING), safe);
             }
             if map.len() > MAX_ENTRIES {
                 out.insert("…".into(), Value::String(format!("{} more", map.len() - MAX_ENTRIES)));
@@ -82,14 +82,14 @@ fn copy(value: &Value, depth: usize, budget: &mut usize) -> Value {
             Value::Array(out)
         }
         // Masked before it is cut, because the cut could hide the end of a pattern.
-        Value::String(text) => Value::String(cut(&redact_text(text))),
+        Value::String(text) => Value::String(cut(&redact_text(text), MAX_STRING)),
         scalar => scalar.clone(),
     }
 }
 
-/// At most [`MAX_STRING`] characters of `text`.
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_STRING) {
+/// At most `longest` characters of `text`, and an ellipsis in place of the rest.
+pub fn cut(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     }

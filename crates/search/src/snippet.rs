@@ -1,6 +1,7 @@
 //! The lines of a chunk that answer best, with their numbers.
 
 use crate::{question::Reading, text::words};
+use base::redact::cut;
 
 /// Lines of a snippet, at most.
 const LINES: usize = 6;
@@ -31,7 +32,7 @@ pub fn of(text: &str, first: u32, reading: &Reading) -> Snippet {
     let end = (start + LINES).min(lines.len());
     // Lines behind the last hit say less.
     let last = (start..end).rev().find(|at| hits[*at] != 0).map_or(end, |at| (at + 2).min(end));
-    let shown: Vec<String> = lines[start..last].iter().map(|line| cut(line)).collect();
+    let shown: Vec<String> = lines[start..last].iter().map(|line| cut(line, LINE)).collect();
     let number = |at: usize| first + u32::try_from(at).unwrap_or(u32::MAX - first);
     Snippet { text: shown.join("\n"), line_start: number(start), line_end: number(last.saturating_sub(1).max(start)) }
 }
@@ -47,13 +48,6 @@ fn hit(line: &str, reading: &Reading) -> u32 {
         let found = reading.terms.iter().take(32).enumerate().filter(|(_, term)| same(term));
         found.fold(hits, |hits, (at, _)| hits | 1 << at)
     })
-}
-
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(LINE) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    }
 }
 
 #[cfg(test)]

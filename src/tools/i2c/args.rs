@@ -28,11 +28,3 @@ pub fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error
         length => Err(D::Error::custom(format!("length {length} where 1 to {BYTES} are allowed"))),
     }
 }
-
-pub fn data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    let data = Vec::<u8>::deserialize(deserializer)?;
-    match data.len() {
-        count if (1..=BYTES).contains(&count) => Ok(data),
-        count => Err(D::Error::custom(format!("{count} bytes where 1 to {BYTES} are allowed"))),
-    }
-}

@@ -4,7 +4,10 @@ use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},
     mark, permit,
 };
-use crate::registry::{context::Context, tool::Tool};
+use crate::{
+    registry::{context::Context, tool::Tool},
+    tools::bytes,
+};
 use base::error::ToolError;
 use contract::{
     config::HIGHEST_I2C_BUS,
@@ -30,7 +33,7 @@ pub struct Args {
     register: Option<u8>,
     /// Bytes to write.
     #[schemars(length(min = 1, max = BYTES))]
-    #[serde(deserialize_with = "args::data")]
+    #[serde(deserialize_with = "bytes::<_, BYTES>")]
     data: Vec<u8>,
 }
 

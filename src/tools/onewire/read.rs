@@ -81,8 +81,7 @@ impl Tool for Read {
                     .with("address", address)
                     .hint("check its wires, power and pull-up, and read it again"));
             };
-            // A line that is held low reads as zeros, whose check sum is 0 as well.
-            let whole = read.crc_ok && read.bytes.iter().any(|byte| *byte != 0);
+            let whole = read.is_whole();
             note = match (whole, read.celsius == POWER_UP) {
                 (false, _) => Some("its bits did not arrive whole: check wires and pull-up, and read it again"),
                 (true, true) => {

@@ -27,7 +27,7 @@ const PAST: &str = "SELECT at, status, cpu, memory FROM routeros_health
 
 /// How many hours of the past this call asks for.
 pub fn hours(call: &RouterCall) -> Option<i64> {
-    call.flag("include_history").then(|| i64::try_from(call.number("history_hours")).unwrap_or(HOUR))
+    call.flag("include_history").then(|| i64::try_from(call.number("history_hours")).unwrap_or_default())
 }
 
 struct Sample {

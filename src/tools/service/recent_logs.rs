@@ -4,7 +4,7 @@ use crate::{
     registry::{context::Context, tool::Tool},
     tools::logs::{QueryJournal, newest_of},
 };
-use base::{error::ToolError, os::systemd::ServiceName};
+use base::{error::ToolError, os::systemd::ServiceName, redact::cut};
 use contract::meta::Mode;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -48,12 +48,8 @@ async fn lines(cx: &Context, unit: &str) -> Result<(Vec<LogLine>, Option<String>
     let late = |_| ToolError::timeout("the journal", PATIENCE).hint("call logs.query_journal with this unit");
     let (entries, note) = tokio::time::timeout(PATIENCE, newest_of(cx, unit, LINES)).await.map_err(late)??;
     let shown = entries.into_iter().map(|entry| {
-        let (timestamp, level, mut message) = entry.into_parts();
-        if let Some((at, _)) = message.char_indices().nth(LONGEST) {
-            message.truncate(at);
-            message.push('…');
-        }
-        LogLine { timestamp, level, message }
+        let (timestamp, level, message) = entry.into_parts();
+        LogLine { timestamp, level, message: cut(&message, LONGEST) }
     });
     Ok((shown.collect(), note))
 }

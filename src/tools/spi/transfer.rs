@@ -6,7 +6,7 @@ use crate::{
         context::Context,
         tool::{Needs, Tool},
     },
-    tools::within,
+    tools::{bytes, within},
 };
 use base::error::ToolError;
 use contract::{
@@ -34,7 +34,7 @@ pub struct Args {
     chip_select: u32,
     /// Bytes to send; as many come back.
     #[schemars(length(min = 1, max = BYTES))]
-    #[serde(deserialize_with = "data")]
+    #[serde(deserialize_with = "bytes::<_, BYTES>")]
     data: Vec<u8>,
     /// The clock; 500000, or the device's fastest if that is slower.
     #[schemars(range(min = SLOWEST_SPI_HZ, max = FASTEST_SPI_HZ))]
@@ -48,14 +48,6 @@ pub struct Args {
     #[schemars(range(max = DELAY_US))]
     #[serde(default, deserialize_with = "within::<_, 0, DELAY_US>")]
     delay_us: u32,
-}
-
-fn data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    let data = Vec::<u8>::deserialize(deserializer)?;
-    match data.len() {
-        count if (1..=BYTES).contains(&count) => Ok(data),
-        count => Err(D::Error::custom(format!("{count} bytes where 1 to {BYTES} are allowed"))),
-    }
 }
 
 fn speed_hz<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {

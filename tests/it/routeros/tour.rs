@@ -59,23 +59,24 @@ async fn pi(desk: &Path) -> Child {
     panic!("it does not listen");
 }
 
-/// What a command prints.
-async fn run(desk: &Path, line: &str) -> String {
+/// What a command prints, or why it failed.
+async fn tried(desk: &Path, line: &str) -> Result<String, String> {
     let output = timeout(LONGEST, shell(desk, line).output()).await.unwrap().unwrap();
     let (said, why) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{line}: {said}{why}");
-    said.into_owned()
+    if output.status.success() { Ok(said.into_owned()) } else { Err(format!("{line}: {said}{why}")) }
+}
+
+async fn run(desk: &Path, line: &str) -> String {
+    tried(desk, line).await.unwrap_or_else(|why| panic!("{why}"))
 }
 
 /// What a command prints that waits for a person. It is given again if nobody was fast enough: the approval is still good.
 async fn run_until_approved(desk: &Path, line: &str) -> String {
     loop {
-        let output = timeout(LONGEST, shell(desk, line).output()).await.unwrap().unwrap();
-        let (said, why) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        if output.status.success() {
-            return said.into_owned();
+        match tried(desk, line).await {
+            Ok(said) => return said,
+            Err(why) => assert!(why.contains("nobody has answered yet"), "{why}"),
         }
-        assert!(why.contains("nobody has answered yet"), "{line}: {said}{why}");
     }
 }
 

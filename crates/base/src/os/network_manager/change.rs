@@ -99,13 +99,19 @@ pub enum Ipv4Method {
     Static(Ipv4Addr, u8),
 }
 
+/// What is to be different of a profile's IPv4.
+pub struct Ipv4Change {
+    pub method: Option<Ipv4Method>,
+    pub gateway: Option<Ipv4Addr>,
+    pub dns: Option<Vec<Ipv4Addr>>,
+}
+
 impl ProfileChange {
     /// The method of IPv4, the gateway and the name servers, where they are to change.
     ///
     /// # Errors
     /// `invalid_argument` naming the one that is no address.
-    #[expect(clippy::type_complexity, reason = "three parts of one thing, taken apart at once")]
-    pub fn addresses(&self) -> Result<(Option<Ipv4Method>, Option<Ipv4Addr>, Option<Vec<Ipv4Addr>>), ToolError> {
+    pub fn addresses(&self) -> Result<Ipv4Change, ToolError> {
         let method = self.ipv4.as_deref().map(|text| match text.split_once('/') {
             None if text == "dhcp" => Ok(Ipv4Method::Dhcp),
             Some((address, prefix)) => match (host(address), prefix.parse::<u8>()) {
@@ -121,7 +127,7 @@ impl ProfileChange {
         if gateway.is_some() && method == Some(Ipv4Method::Dhcp) {
             return Err(ToolError::invalid("with dhcp the router says its own address").with("parameter", "gateway"));
         }
-        Ok((method, gateway, self.dns.as_ref().map(servers).transpose()?))
+        Ok(Ipv4Change { method, gateway, dns: self.dns.as_ref().map(servers).transpose()? })
     }
 
     /// Checks what the type cannot say.

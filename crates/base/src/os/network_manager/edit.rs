@@ -5,7 +5,7 @@
 
 use super::{
     PROFILE, SERVICE, absent,
-    change::{Ipv4Method, ProfileChange, WifiSecurity},
+    change::{Ipv4Change, Ipv4Method, ProfileChange, WifiSecurity},
     said, unknown,
 };
 use crate::{
@@ -201,7 +201,7 @@ fn secure(settings: &mut Settings, change: &ProfileChange) -> Result<(), ToolErr
 }
 
 fn addresses(settings: &mut Settings, change: &ProfileChange) -> Result<(), ToolError> {
-    let (method, gateway, dns) = change.addresses()?;
+    let Ipv4Change { method, gateway, dns } = change.addresses()?;
     let ipv4 = settings.entry("ipv4".to_owned()).or_default();
     // The old form of the same properties: NetworkManager takes it for the newer one where both are there.
     let mut forget = |keys: &[&str]| keys.iter().for_each(|key| drop(ipv4.remove(*key)));

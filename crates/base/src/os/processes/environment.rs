@@ -1,6 +1,6 @@
 //! A process' arguments and environment, with secrets masked.
 
-use crate::redact::{MASK, is_secret_name, redact_text};
+use crate::redact::{MASK, cut, is_secret_name, redact_text};
 use std::collections::BTreeMap;
 
 /// Limit of variables per process, and of bytes per value.
@@ -12,7 +12,7 @@ pub fn variables(bytes: &[u8]) -> BTreeMap<String, String> {
     let variables = bytes.split(|byte| *byte == 0).filter_map(|part| {
         let text = String::from_utf8_lossy(part);
         let (name, value) = text.split_once('=')?;
-        let value = if is_secret(name) { MASK.to_owned() } else { cut(redact_text(value)) };
+        let value = if is_secret(name) { MASK.to_owned() } else { cut(&redact_text(value), VALUE) };
         (!name.is_empty()).then(|| (name.to_owned(), value))
     });
     crate::sort::map(variables.take(MOST))
@@ -33,16 +33,9 @@ pub fn arguments(args: Vec<String>) -> Vec<String> {
             let hidden = std::mem::take(&mut hide);
             let flag = arg.starts_with('-');
             hide = flag && !arg.contains('=') && is_secret_name(arg.trim_start_matches('-'));
-            if hidden && !flag { MASK.to_owned() } else { cut(redact_text(&arg)) }
+            if hidden && !flag { MASK.to_owned() } else { cut(&redact_text(&arg), VALUE) }
         })
         .collect()
-}
-
-fn cut(text: String) -> String {
-    match text.char_indices().nth(VALUE) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
 }
 
 #[cfg(test)]
