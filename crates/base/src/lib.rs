@@ -10,6 +10,7 @@ pub mod canonical;
 pub mod clock;
 pub mod dns_label;
 pub mod error;
+pub mod file_stamps;
 pub mod nearest;
 pub mod os;
 pub mod redact;

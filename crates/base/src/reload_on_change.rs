@@ -1,15 +1,12 @@
-//! A value built from files, and rebuilt when they change. Checked on access, with one `stat` per file: no watching, no
-//! wake-ups.
+//! A value built from files, and rebuilt when they change. Checked on access, with one `stat` per file that exists and one per
+//! folder: no watching, no wake-ups.
 
+use crate::file_stamps::FileStamps;
 use std::{
-    fs,
-    os::unix::fs::MetadataExt,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Identifies the state of a file: modified (seconds, nanoseconds), size, inode. `None`: it does not exist.
-type Stamp = Vec<Option<(i64, i64, u64, u64)>>;
 type Make<T> = Box<dyn Fn(&[PathBuf]) -> Result<T, String> + Send + Sync>;
 
 /// A value and its files.
@@ -20,7 +17,7 @@ pub struct ReloadOnChange<T> {
 }
 
 struct Held<T> {
-    stamp: Stamp,
+    stamps: FileStamps,
     value: Arc<T>,
     /// Why the current files are invalid.
     fault: Option<String>,
@@ -36,19 +33,19 @@ impl<T> ReloadOnChange<T> {
         make: impl Fn(&[PathBuf]) -> Result<T, String> + Send + Sync + 'static,
     ) -> Result<Self, String> {
         // Taken before reading, so that a change meanwhile is noticed the next time.
-        let stamp = stamp(&files);
+        let stamps = FileStamps::of(&files);
         let value = Arc::new(make(&files)?);
-        Ok(Self { files, make: Box::new(make), held: Mutex::new(Held { stamp, value, fault: None }) })
+        Ok(Self { files, make: Box::new(make), held: Mutex::new(Held { stamps, value, fault: None }) })
     }
 
     /// For files that always give a value, even when they do not exist.
     pub fn sure(files: Vec<PathBuf>, make: impl Fn(&[PathBuf]) -> T + Send + Sync + 'static) -> Self {
-        let stamp = stamp(&files);
+        let stamps = FileStamps::of(&files);
         let value = Arc::new(make(&files));
         Self {
             files,
             make: Box::new(move |files| Ok(make(files))),
-            held: Mutex::new(Held { stamp, value, fault: None }),
+            held: Mutex::new(Held { stamps, value, fault: None }),
         }
     }
 
@@ -59,7 +56,7 @@ impl<T> ReloadOnChange<T> {
         files: Vec<PathBuf>,
         make: impl Fn(&[PathBuf]) -> Result<T, String> + Send + Sync + 'static,
     ) -> Self {
-        let held = Held { stamp: Stamp::new(), value: Arc::new(value), fault: None };
+        let held = Held { stamps: FileStamps::default(), value: Arc::new(value), fault: None };
         Self { files, make: Box::new(make), held: Mutex::new(held) }
     }
 
@@ -80,14 +77,11 @@ impl<T> ReloadOnChange<T> {
     /// The value for the current files. If they are invalid (for example half written), the last good value stays, and
     /// the error is logged once.
     pub fn get(&self) -> Arc<T> {
-        let now = stamp(&self.files);
         let mut held = self.lock();
-        if now != held.stamp {
+        if let Some(now) = held.stamps.changed(&self.files) {
             match (self.make)(&self.files) {
                 Ok(value) => {
-                    let changed =
-                        self.files.iter().zip(&now).zip(&held.stamp).filter(|((_, now), before)| now != before);
-                    for ((file, _), _) in changed {
+                    for file in now.differences(&held.stamps, &self.files) {
                         tracing::info!(target: "raspi_mcp::watched", file = %file.display(), "read again after a change");
                     }
                     held.value = Arc::new(value);
@@ -98,23 +92,16 @@ impl<T> ReloadOnChange<T> {
                     held.fault = Some(error);
                 }
             }
-            held.stamp = now;
+            held.stamps = now;
         }
         Arc::clone(&held.value)
     }
 }
 
-fn stamp(files: &[PathBuf]) -> Stamp {
-    let one = |file: &PathBuf| {
-        let data = fs::metadata(file).ok()?;
-        Some((data.mtime(), data.mtime_nsec(), data.size(), data.ino()))
-    };
-    files.iter().map(one).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_change_counts_and_a_bad_one_does_not() {
