@@ -8,7 +8,7 @@ use crate::{daemon, log, owner, process_setup, registry::Registry};
 use agent::{self, AgentSettings};
 use base::{
     error::ToolError,
-    os::{Root, notify::ServiceManager},
+    os::{Root, ioctl, notify::ServiceManager},
 };
 use contract::config::{self, Reload, Sources};
 use hw::board::Board;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Args {}
 
 pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
+    ioctl::limit_allocator();
     // Image, /etc and the agent's own folder: nothing that the server can write, and not the environment.
     let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let settings = config::load_agent(&sources)?;

@@ -82,7 +82,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 /// [`Exit::Config`] for settings that are wrong or that `check` refuses, [`Exit::Failed`] if the server cannot start or
 /// fails at its end.
 pub fn serve(args: &Args, sources: Sources, offer: ServerOffer) -> Result<(), Failure> {
-    ioctl::give_large_buffers_back();
+    ioctl::limit_allocator();
     let ServerOffer { registry, provider, check, prepare } = offer;
     let mut settings = config::load(&sources)?;
     check(&settings)?;

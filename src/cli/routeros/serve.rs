@@ -12,7 +12,7 @@ use agent::{
     AgentLink, Client,
     operations::routeros::{ListRouters, RouterList},
 };
-use base::os::{Root, groups, notify::ServiceManager};
+use base::os::{Root, groups, ioctl, notify::ServiceManager};
 use contract::config::{Places, ROUTERS_USER, SERVER_USER, Settings};
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
+    ioctl::limit_allocator();
     // It reads no configuration: parts of it are for the server's user alone. The agent tells it the routers.
     let places = Places::detect()?;
     let settings = Settings::default_for(&places).places;
