@@ -8,6 +8,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{self, Read, Write},
+    os::unix::fs::PermissionsExt,
 };
 use update::slots::StateRecord;
 
@@ -20,6 +21,22 @@ const ENDING: &str = ".nmconnection";
 const MOST: usize = 32;
 const LONGEST: u64 = 16 << 10;
 const ALL: usize = 96 << 10;
+
+/// Whether NetworkManager's folder has a connection with that UUID, in a file that NetworkManager takes: readable by
+/// nobody but its owner (`nms_keyfile_utils_check_file_permissions_stat`).
+pub(crate) fn is_stored(root: &Root, uuid: &str) -> bool {
+    let names = root.list(FOLDER).unwrap_or_default();
+    names.iter().filter(|name| name.ends_with(ENDING) && !name.starts_with('.')).any(|name| {
+        let path = root.path(FOLDER).join(name);
+        let private = |found: fs::Metadata| found.is_file() && found.permissions().mode() & 0o077 == 0;
+        let mut bytes = Vec::new();
+        fs::symlink_metadata(&path).is_ok_and(private)
+            && fs::File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)).is_ok()
+            && String::from_utf8_lossy(&bytes).lines().any(|line| {
+                line.split_once('=').is_some_and(|(key, value)| key.trim() == "uuid" && value.trim() == uuid)
+            })
+    })
+}
 
 /// Connections by file name. There is no debug form, because it would show secrets.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Configures the network from the identity at each boot: NetworkManager's file of the wireless connection, the radio's
 //! country, the host name.
 
-use super::{Identity, Wifi};
+use super::{Identity, Wifi, connections::is_stored};
 use base::os::{Root, host_name, whole};
 use std::{
     fs,
@@ -9,8 +9,8 @@ use std::{
     os::unix::fs::{DirBuilderExt, PermissionsExt},
 };
 
-/// In `/run`: a connection with the same id in /etc, changed by the owner, takes precedence (NetworkManager,
-/// nm-settings-keyfile(5)).
+/// Here it takes precedence over a connection with the same UUID in /etc (NetworkManager, `cmp_fcn` in
+/// nms-keyfile-storage.c): it is written only while there is none, because that one is the owner's changed one.
 const CONNECTIONS: &str = "run/NetworkManager/system-connections";
 const CONNECTION: &str = "raspi-mcp.nmconnection";
 /// Read when the module is loaded (modprobe.d(5)), the only time the country is set.
@@ -32,7 +32,8 @@ pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
     let mut done = |what: &str, result: io::Result<()>| {
         faults.extend(result.err().map(|error| format!("{what} cannot be set: {error}")));
     };
-    done("the wireless connection", put(root, CONNECTIONS, CONNECTION, 0o600, wifi.map(connection)));
+    let unchanged = wifi.filter(|wifi| !is_stored(root, &uuid(wifi)));
+    done("the wireless connection", put(root, CONNECTIONS, CONNECTION, 0o600, unchanged.map(connection)));
     done("the radio's country", put(root, MODPROBE, COUNTRY, 0o644, country));
     done("the host's name", identity.name.as_ref().map_or(Ok(()), |name| name_host(root, name)));
     faults
