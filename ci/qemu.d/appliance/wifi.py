@@ -2,6 +2,7 @@
 
 The client comes by cable. Whether the machine is reached over the air, a neighbour in the network "home" finds out."""
 
+import base64
 import json
 
 from wires import Missed
@@ -149,7 +150,8 @@ def changed(bench, client):
 
 def protect(client, passphrase):
     """The access point of home takes another passphrase."""
-    client.call("files.write", path="home", content=passphrase, mode="overwrite")
+    # Not as it is, since records of the audit have what was written.
+    client.call("files.write", path="home", content_base64=base64.b64encode(passphrase.encode()).decode(), mode="overwrite")
     client.call("service.restart", service_name="bench-home.service")
 
 
@@ -170,10 +172,12 @@ def settled(bench, client):
 
 def silent(bench, client):
     """No passphrase has come out anywhere."""
-    said = json.dumps([
-        client.call("logs.get_recent_audit_logs", limit=1000), client.call("logs.query_journal", limit=1000), client.call("network.list_connections"),
-    ])
-    bench.check("passphrases in audit, journal and list", [one for one in (OLD, NEW, WRONG) if one in said], [])
+    said = {
+        "audit": client.call("logs.get_recent_audit_logs", limit=1000), "journal": client.call("logs.query_journal", limit=1000),
+        "connections": client.call("network.list_connections"),
+    }
+    found = [(where, one) for where, answer in said.items() for one in (OLD, NEW, WRONG) if one in json.dumps(answer)]
+    bench.check("passphrases in audit, journal and list of connections", found, [])
 
 
 def unconfirmed(bench, client):
