@@ -1,7 +1,7 @@
 //! Configures the network from the identity at each boot: NetworkManager's file of the wireless connection, the radio's
 //! country, the host name.
 
-use super::{Identity, Wifi, connections::is_stored};
+use super::{Identity, Wifi};
 use base::os::{Root, host_name, whole};
 use std::{
     fs,
@@ -20,11 +20,11 @@ const HOSTNAME: &str = "proc/sys/kernel/hostname";
 /// Default names of an image.
 const NO_NAMES: [&str; 3] = ["localhost", "raspi-mcp", "(none)"];
 
-/// Writes all of this below `root`.
+/// Writes all of this below `root`. `is_stored` says whether NetworkManager's folder has a connection with that UUID.
 ///
 /// # Errors
 /// One fault for each part that could not be written; the other parts are written.
-pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
+pub fn apply(root: &Root, identity: &Identity, is_stored: impl Fn(&str) -> bool) -> Vec<String> {
     let wifi = identity.wifi.as_ref();
     let country = wifi.filter(|wifi| !wifi.country.is_empty());
     let country = country.map(|wifi| format!("options cfg80211 ieee80211_regdom={}\n", wifi.country));
@@ -32,7 +32,7 @@ pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
     let mut done = |what: &str, result: io::Result<()>| {
         faults.extend(result.err().map(|error| format!("{what} cannot be set: {error}")));
     };
-    let unchanged = wifi.filter(|wifi| !is_stored(root, &uuid(wifi)));
+    let unchanged = wifi.filter(|wifi| !is_stored(&uuid(wifi)));
     done("the wireless connection", put(root, CONNECTIONS, CONNECTION, 0o600, unchanged.map(connection)));
     done("the radio's country", put(root, MODPROBE, COUNTRY, 0o644, country));
     done("the host's name", identity.name.as_ref().map_or(Ok(()), |name| name_host(root, name)));

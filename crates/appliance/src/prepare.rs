@@ -7,7 +7,7 @@
 
 use super::{
     Folder, Identity,
-    connections::SavedConnections,
+    connections::{SavedConnections, is_stored},
     network,
     partition::{self, FileContent},
     provisioning::{self, CheckApprover, Provisioning},
@@ -115,7 +115,7 @@ pub fn prepare(site: &PrepareSite) -> Result<PrepareResult, ToolError> {
         Err(error) => done.faults.push(error.advice()),
     }
 
-    done.faults.extend(network::apply(site.root, &identity));
+    done.faults.extend(network::apply(site.root, &identity, |uuid| is_stored(site.root, uuid)));
     done.faults.extend(timezone::apply_kept(site.root, &record.state));
     site.folder.make(site.group)?;
     if !identity.claimed {
