@@ -13,7 +13,7 @@ use std::{
 use update::slots::StateRecord;
 
 /// NetworkManager's folder for connections made by users and tools.
-pub const FOLDER: &str = "etc/NetworkManager/system-connections";
+pub const FOLDER: &str = base::os::network_manager::flush::STORED;
 /// The copy's key in [`StateRecord::kept`].
 const KEY: &str = "connections";
 const ENDING: &str = ".nmconnection";
@@ -67,6 +67,8 @@ impl SavedConnections {
             let why = match read {
                 Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
                 Err(_) => "is no text",
+                // What a power failure leaves of a file that was never flushed.
+                Ok(_) if text.bytes().all(|byte| byte == 0) => "is empty, since the power failed when it was new",
                 Ok(_) if text.len() as u64 > LONGEST => "has more than 16 KiB",
                 Ok(_) if all > ALL || found.len() == MOST => "is more than what is kept: 32 files of 96 KiB in all",
                 Ok(_) => {
@@ -98,6 +100,12 @@ impl SavedConnections {
 
     pub fn forget(state: &mut StateRecord) {
         state.kept.remove(KEY);
+    }
+
+    /// Those that `found` lacks, and of which the folder has nothing but an empty file.
+    pub fn emptied(&self, root: &Root, found: &Self) -> Self {
+        let lacks = |name: &String| !found.0.contains_key(name) && root.path(FOLDER).join(name).is_file();
+        Self(self.0.iter().filter(|(name, _)| lacks(name)).map(|(name, text)| (name.clone(), text.clone())).collect())
     }
 
     pub fn is_empty(&self) -> bool {

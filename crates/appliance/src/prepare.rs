@@ -203,8 +203,9 @@ fn connections(site: &PrepareSite, record: &mut Record, done: &mut PrepareResult
         }
     };
     done.faults.extend(left_out);
-    if found.is_empty() && !kept.is_empty() {
-        match kept.restore(site.root) {
+    let lost = if found.is_empty() { kept } else { kept.emptied(site.root, &found) };
+    if !lost.is_empty() {
+        match lost.restore(site.root) {
             Ok(names) => done.notes.push(format!("connections were put back: {}", names.join(", "))),
             Err(error) => done.faults.push(format!("connections cannot be put back: {error}")),
         }

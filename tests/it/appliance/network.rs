@@ -32,6 +32,29 @@ fn connections_are_kept_and_put_back_where_data_is_lost() {
     assert_eq!(machine.card.take_events(), []);
 }
 
+/// NetworkManager does not flush a new file, so a power failure leaves it without contents.
+#[test]
+fn a_connection_that_the_power_failed_on_comes_from_the_copy() {
+    let machine = Machine::with(&[]);
+    machine.puts(&format!("{FOLDER}/office.nmconnection"), OFFICE);
+    machine.puts(&format!("{FOLDER}/guest.nmconnection"), "[connection]\nid=guest\n");
+    machine.starts();
+    for lost in ["", "\0\0\0\0"] {
+        machine.puts(&format!("{FOLDER}/office.nmconnection"), lost);
+        let done = machine.starts();
+        assert_eq!(done.notes, ["connections were put back: office.nmconnection"]);
+        assert!(done.faults[0].contains("the power failed"), "{:?}", done.faults);
+        assert_eq!(machine.reads(&format!("{FOLDER}/office.nmconnection")).as_deref(), Some(OFFICE));
+    }
+    // One that nobody has a copy of takes nothing's place.
+    machine.puts(&format!("{FOLDER}/new.nmconnection"), "");
+    assert_eq!(machine.starts().notes, [""; 0]);
+    // One that was deleted stays away.
+    std::fs::remove_file(machine.home.path().join(FOLDER).join("office.nmconnection")).unwrap();
+    assert_eq!(machine.starts().notes, [""; 0]);
+    assert!(machine.reads(&format!("{FOLDER}/office.nmconnection")).is_none());
+}
+
 #[test]
 fn what_is_made_without_the_data_partition_does_not_take_the_copys_place() {
     let machine = Machine::with(&[]);
