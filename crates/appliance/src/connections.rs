@@ -8,11 +8,12 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{self, Read, Write},
+    os::unix::fs::PermissionsExt,
 };
 use update::slots::StateRecord;
 
 /// NetworkManager's folder for connections made by users and tools.
-pub const FOLDER: &str = "etc/NetworkManager/system-connections";
+pub const FOLDER: &str = base::os::network_manager::flush::STORED;
 /// The copy's key in [`StateRecord::kept`].
 const KEY: &str = "connections";
 const ENDING: &str = ".nmconnection";
@@ -20,6 +21,22 @@ const ENDING: &str = ".nmconnection";
 const MOST: usize = 32;
 const LONGEST: u64 = 16 << 10;
 const ALL: usize = 96 << 10;
+
+/// Whether NetworkManager's folder has a connection with that UUID, in a file that NetworkManager takes: readable by
+/// nobody but its owner (`nms_keyfile_utils_check_file_permissions_stat`).
+pub(crate) fn is_stored(root: &Root, uuid: &str) -> bool {
+    let names = root.list(FOLDER).unwrap_or_default();
+    names.iter().filter(|name| name.ends_with(ENDING) && !name.starts_with('.')).any(|name| {
+        let path = root.path(FOLDER).join(name);
+        let private = |found: fs::Metadata| found.is_file() && found.permissions().mode() & 0o077 == 0;
+        let mut bytes = Vec::new();
+        fs::symlink_metadata(&path).is_ok_and(private)
+            && fs::File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)).is_ok()
+            && String::from_utf8_lossy(&bytes).lines().any(|line| {
+                line.split_once('=').is_some_and(|(key, value)| key.trim() == "uuid" && value.trim() == uuid)
+            })
+    })
+}
 
 /// Connections by file name. There is no debug form, because it would show secrets.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +67,8 @@ impl SavedConnections {
             let why = match read {
                 Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
                 Err(_) => "is no text",
+                // What a power failure leaves of a file that was never flushed.
+                Ok(_) if text.bytes().all(|byte| byte == 0) => "is empty, since the power failed when it was new",
                 Ok(_) if text.len() as u64 > LONGEST => "has more than 16 KiB",
                 Ok(_) if all > ALL || found.len() == MOST => "is more than what is kept: 32 files of 96 KiB in all",
                 Ok(_) => {
@@ -81,6 +100,12 @@ impl SavedConnections {
 
     pub fn forget(state: &mut StateRecord) {
         state.kept.remove(KEY);
+    }
+
+    /// Those that `found` lacks, and of which the folder has nothing but an empty file.
+    pub fn emptied(&self, root: &Root, found: &Self) -> Self {
+        let lacks = |name: &String| !found.0.contains_key(name) && root.path(FOLDER).join(name).is_file();
+        Self(self.0.iter().filter(|(name, _)| lacks(name)).map(|(name, text)| (name.clone(), text.clone())).collect())
     }
 
     pub fn is_empty(&self) -> bool {

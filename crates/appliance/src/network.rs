@@ -9,8 +9,8 @@ use std::{
     os::unix::fs::{DirBuilderExt, PermissionsExt},
 };
 
-/// In `/run`: a connection with the same id in /etc, changed by the owner, takes precedence (NetworkManager,
-/// nm-settings-keyfile(5)).
+/// Here it takes precedence over a connection with the same UUID in /etc (NetworkManager, `cmp_fcn` in
+/// nms-keyfile-storage.c): it is written only while there is none, because that one is the owner's changed one.
 const CONNECTIONS: &str = "run/NetworkManager/system-connections";
 const CONNECTION: &str = "raspi-mcp.nmconnection";
 /// Read when the module is loaded (modprobe.d(5)), the only time the country is set.
@@ -20,11 +20,11 @@ const HOSTNAME: &str = "proc/sys/kernel/hostname";
 /// Default names of an image.
 const NO_NAMES: [&str; 3] = ["localhost", "raspi-mcp", "(none)"];
 
-/// Writes all of this below `root`.
+/// Writes all of this below `root`. `is_stored` says whether NetworkManager's folder has a connection with that UUID.
 ///
 /// # Errors
 /// One fault for each part that could not be written; the other parts are written.
-pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
+pub fn apply(root: &Root, identity: &Identity, is_stored: impl Fn(&str) -> bool) -> Vec<String> {
     let wifi = identity.wifi.as_ref();
     let country = wifi.filter(|wifi| !wifi.country.is_empty());
     let country = country.map(|wifi| format!("options cfg80211 ieee80211_regdom={}\n", wifi.country));
@@ -32,7 +32,8 @@ pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
     let mut done = |what: &str, result: io::Result<()>| {
         faults.extend(result.err().map(|error| format!("{what} cannot be set: {error}")));
     };
-    done("the wireless connection", put(root, CONNECTIONS, CONNECTION, 0o600, wifi.map(connection)));
+    let unchanged = wifi.filter(|wifi| !is_stored(&uuid(wifi)));
+    done("the wireless connection", put(root, CONNECTIONS, CONNECTION, 0o600, unchanged.map(connection)));
     done("the radio's country", put(root, MODPROBE, COUNTRY, 0o644, country));
     done("the host's name", identity.name.as_ref().map_or(Ok(()), |name| name_host(root, name)));
     faults

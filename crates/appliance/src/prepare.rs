@@ -7,7 +7,7 @@
 
 use super::{
     Folder, Identity,
-    connections::SavedConnections,
+    connections::{SavedConnections, is_stored},
     network,
     partition::{self, FileContent},
     provisioning::{self, CheckApprover, Provisioning},
@@ -115,7 +115,7 @@ pub fn prepare(site: &PrepareSite) -> Result<PrepareResult, ToolError> {
         Err(error) => done.faults.push(error.advice()),
     }
 
-    done.faults.extend(network::apply(site.root, &identity));
+    done.faults.extend(network::apply(site.root, &identity, |uuid| is_stored(site.root, uuid)));
     done.faults.extend(timezone::apply_kept(site.root, &record.state));
     site.folder.make(site.group)?;
     if !identity.claimed {
@@ -203,8 +203,9 @@ fn connections(site: &PrepareSite, record: &mut Record, done: &mut PrepareResult
         }
     };
     done.faults.extend(left_out);
-    if found.is_empty() && !kept.is_empty() {
-        match kept.restore(site.root) {
+    let lost = if found.is_empty() { kept } else { kept.emptied(site.root, &found) };
+    if !lost.is_empty() {
+        match lost.restore(site.root) {
             Ok(names) => done.notes.push(format!("connections were put back: {}", names.join(", "))),
             Err(error) => done.faults.push(format!("connections cannot be put back: {error}")),
         }

@@ -1,6 +1,7 @@
 //! NetworkManager's connections: a copy where the data partition cannot take it along, and the way back.
 
 use super::{Machine, mode};
+use std::os::unix::fs::PermissionsExt;
 
 const FOLDER: &str = "etc/NetworkManager/system-connections";
 const OFFICE: &str = "[connection]\nid=office\n[wifi-security]\npsk=hunter2hunter2\n";
@@ -31,6 +32,29 @@ fn connections_are_kept_and_put_back_where_data_is_lost() {
     assert_eq!(machine.card.take_events(), []);
 }
 
+/// NetworkManager does not flush a new file, so a power failure leaves it without contents.
+#[test]
+fn a_connection_that_the_power_failed_on_comes_from_the_copy() {
+    let machine = Machine::with(&[]);
+    machine.puts(&format!("{FOLDER}/office.nmconnection"), OFFICE);
+    machine.puts(&format!("{FOLDER}/guest.nmconnection"), "[connection]\nid=guest\n");
+    machine.starts();
+    for lost in ["", "\0\0\0\0"] {
+        machine.puts(&format!("{FOLDER}/office.nmconnection"), lost);
+        let done = machine.starts();
+        assert_eq!(done.notes, ["connections were put back: office.nmconnection"]);
+        assert!(done.faults[0].contains("the power failed"), "{:?}", done.faults);
+        assert_eq!(machine.reads(&format!("{FOLDER}/office.nmconnection")).as_deref(), Some(OFFICE));
+    }
+    // One that nobody has a copy of takes nothing's place.
+    machine.puts(&format!("{FOLDER}/new.nmconnection"), "");
+    assert_eq!(machine.starts().notes, [""; 0]);
+    // One that was deleted stays away.
+    std::fs::remove_file(machine.home.path().join(FOLDER).join("office.nmconnection")).unwrap();
+    assert_eq!(machine.starts().notes, [""; 0]);
+    assert!(machine.reads(&format!("{FOLDER}/office.nmconnection")).is_none());
+}
+
 #[test]
 fn what_is_made_without_the_data_partition_does_not_take_the_copys_place() {
     let machine = Machine::with(&[]);
@@ -59,6 +83,47 @@ fn what_is_too_much_is_left_out_and_told() {
     machine.starts();
     assert!(machine.reads(&format!("{FOLDER}/a31.nmconnection")).is_some());
     assert!(machine.reads(&format!("{FOLDER}/a32.nmconnection")).is_none());
+}
+
+/// NetworkManager would take the one in /run, with the passphrase of the file, in place of the changed one.
+#[test]
+fn a_connection_that_was_changed_since_takes_the_place_of_the_files() {
+    let file = b"[wifi]\nssid = \"home\"\npassphrase = \"correct horse\"\n";
+    let machine = Machine::with(&[("raspi-mcp.toml", file)]);
+    machine.starts();
+    let ours = "run/NetworkManager/system-connections/raspi-mcp.nmconnection";
+    let first = machine.reads(ours).unwrap();
+    assert!(first.contains("psk=correct\\shorse"), "{first}");
+    let theirs = format!("{FOLDER}/raspi-mcp.nmconnection");
+    let secure = |mode| {
+        let path = machine.home.path().join(&theirs);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // As NetworkManager stores it.
+    let changed = first.replace("correct\\shorse", "battery staple");
+    machine.puts(&theirs, &changed);
+    secure(0o600);
+    machine.starts();
+    assert_eq!(machine.reads(ours), None);
+    // Also from the copy.
+    loses_data(&machine);
+    assert_eq!(machine.starts().notes, ["connections were put back: raspi-mcp.nmconnection"]);
+    assert_eq!((machine.reads(&theirs), machine.reads(ours)), (Some(changed.clone()), None));
+    // NetworkManager ignores a file that others can read.
+    secure(0o644);
+    machine.starts();
+    assert_eq!(machine.reads(ours).as_ref(), Some(&first));
+    // One of another network leaves this one alone.
+    secure(0o600);
+    machine.puts(&theirs, &changed.replace("uuid=", "uuid=0"));
+    machine.starts();
+    assert_eq!(machine.reads(ours).as_ref(), Some(&first));
+    // A link in its place is how NetworkManager deletes one.
+    loses_data(&machine);
+    std::os::unix::fs::symlink("/dev/null", machine.home.path().join(&theirs)).unwrap();
+    machine.puts(&format!("{FOLDER}/office.nmconnection"), OFFICE);
+    machine.starts();
+    assert_eq!(machine.reads(ours), Some(first));
 }
 
 #[test]

@@ -4,11 +4,14 @@ use super::{ActivationPlan, ConnectionProfile, Network, NetworkCheckpoint, Profi
 use base::{
     error::ToolError,
     os::{
+        Root,
         bus::DBus,
         network_manager::{
             Objects,
             activation::{self, device},
-            edit, profile, scan,
+            edit,
+            flush::flush,
+            profile, scan,
         },
     },
 };
@@ -92,15 +95,22 @@ impl Network for RealNetwork {
         keep: bool,
     ) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async move {
-            match &plan.path {
-                None => edit::add(&self.bus, &plan.profile.uuid, change, keep).await,
-                Some(path) => edit::update(&self.bus, path, change, keep).await.map(|()| path.clone()),
+            let path = match &plan.path {
+                None => edit::add(&self.bus, &plan.profile.uuid, change, keep).await?,
+                Some(path) => edit::update(&self.bus, path, change, keep).await.map(|()| path.clone())?,
+            };
+            if keep {
+                flush(Root::system()).await?;
             }
+            Ok(path)
         })
     }
 
     fn save<'a>(&'a self, uuid: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(edit::save(&self.bus, uuid))
+        Box::pin(async move {
+            edit::save(&self.bus, uuid).await?;
+            flush(Root::system()).await
+        })
     }
 
     fn scan<'a>(&'a self, device: Option<&'a str>, rescan: bool) -> BoxFuture<'a, Result<WifiScan, ToolError>> {

@@ -6,6 +6,7 @@
 pub mod activation;
 pub mod change;
 pub mod edit;
+pub mod flush;
 pub mod profile;
 pub mod radio;
 pub mod scan;
