@@ -58,7 +58,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", requires = "fleet")]
     name: Option<String>,
     #[command(flatten)]
-    restore: restore::Args,
+    restore: restore::RestoreArgs,
     /// Write the token to this new file, which only you can read, instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,

@@ -86,7 +86,7 @@ def another(fleet):
     command = [program(), "fleet", "status", "--dir", fleet.dir, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     refused = json.loads(done.stdout)["refused"] if done.stdout else []
-    return next((row["why"] for row in refused if "another machine runs with its identity" in row["why"]), None)
+    return next((row["reason"] for row in refused if "another machine runs with its identity" in row["reason"]), None)
 
 
 def claimed(bench, member, file):

@@ -17,7 +17,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct RestoreArgs {
     /// Restore this backup on the machine, which then restarts. With an identity in it, its tokens count; else a token is made
     #[arg(long, value_name = "FILE", conflicts_with = "show")]
     #[cfg_attr(feature = "console", arg(conflicts_with = "fleet"))]
@@ -27,7 +27,7 @@ pub struct Args {
     passphrase_file: Option<PathBuf>,
 }
 
-impl Args {
+impl RestoreArgs {
     pub(super) fn file(&self) -> Option<&Path> {
         self.restore.as_deref()
     }

@@ -177,7 +177,7 @@ async fn the_identity_goes_to_root_or_to_an_enrolled_key_and_what_is_carried_can
     let old = owned().await;
     let recipient = Recipient::make().unwrap();
     let request = BackupRequest { identity: true, to: recipient.public() };
-    let error = old.ordered(&secret(), &request).await.unwrap_err();
+    let error = old.ordered(&secret(), &request).await.err().unwrap();
     assert_eq!(error.code, ErrorCode::PermissionDenied, "{error}");
     let AgentLink::InProcess(agent) = old.up.agent() else { panic!("the agent is elsewhere") };
     let member = Peer { uid: 1000, name: "ben".into(), standing: PeerKind::Approver };
@@ -207,7 +207,7 @@ async fn the_identity_goes_to_root_or_to_an_enrolled_key_and_what_is_carried_can
 async fn a_halt_comes_with_the_backup() {
     let old = owned().await;
     let reason = Some("the pump leaks".to_owned());
-    old.up.at_the_console::<SetHalt>(HaltRequest { by: None, reason }).await;
+    old.up.at_the_console::<SetHalt>(HaltRequest { reason, authorization: None }).await;
     let backup = old.backup(true).await;
     let new = Fresh::new();
     let up = new.starts().await;

@@ -18,11 +18,11 @@ tool_names = "dotted"
 environment = "lab"
 
 [gpio]
-allowed_pins = [2, 17]
+allow = [2, 17]
 
 [policy]
 "system.reboot" = "deny"
-"tools.run" = "ask"
+"gpio.write_pin" = "ask"
 
 [log]
 level = "debug"
@@ -48,10 +48,13 @@ name = "monitoring"
 url = "https://hooks.example.org/topic-of-the-monitoring"
 
 [[agents]]
-name = "weather"
+type = "weather"
+kind = "mcp"
 program = "/usr/bin/weather"
 args = ["--api-key=sesame", "open-sesame"]
-kind = "mcp"
+
+[agents.tools.forecast]
+tier = "fundamental"
 "#;
 
 fn settings(text: &str) -> Settings {
@@ -77,9 +80,7 @@ fn no_secret_of_the_configuration_is_in_an_export() {
 fn another_machine_with_the_export_has_the_same_settings() {
     let one = settings(SITE);
     let export = exported(&one);
-    for line in
-        ["tool_names = \"dotted\"", "level = \"debug\"", "allowed_pins = [2, 17]", "\"system.reboot\" = \"deny\""]
-    {
+    for line in ["tool_names = \"dotted\"", "level = \"debug\"", "allow = [2, 17]", "\"system.reboot\" = \"deny\""] {
         assert!(export.toml.lines().any(|is| is == line), "{line} in {}", export.toml);
     }
     let other = settings(&export.toml);

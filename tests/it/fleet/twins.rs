@@ -17,13 +17,13 @@ async fn an_older_card_that_still_reports_is_found_out_by_a_new_console() {
     // What the broker kept from before the restore is a replay.
     fleet.clients[0].sends(old).await;
     let (code, answer) = fleet.json(&["status"]).await;
-    assert!(code == 5 && answer["refused"][0]["why"].as_str().unwrap().contains("not newer"), "{answer:#}");
+    assert!(code == 5 && answer["refused"][0]["reason"].as_str().unwrap().contains("not newer"), "{answer:#}");
     // What the old card says now is none.
     let now = json!({ "boot": "the old card", "time_ms": 1_800_000_900_000_i64, "sequence": 1_800_000_900 });
     let still = fleet.clients[0].device.signs(&now);
     fleet.clients[0].sends(still).await;
     let (code, answer) = fleet.json(&["status"]).await;
-    let why = answer["refused"][0]["why"].as_str().unwrap();
+    let why = answer["refused"][0]["reason"].as_str().unwrap();
     assert!(code == 5 && why.contains("another machine runs with its identity, of generation 0"), "{answer:#}");
     assert_eq!(device(&answer, "shed")["health"], "good");
 }

@@ -150,7 +150,7 @@ impl Site<'_> {
             entries => entries?,
         };
         let mut names: Vec<_> = entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<_>>()?;
-        names.sort();
+        base::sort::sort(&mut names);
         for name in names {
             let path = format!("{prefix}{}", name.to_string_lossy());
             let about = fs::symlink_metadata(folder.join(&name))?;

@@ -108,23 +108,25 @@ impl SavedFiles {
     /// # Errors
     /// Those of the first file that cannot be written, with its path; all of it can be repeated.
     pub fn write(&self, site: &Path, agent: &Path) -> Result<usize, String> {
-        for (folder, mode, files) in [(site, 0o755, &self.site), (agent, 0o700, &self.agent)] {
+        for (folder, files) in [(site, &self.site), (agent, &self.agent)] {
             for (path, file) in files {
                 let path = folder.join(path);
-                put(&path, mode, file).map_err(|error| format!("{}: {error}", path.display()))?;
+                put(&path, file).map_err(|error| format!("{}: {error}", path.display()))?;
             }
         }
         Ok(self.site.len() + self.agent.len())
     }
 }
 
-fn put(path: &Path, folder_mode: u32, file: &SavedFile) -> io::Result<()> {
+fn put(path: &Path, file: &SavedFile) -> io::Result<()> {
     let text = match path.file_name().is_some_and(|name| name == RISING) {
         true => rising(path, &file.text),
         false => file.text.clone(),
     };
     if let Some(folder) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(folder_mode).create(folder)?;
+        // A folder that is not there is as private as its first file.
+        let mode = if file.mode & 0o077 == 0 { 0o700 } else { 0o755 };
+        fs::DirBuilder::new().recursive(true).mode(mode).create(folder)?;
     }
     // The suffix of the file that is written first would be the same for `a.toml` and `a.txt`; they are written one by one.
     whole::replace(path, 0o600, |to| {

@@ -32,7 +32,7 @@ pub struct BackupRequest {
 }
 
 /// A backup on its way. The half that carries it reads nothing of it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SealedBackup {
     /// As [`seal_to`] made it; base64url.
