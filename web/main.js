@@ -8,7 +8,7 @@ import { Audit, Callers } from "./view-access.js";
 import { Asks } from "./view-asks.js";
 import { Photo, Pins } from "./view-hardware.js";
 import { Health, Problems, Slots } from "./view-machine.js";
-import { Grants, Halt, Tokens } from "./view-owner.js";
+import { Backup, Grants, Halt, Tokens } from "./view-owner.js";
 import { Log, Samples, Services } from "./view-system.js";
 
 const VIEWS = [
@@ -26,6 +26,7 @@ const VIEWS = [
   ["rm-callers", Callers],
   ["rm-grants", Grants],
   ["rm-tokens", Tokens],
+  ["rm-backup", Backup],
 ];
 for (const [name, view] of VIEWS) customElements.define(name, view);
 

@@ -105,3 +105,34 @@ export class Halt extends OfServer {
     ];
   }
 }
+
+// The settings as a file; what is secret is not the page's to see.
+export class Backup extends View {
+  heading = "Backup";
+
+  read() {
+    return Promise.resolve({});
+  }
+
+  show() {
+    const out = el("p", { role: "status" });
+    return [
+      note("The settings, without secrets, as a file for another machine. A whole backup, with keys and passwords, is made on your own computer: raspi-mcp backup --identity --out FILE --url … --key … --device …"),
+      el("ul", { class: "rows" }, row(el("button", { type: "button", click: () => save().then((text) => out.replaceChildren(text), (error) => out.replaceChildren(refusal(error))) }, "Download the settings"))),
+      out,
+    ];
+  }
+}
+
+async function save() {
+  const { toml, left_out: secret } = await call("manage.export_settings");
+  const address = URL.createObjectURL(new Blob([toml], { type: "application/toml" }));
+  el("a", { href: address, download: "raspi-mcp-settings.toml" }).click();
+  URL.revokeObjectURL(address);
+  return savedText(secret);
+}
+
+// What was left out, in a sentence.
+export function savedText(secret) {
+  return secret.length > 0 ? `Saved. Not in it, since it is secret: ${secret.join(", ")}.` : "Saved. Nothing was left out.";
+}

@@ -77,6 +77,7 @@ def cameras(day):
 def manage(day):
     for name in ("server_status", "capabilities", "update_status"):
         yield f"manage.get_{name}", {}
+    yield "manage.export_settings", {}
     yield "manage.check_for_updates", {}
     yield "manage.preview_os_updates", {}, "failed_precondition"
     yield "manage.apply_os_updates", NO_PLAN, "not_found"

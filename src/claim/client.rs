@@ -6,8 +6,15 @@
 
 use super::uri::ClaimUri;
 use crate::client::{Remote, Trust, root_cause, tls_fault};
-use agent::approvers::{NewApprover, Vouched};
-use base::error::{ErrorCode, ToolError};
+use agent::{
+    approvers::{NewApprover, Vouched},
+    operations::backup::Restored,
+};
+use appliance::backup::{Restore, transfer::seal_for};
+use base::{
+    base64url,
+    error::{ErrorCode, ToolError},
+};
 use contract::access::token::PREFIX;
 use reqwest::Response;
 use serde::Deserialize;
@@ -55,6 +62,23 @@ pub async fn claim(
         )
     })?;
     Ok(Taken { name, device })
+}
+
+/// Restores a backup on the machine. It travels under the code, which is not sent.
+///
+/// # Errors
+/// As [`claim`]; those of the restore, which changed nothing then.
+pub async fn restore(claim: &ClaimUri, restore: &Restore) -> Result<Restored, ToolError> {
+    let mut url = claim.url.clone();
+    url.set_path("/claim/restore");
+    let remote = Remote::listed(url, &Trust::Pin(claim.pin), None)?;
+    let json = serde_json::to_vec(restore).map_err(|error| ToolError::internal(error.to_string()))?;
+    let sealed = base64url::encode(&seal_for(&claim.code, &json)?);
+    let answer = post(&remote, &json!({ "sealed": sealed })).await?;
+    Restored::deserialize(answer).map_err(|_| {
+        ToolError::unavailable("the machine took the backup and did not say that it was restored")
+            .hint("look at its screen: without an owner it shows a code again")
+    })
 }
 
 /// The token and the device's ID.

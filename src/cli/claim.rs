@@ -1,5 +1,7 @@
 //! `raspi-mcp claim`: claims a machine without an owner (docs/claim.md); on that machine, shows how.
 
+mod restore;
+
 use super::{
     approver,
     exit::{Exit, Failure},
@@ -55,6 +57,8 @@ pub struct Args {
     #[cfg(feature = "console")]
     #[arg(long, value_name = "NAME", requires = "fleet")]
     name: Option<String>,
+    #[command(flatten)]
+    restore: restore::RestoreArgs,
     /// Write the token to this new file, which only you can read, instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -91,6 +95,10 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         )),
         None => said(&format!("{token}\n")),
     };
+    if let Some(file) = args.restore.file() {
+        let done = args.restore.run(file, &claim, approver.as_ref(), keep, args.out.is_some());
+        return done.inspect_err(|_| args.out.iter().for_each(|path| drop(fs::remove_file(path))));
+    }
     let claimed = super::runtime()?.block_on(client::claim(&claim, approver.as_ref(), keep));
     if let Some((path, file)) = &kept
         && file.metadata().is_ok_and(|about| about.len() == 0)

@@ -8,6 +8,7 @@ mod approval_page;
 pub mod approve;
 mod approver;
 mod audit;
+mod backup;
 mod bridge;
 mod bundle;
 mod call;
@@ -19,6 +20,7 @@ pub mod exit;
 mod fleet;
 mod grow;
 pub mod halt;
+mod hidden;
 mod notifications;
 mod order;
 pub mod pins;
@@ -102,6 +104,8 @@ enum Command {
     Halt(halt::Args),
     /// Verify or show the audit log of all calls
     Audit(audit::Args),
+    /// Back up this machine, or one in the network, into one file that only a passphrase opens
+    Backup(backup::Args),
     /// Test the webhooks to which news of approvals and of trouble is sent
     Notifications(notifications::Args),
     /// Show the two slots of this machine, install a release, roll back, or commit a trial
@@ -154,6 +158,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Approver(args) => approver::run(args, &cli.sources),
         Command::Halt(args) => halt::run(args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
+        Command::Backup(args) => backup::run(&args, &cli.sources),
         Command::Notifications(args) => notifications::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Prepare(args) => prepare::run(&args, &cli.sources),

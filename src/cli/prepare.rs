@@ -43,6 +43,9 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         product: &settings.update.product,
         approver: agent::approvers::check,
         window: Duration::from_secs(60 * u64::from(settings.claim.window_minutes)),
+        open_backup: appliance::backup::open,
+        site_dir: &sources.places.site_dir,
+        agent_dir: &settings.places.agent_state_dir,
     };
     let PrepareResult { claimed, notes, faults, restart } = prepare(&site)?;
     notes.iter().for_each(|note| outln!("{note}"));

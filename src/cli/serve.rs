@@ -92,9 +92,12 @@ pub fn serve(args: &Args, sources: Sources, offer: ServerOffer) -> Result<(), Fa
     for reason in &settings.restricted {
         tracing::error!(reason, "part of the configuration was set aside: only the fundamental tier runs");
     }
-    let wants = |webhook: &Webhook| webhook.events.iter().flatten().any(|kind| *kind == NewsKind::DeviceSilent);
+    let of_fleet = |kind: &NewsKind| matches!(kind, NewsKind::DeviceSilent | NewsKind::DeviceTwins);
+    let wants = |webhook: &Webhook| webhook.events.iter().flatten().any(of_fleet);
     if prepare.is_none() && settings.notifications.webhooks.iter().any(wants) {
-        tracing::warn!("device_silent is told by `raspi-mcp fleet serve`, and never by a device's own server");
+        tracing::warn!(
+            "device_silent and device_twins are told by `raspi-mcp fleet serve`, and never by a device's own server"
+        );
     }
     if prepare.is_none() && settings.tools.enable.contains("fleet") {
         tracing::warn!("tools.enable has \"fleet\": those tools are of `raspi-mcp fleet serve`, and of no device");

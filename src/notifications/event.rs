@@ -29,6 +29,8 @@ pub enum Event {
     /// Devices of the fleet were not heard for their time. `names`: the first of them; `broker_away`: the broker
     /// delivers nothing.
     DevicesSilent { names: Vec<String>, count: usize, broker_away: bool },
+    /// Two machines run with the identity of a device of the fleet. `what` was seen, in a sentence.
+    DeviceTwins { name: String, what: String },
     /// Sent by `raspi-mcp notifications test`.
     Test,
 }
@@ -57,6 +59,7 @@ impl Event {
             Self::ThresholdCrossed { .. } => NewsKind::ThresholdCrossed,
             Self::Halted { .. } => NewsKind::Halted,
             Self::DevicesSilent { .. } => NewsKind::DeviceSilent,
+            Self::DeviceTwins { .. } => NewsKind::DeviceTwins,
             Self::Test => return None,
         })
     }
@@ -142,6 +145,11 @@ impl Event {
                 let title =
                     if *count == 1 { "a device is silent".into() } else { format!("{count} devices are silent") };
                 (title, text, json!({ "devices": named, "count": count, "broker_away": broker_away }), 4)
+            }
+            Self::DeviceTwins { name, what } => {
+                let name = clean(name, NAME);
+                let text = format!("{name}: {}.", clean(what, 4 * NAME));
+                (format!("{name} runs twice"), text, json!({ "device": name }), 5)
             }
             Self::Test => ("test".into(), "This is a test of raspi-mcp. News arrives here.".into(), json!({}), 3),
         };

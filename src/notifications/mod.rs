@@ -100,6 +100,13 @@ impl Notifications {
         }
     }
 
+    /// Two machines run with the identity of the fleet's device `name`: what was seen.
+    pub fn device_twins(&self, name: String, what: String) {
+        if let Some(hub) = &self.hub {
+            hub.tell(Event::DeviceTwins { name, what }, None);
+        }
+    }
+
     /// Notified of each call that waits for a person, for one listener: the fleet's log.
     #[cfg(feature = "fleet")]
     pub fn opened(&self) -> &Notify {

@@ -21,6 +21,7 @@ use super::{
     power::Power,
     settings::AgentSettings,
 };
+use appliance::generation;
 use base::{error::ToolError, reload_on_change::ReloadOnChange};
 use std::{
     path::PathBuf,
@@ -66,7 +67,8 @@ impl Agent {
         faults.extend(first.err().map(|error| error.into_message()));
         let told = (Arc::clone(&asks), Arc::clone(&log));
         let halt = Latch::load(folder, &installer, Arc::clone(&clock), told, &mut faults);
-        let fleet = FleetRecord::load(folder, &mut faults);
+        let generation = installer.system().map_or(0, |system| generation::of(system.record.ledger().state()));
+        let fleet = FleetRecord::load(folder, generation, &mut faults);
         let agents = Agents::load(folder, settings.agents.clone(), &mut faults);
         let agent = Arc::new(Self {
             policy,

@@ -1,6 +1,7 @@
 //! What the agent keeps of a fleet: the sequence of its signed messages, and which orders it has followed.
 
 use super::files;
+use appliance::generation::first_sequence;
 use base::error::ToolError;
 use fleet_protocol::order::{Order, OrderKind};
 use serde::{Deserialize, Serialize};
@@ -36,13 +37,15 @@ struct State {
 
 pub(crate) struct FleetRecord {
     path: PathBuf,
+    /// How often this identity was restored from a backup.
+    pub(crate) generation: u64,
     state: Mutex<State>,
 }
 
 impl FleetRecord {
     /// Reads the record. An unreadable one is a fault; numbers then go on by the clock, which is above them unless it was
     /// wrong, and orders may be followed once more.
-    pub(crate) fn load(folder: &Path, faults: &mut Vec<String>) -> Self {
+    pub(crate) fn load(folder: &Path, generation: u64, faults: &mut Vec<String>) -> Self {
         let path = folder.join(FILE);
         let read = files::read(&path).map_err(|error| error.into_message()).and_then(|bytes| match bytes {
             None => Ok(Kept::default()),
@@ -53,18 +56,18 @@ impl FleetRecord {
             faults.push(fault);
             Kept::default()
         });
-        let last = kept.reserved;
-        Self { path, state: Mutex::new(State { kept, last }) }
+        let last = kept.reserved.max(first_sequence(generation));
+        Self { path, generation, state: Mutex::new(State { kept, last }) }
     }
 
     /// The number of the next message: above all before it, over restarts and clocks that are set back. `now_ms` is used
-    /// so that it also rises when the record was lost.
+    /// so that it also rises when the record was lost. After a restore it is above all that an older card can give.
     ///
     /// # Errors
     /// `unavailable` when the card does not take the reservation.
     pub(crate) fn next_sequence(&self, now_ms: i64) -> Result<u64, ToolError> {
         let mut state = self.lock();
-        let next = (state.last + 1).max(u64::try_from(now_ms / 1000).unwrap_or(0));
+        let next = (state.last + 1).max(first_sequence(self.generation) + u64::try_from(now_ms / 1000).unwrap_or(0));
         if next > state.kept.reserved {
             let kept = Kept { reserved: next + BLOCK, ..state.kept.clone() };
             self.save(&mut state, kept)?;
@@ -124,7 +127,7 @@ mod tests {
     #[test]
     fn numbers_rise_over_restarts_and_clocks_that_are_set_back() {
         let folder = tempfile::tempdir().expect("a folder");
-        let load = || FleetRecord::load(folder.path(), &mut Vec::new());
+        let load = || FleetRecord::load(folder.path(), 0, &mut Vec::new());
         let first = load();
         let at = |record: &FleetRecord, now| record.next_sequence(now).expect("a writable folder");
         assert_eq!((at(&first, 5_000_000), at(&first, 5_000_000)), (5_000, 5_001));
@@ -133,6 +136,20 @@ mod tests {
         assert!(again > 5_002, "{again}");
         std::fs::write(folder.path().join(FILE), "{").expect("a writable folder");
         assert_eq!(at(&load(), 99_000_000), 99_000);
+    }
+
+    #[test]
+    fn a_restored_device_numbers_above_everything_of_the_card_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |generation, now| {
+            let record = FleetRecord::load(folder.path(), generation, &mut Vec::new());
+            record.next_sequence(now).expect("a writable folder")
+        };
+        let old = at(0, 1_800_000_000_000);
+        // Without a clock, as at the first start of a card.
+        let new = at(1, 0);
+        assert!(new > old + (1 << 39), "{new}");
+        assert_eq!(at(1, 1_900_000_000_000), first_sequence(1) + 1_900_000_000);
     }
 
     #[test]
@@ -147,10 +164,10 @@ mod tests {
             operation: OrderKind::Interval,
             args: OrderArgs { minutes: Some(7), reason: None },
         };
-        let record = FleetRecord::load(folder.path(), &mut Vec::new());
+        let record = FleetRecord::load(folder.path(), 0, &mut Vec::new());
         record.is_new(&order(5)).expect("the first");
         record.followed(&order(5)).expect("a writable folder");
-        let record = FleetRecord::load(folder.path(), &mut Vec::new());
+        let record = FleetRecord::load(folder.path(), 0, &mut Vec::new());
         assert!(record.is_new(&order(5)).is_err() && record.is_new(&order(4)).is_err());
         assert!(record.is_new(&order(6)).is_ok());
         assert_eq!(record.report_minutes(), Some(7));

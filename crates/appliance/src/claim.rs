@@ -124,17 +124,29 @@ impl Folder {
     /// The inner error says why the code is refused. The outer one is `unavailable` when the file cannot be read or
     /// written; no code is accepted then.
     pub fn tried(&self, code: &Code, now: Duration) -> Result<Result<CurrentClaim, ClaimRefusal>, ToolError> {
+        let right = |claim: &CurrentClaim| code.is(&claim.code).then(|| claim.clone());
+        self.tried_with(now, right)
+    }
+
+    /// Uses a try on what only the right code opens. The try is recorded before `open` is called, and given back if it
+    /// returns something.
+    ///
+    /// # Errors
+    /// As [`Folder::tried`].
+    pub fn tried_with<T>(
+        &self,
+        now: Duration,
+        open: impl FnOnce(&CurrentClaim) -> Option<T>,
+    ) -> Result<Result<T, ClaimRefusal>, ToolError> {
         let Some(claim) = self.opened()? else { return Ok(Err(ClaimRefusal::Closed)) };
         if now >= claim.until {
             return Ok(Err(ClaimRefusal::Late));
         }
         let Some(tries_left) = claim.tries_left.checked_sub(1) else { return Ok(Err(ClaimRefusal::Spent)) };
         self.put_claim(&CurrentClaim { tries_left, ..claim.clone() })?;
-        if !code.is(&claim.code) {
-            return Ok(Err(ClaimRefusal::Wrong { tries_left }));
-        }
+        let Some(opened) = open(&claim) else { return Ok(Err(ClaimRefusal::Wrong { tries_left })) };
         self.put_claim(&claim)?;
-        Ok(Ok(claim))
+        Ok(Ok(opened))
     }
 
     /// Checks whether the token with this hash is the last one given out, and returns the approver that came with its

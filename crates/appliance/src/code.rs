@@ -92,6 +92,11 @@ impl Code {
         if code.symbols() == symbols { Ok(code) } else { Err(Typo::Check) }
     }
 
+    /// The 128 bits, from which keys are derived.
+    pub(crate) const fn bits(&self) -> [u8; 16] {
+        self.0
+    }
+
     /// Compares in constant time.
     pub fn is(&self, other: &Self) -> bool {
         contract::access::token::same(&self.0, &other.0)

@@ -93,9 +93,34 @@ impl SavedConnections {
             return None;
         }
         let mut next = state.clone();
-        // Strings only, so this cannot fail.
-        next.kept.insert(KEY.into(), serde_json::to_vec(self).unwrap_or_default());
+        self.keep(&mut next);
         Some(next)
+    }
+
+    /// The files, by name.
+    pub fn into_files(self) -> BTreeMap<String, String> {
+        self.0
+    }
+
+    /// Connections of a backup.
+    ///
+    /// # Errors
+    /// What is wrong with them: a name of a path, or more than is kept.
+    pub fn of_files(files: BTreeMap<String, String>) -> Result<Self, String> {
+        let sizes = files.values().map(String::len);
+        if files.len() > MOST || sizes.clone().sum::<usize>() > ALL || sizes.max() > Some(LONGEST as usize) {
+            return Err("it has more connections than 32 files of 16 KiB, 96 KiB in all".into());
+        }
+        match files.keys().find(|name| !is_file_name(name)) {
+            Some(name) => Err(format!("it has a connection with the name {name:?}")),
+            None => Ok(Self(files)),
+        }
+    }
+
+    /// Keeps them in a state.
+    pub fn keep(&self, state: &mut StateRecord) {
+        // Strings only, so this cannot fail.
+        state.kept.insert(KEY.into(), serde_json::to_vec(self).unwrap_or_default());
     }
 
     pub fn forget(state: &mut StateRecord) {
@@ -121,11 +146,15 @@ impl SavedConnections {
         fs::create_dir_all(&folder)?;
         for (name, text) in &self.0 {
             // The record is trusted, but must still not name a path outside the folder.
-            if name.contains('/') || !name.ends_with(ENDING) {
+            if !is_file_name(name) {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "a connection with the name of a path"));
             }
             whole::replace(&folder.join(name), 0o600, |file| file.write_all(text.as_bytes()))?;
         }
         Ok(self.0.keys().cloned().collect())
     }
+}
+
+fn is_file_name(name: &str) -> bool {
+    !name.contains('/') && name.ends_with(ENDING)
 }

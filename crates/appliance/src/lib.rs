@@ -9,12 +9,14 @@
 //! for one boot and five tries. Only the hash of the resulting token is stored. docs/first-boot.md explains it to
 //! users.
 
+pub mod backup;
 pub mod certificate;
 pub mod claim;
 pub mod code;
 pub mod connections;
 pub mod derived;
 pub mod device_key;
+pub mod generation;
 pub mod grow;
 pub mod halt;
 pub mod identity;

@@ -51,12 +51,17 @@ fn put(root: &Root, folder: &str, name: &str, mode: u32, content: Option<String>
     })
 }
 
+/// Whether a host name is an image's, which nobody gave.
+pub fn is_default_name(name: &str) -> bool {
+    NO_NAMES.contains(&name)
+}
+
 /// A name that was set since then is kept. The file is written first, and in place, because it is a mount point;
 /// systemd-hostnamed, which NetworkManager starts, takes the name from there, whatever the kernel's is.
 fn name_host(root: &Root, name: &str) -> io::Result<()> {
     let given = host_name::kept(root);
     if given.as_deref() != Some(name) {
-        if given.is_some_and(|given| !NO_NAMES.contains(&given.as_str())) {
+        if given.is_some_and(|given| !is_default_name(&given)) {
             return Ok(());
         }
         host_name::keep(root, name)?;

@@ -4,7 +4,10 @@
 use base::error::ToolError;
 use std::io;
 use update::{
-    boot::{erase, fat::Fat},
+    boot::{
+        erase,
+        fat::{Fat, LONGEST_TEXT},
+    },
     disk::{Access, Area, Disk},
 };
 
@@ -18,11 +21,19 @@ pub enum FileContent {
     Unreadable(String),
 }
 
-/// Finds a file in the root directory.
+/// Finds a file in the root directory, of at most 64 KiB.
 ///
 /// # Errors
 /// `failed_precondition` when partition 1 is not FAT, `unavailable` when the card cannot be read.
 pub fn find(disk: &dyn Disk, name: &str) -> Result<FileContent, ToolError> {
+    find_up_to(disk, name, LONGEST_TEXT)
+}
+
+/// Finds a file in the root directory, of at most `most` bytes.
+///
+/// # Errors
+/// Those of [`find`].
+pub fn find_up_to(disk: &dyn Disk, name: &str, most: u64) -> Result<FileContent, ToolError> {
     let device = disk.open(Area::Config, Access::Read)?;
     let failed = |fault: io::Error| {
         let why = format!("partition 1 cannot be read: {fault}");
@@ -34,7 +45,7 @@ pub fn find(disk: &dyn Disk, name: &str) -> Result<FileContent, ToolError> {
     };
     let fat = Fat::of(&*device).map_err(failed)?;
     let Some(entry) = fat.find(&*device, name).map_err(failed)? else { return Ok(FileContent::Nothing) };
-    Ok(match fat.text(&*device, &entry) {
+    Ok(match fat.bytes(&*device, &entry, most) {
         Ok(bytes) if bytes.iter().all(|byte| *byte == 0) => FileContent::Blank,
         Ok(bytes) => FileContent::Bytes(bytes),
         Err(fault) => FileContent::Unreadable(fault.to_string()),

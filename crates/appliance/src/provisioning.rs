@@ -2,7 +2,7 @@
 //!
 //! It is accepted completely or not at all. Every fault is reported with its line; secrets in it are never repeated.
 
-use super::{FirstApprovers, Identity, Wifi, words};
+use super::{FirstApprovers, Identity, Wifi, backup::sealed, words};
 use base::error::ToolError;
 use contract::{
     config::{
@@ -18,7 +18,7 @@ use update::trust::RootOfTrust;
 pub const FILE: &str = "raspi-mcp.toml";
 
 /// All keys. Those that are also in the configuration have the same meaning and the same checks.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 13] = [
     "name",
     "wifi.ssid",
     "wifi.passphrase",
@@ -31,6 +31,7 @@ pub const KEYS: [&str; 12] = [
     "update.url",
     "update.mirrors",
     "update.trust",
+    "backup.passphrase",
 ];
 /// Judges an approver, given as an object with name, kind, key and perhaps origin.
 pub type CheckApprover = fn(&Value) -> Result<(), ToolError>;
@@ -57,13 +58,23 @@ const APPROVERS: TableSetting = TableSetting {
     example: "",
 };
 
-const SECTIONS: [&str; 3] = ["wifi", "access", "update"];
+const SECTIONS: [&str; 4] = ["wifi", "access", "update", "backup"];
 /// Values of these keys are never repeated.
-const SECRETS: [&str; 2] = ["wifi.passphrase", "wifi.psk"];
+const SECRETS: [&str; 3] = ["wifi.passphrase", "wifi.psk", "backup.passphrase"];
 
-/// The checked content of the file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Provisioning(Identity);
+/// The checked content of the file. Its debug form contains no secret.
+#[derive(Clone, Default, PartialEq)]
+pub struct Provisioning {
+    says: Identity,
+    /// What opens the backup beside it.
+    passphrase: Option<String>,
+}
+
+impl std::fmt::Debug for Provisioning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Provisioning").field(&self.says).finish()
+    }
+}
 
 /// The state of reading a file.
 struct Reading<'a> {
@@ -74,6 +85,7 @@ struct Reading<'a> {
     ssid: Option<String>,
     passphrase: Option<String>,
     psk: Option<String>,
+    backup: Option<String>,
     faults: Vec<ConfigError>,
 }
 
@@ -92,17 +104,33 @@ impl Provisioning {
         let entries = document(text)
             .map_err(|wrong| wrong.into_iter().flat_map(|(at, message)| one(at, message)).collect::<Vec<_>>())?;
         let (says, faults) = (Identity::default(), Vec::new());
-        let mut reading =
-            Reading { product, approver, says, wifi: None, ssid: None, passphrase: None, psk: None, faults };
+        let (wifi, ssid, passphrase, psk, backup) = (None, None, None, None, None);
+        let mut reading = Reading { product, approver, says, wifi, ssid, passphrase, psk, backup, faults };
         reading.table("", &entries);
         reading.together();
-        if reading.faults.is_empty() { Ok(Self(reading.says)) } else { Err(reading.faults) }
+        let Reading { says, backup: passphrase, faults, .. } = reading;
+        if faults.is_empty() { Ok(Self { says, passphrase }) } else { Err(faults) }
+    }
+
+    /// The passphrase that opens the backup beside the file.
+    pub fn passphrase(&self) -> Option<&str> {
+        self.passphrase.as_deref()
+    }
+
+    /// Whether it brings a root of trust.
+    pub fn has_trust(&self) -> bool {
+        self.says.update.trust.is_some()
+    }
+
+    /// Whether it says who approves.
+    pub fn has_approvers(&self) -> bool {
+        self.says.approvers.is_some()
     }
 
     /// The identity with the file's values applied; others are unchanged. A token gives it an owner.
     #[must_use]
     pub fn over(&self, identity: &Identity) -> Identity {
-        let Self(says) = self;
+        let Self { says, .. } = self;
         let mut next = identity.clone();
         next.name = says.name.clone().or(next.name);
         next.wifi = says.wifi.clone().or(next.wifi);
@@ -194,6 +222,9 @@ impl Reading<'_> {
                 }
             }
             "update.trust" => self.trust(at, found),
+            "backup.passphrase" => {
+                self.backup = self.text(name, at, found, sealed::is_passphrase, sealed::PASSPHRASE_IS);
+            }
             _ => {
                 let near = meant(name, KEYS);
                 let all = if near.is_empty() { format!("; there are {}", KEYS.join(", ")) } else { near };

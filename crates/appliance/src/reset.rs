@@ -67,6 +67,7 @@ pub fn reset(
     super::halt::forget(&mut next);
     super::device_key::forget(&mut next);
     super::timezone::forget(&mut next);
+    super::backup::SavedFiles::forget(&mut next);
     store.save(disk, &next)?;
     *state = next;
     store.save_again(disk, state, |other| other == state)?;

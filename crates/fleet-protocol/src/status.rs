@@ -25,6 +25,9 @@ pub struct Status {
     pub device: String,
     /// Rises with every message of the device, over restarts and clocks set back.
     pub sequence: u64,
+    /// How often the device's identity was restored from a backup; 0 from older versions.
+    #[serde(default)]
+    pub generation: u64,
     /// The device's clock, in milliseconds since 1970 UTC.
     pub time_ms: i64,
     /// Another one after each start of the agent.
@@ -160,6 +163,7 @@ mod tests {
             name: "d".repeat(63),
             manifest: Some("0".repeat(64)),
             sequence: u64::MAX,
+            generation: u64::MAX,
             problems: vec![long(60); 5],
             attempt: Some(StatusAttempt { manifest: "0".repeat(64), reason: long(200), ..StatusAttempt::default() }),
             tags: vec!["t".repeat(63); 8],

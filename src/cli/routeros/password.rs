@@ -2,11 +2,13 @@
 //! which all users of a machine can read.
 
 use crate::{
-    cli::exit::{Exit, Failure},
+    cli::{
+        exit::{Exit, Failure},
+        hidden::typed,
+    },
     routeros::{configured, device::Secret},
     terminal,
 };
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::{
     io::{self, IsTerminal, Read},
     path::Path,
@@ -14,15 +16,6 @@ use std::{
 
 /// Longest input, in bytes.
 const LONGEST: u64 = 4096;
-
-/// Puts the terminal back as it was.
-struct Silent(Termios);
-
-impl Drop for Silent {
-    fn drop(&mut self) {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
-    }
-}
 
 /// The password: from `file`, from standard input for `-`, or typed without being shown.
 pub fn of(file: Option<&Path>, user: &str) -> Result<Secret, Failure> {
@@ -49,15 +42,4 @@ pub fn of(file: Option<&Path>, user: &str) -> Result<Secret, Failure> {
 
 fn checked(text: &str) -> Result<Secret, Failure> {
     configured::checked(text).map_err(|why| Failure::new(Exit::Usage, format!("the password: {why}")))
-}
-
-fn typed() -> io::Result<String> {
-    let before = tcgetattr(io::stdin())?;
-    let mut silent = before.clone();
-    silent.local_modes -= LocalModes::ECHO;
-    tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
-    let _restored = Silent(before);
-    let mut line = String::new();
-    io::stdin().read_line(&mut line)?;
-    Ok(line)
 }

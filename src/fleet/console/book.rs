@@ -4,7 +4,10 @@
 //! A message counts only if its subject, its name, the registry's key and id, and the fleet fit; a status only if its sequence
 //! rises. Who delivered it does not matter.
 
-use super::folder::{FleetFolder, KnownDevice};
+use super::{
+    folder::{FleetFolder, KnownDevice},
+    twins::{self, Starts, Twin},
+};
 use fleet_protocol::{
     expected::{Expected, FromDevice},
     log::LogMessage,
@@ -23,6 +26,8 @@ pub struct AcceptedStatus {
     pub document: Status,
     /// When the broker received it, in ms by its clock.
     pub heard_ms: i64,
+    /// The last time that another machine was heard with its identity.
+    pub twin: Option<Twin>,
 }
 
 /// Messages that were refused under one subject.
@@ -43,6 +48,8 @@ type Lie = (String, Option<String>);
 pub enum Taken {
     /// It is the newest of this device.
     Newer(String),
+    /// Another machine signs with this device's key. Whether that is news.
+    Twin(String, bool),
     /// It was known, or is about a revoked device.
     Ignored,
     /// It is a lie or a replay; under which subject.
@@ -60,6 +67,7 @@ pub struct StatusBook {
     seen: BTreeMap<String, u64>,
     /// Sequences of log messages that were read, with the device's name.
     logged: HashSet<(String, u64)>,
+    starts: Starts,
     refused: BTreeMap<String, RefusedMessage>,
 }
 
@@ -72,6 +80,7 @@ impl StatusBook {
             ids: folder.devices.values().map(|device| (device.device.clone(), device.name.clone())).collect(),
             seen,
             logged: HashSet::new(),
+            starts: Starts::default(),
             refused: BTreeMap::new(),
         }
     }
@@ -82,13 +91,41 @@ impl StatusBook {
             Ok(None) => Taken::Ignored,
             Ok(Some(document)) => {
                 let name = document.name.clone();
-                if let Some((_, status)) = self.devices.get_mut(&name) {
-                    *status = Some(AcceptedStatus { document, heard_ms });
-                }
-                Taken::Newer(name)
+                let Some((_, status)) = self.devices.get_mut(&name) else { return Taken::Ignored };
+                let last = status.take();
+                let twin = self.starts.newer(last.as_ref().map(|last| &last.document), &document, heard_ms);
+                let known = last.and_then(|last| last.twin);
+                let news = twin.as_ref().map(|twin| twin.is_news(known.as_ref()));
+                *status = Some(AcceptedStatus { document, heard_ms, twin: twin.or(known) });
+                news.map_or(Taken::Newer(name.clone()), |news| Taken::Twin(name, news))
             }
-            Err(lie) => Taken::Refused(self.refuse(subject, lie)),
+            Err((why, by)) => match self.twin(subject, payload, heard_ms) {
+                Some((name, news)) => Taken::Twin(name, news),
+                None => {
+                    let why = self.older_card(subject, payload).unwrap_or(why);
+                    Taken::Refused(self.refuse(subject, (why, by)))
+                }
+            },
         }
+    }
+
+    /// The device that a message is of which does not count, if another machine sent it.
+    fn twin(&mut self, subject: &str, payload: &[u8], heard_ms: i64) -> Option<(String, bool)> {
+        // Everything is right but its number.
+        let other = self.read::<Status>(subject, payload, |_| 0).ok()??;
+        let (_, status) = self.devices.get_mut(&other.name)?;
+        let newest = status.as_mut()?;
+        let twin = twins::not_newer(&newest.document, &other, heard_ms)?;
+        let news = twin.is_news(newest.twin.as_ref());
+        newest.twin = Some(twin);
+        Some((other.name, news))
+    }
+
+    /// The reason to refuse a message of an older card, where only the number of the newest is known: a broker keeps one
+    /// status of each device.
+    fn older_card(&self, subject: &str, payload: &[u8]) -> Option<String> {
+        let other = self.read::<Status>(subject, payload, |_| 0).ok()??;
+        twins::of_older_card(*self.seen.get(&other.device)?, &other).map(|twin| twin.sentence())
     }
 
     /// Takes a message of the stream of logs: `None` for one that was read, that is about a revoked device, or that was

@@ -10,6 +10,7 @@ pub mod folder;
 pub mod halt;
 pub mod report;
 mod seen;
+pub mod twins;
 pub mod watch;
 
 pub use book::StatusBook;

@@ -1,6 +1,6 @@
 //! A device in the console's table, and what a person should know of it.
 
-use super::{book::AcceptedStatus, folder::KnownDevice};
+use super::{book::AcceptedStatus, folder::KnownDevice, twins::Twin};
 pub use crate::fleet_port::DeviceHealth;
 use base::clock::Stamp;
 use fleet_protocol::status::StatusAttempt;
@@ -40,8 +40,15 @@ impl<'a> DeviceRow<'a> {
         (left >= 0).then(|| Duration::from_millis(left.unsigned_abs() + 1))
     }
 
+    /// Another machine that was heard with its identity, as lately as a device has to be heard.
+    pub fn twin(&self) -> Option<&'a Twin> {
+        let twin = self.status?.twin.as_ref()?;
+        (twin.heard_ms.saturating_add(self.silence.after_ms) >= self.silence.now_ms).then_some(twin)
+    }
+
     pub fn health(&self) -> DeviceHealth {
         match (self.left(), self.status) {
+            (Some(_), Some(_)) if self.twin().is_some() => DeviceHealth::Wrong,
             (Some(_), Some(status)) => match status.document.healthy {
                 Some(true) => DeviceHealth::Good,
                 Some(false) => DeviceHealth::Wrong,
@@ -69,10 +76,11 @@ impl<'a> DeviceRow<'a> {
 
     /// What is wrong, a sentence each: what the device says, and what can be seen from here.
     pub fn problems(&self) -> Vec<String> {
-        let Some(AcceptedStatus { document, heard_ms }) = self.status else {
+        let Some(AcceptedStatus { document, heard_ms, .. }) = self.status else {
             return vec!["it has never sent a status".into()];
         };
-        let mut problems = document.problems.clone();
+        let mut problems: Vec<String> = self.twin().map(Twin::sentence).into_iter().collect();
+        problems.extend(document.problems.iter().cloned());
         if document.halted {
             problems.push("it is halted: it refuses every change".into());
         }
@@ -121,6 +129,7 @@ impl<'a> DeviceRow<'a> {
             "tags": self.tags().collect::<Vec<_>>(),
             "problems": self.problems(),
             "simulated": document.map(|document| document.simulated),
+            "generation": document.map(|document| document.generation),
             "sequence": document.map(|document| document.sequence),
             "boot": document.map(|document| &document.boot),
             "made_at": document.map(|document| Stamp(document.time_ms).to_string()),

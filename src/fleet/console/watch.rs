@@ -4,6 +4,7 @@ use super::{
     Console, StatusBook,
     book::{AcceptedStatus, Taken},
     report::{DeviceHealth, DeviceRow, Silence},
+    twins::Twin,
 };
 use crate::broker::stream::StreamReader;
 use base::error::ToolError;
@@ -33,6 +34,8 @@ pub enum ChangeKind {
     Status,
     /// The device became silent.
     Silent,
+    /// Two machines of one identity.
+    Twins,
     /// A message that was refused.
     Refused,
     /// The broker does not deliver.
@@ -171,6 +174,14 @@ impl FleetWatch {
             Taken::Newer(name) => {
                 drop(book);
                 self.changed(name, before)
+            }
+            Taken::Twin(name, news) => {
+                let twin = book.device(&name).and_then(|(_, status)| status?.twin.as_ref()).map(Twin::sentence);
+                drop(book);
+                let mut changes = self.changed(name.clone(), before);
+                let told = twin.filter(|_| news);
+                changes.extend(told.map(|what| FleetChange { name, what, kind: ChangeKind::Twins }));
+                changes
             }
         }
     }

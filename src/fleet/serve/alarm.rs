@@ -19,6 +19,17 @@ pub struct SilentDevices {
     pub broker_away: bool,
 }
 
+/// What the owner of a fleet has to hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FleetNews {
+    Silent(SilentDevices),
+    /// Two machines run with the identity of the device `name`: what was seen.
+    Twins {
+        name: String,
+        what: String,
+    },
+}
+
 /// What was told, and what is to be told.
 pub struct Alarm {
     file: PathBuf,

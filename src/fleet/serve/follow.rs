@@ -1,7 +1,7 @@
 //! Follows the statuses, and the folder: a device that was signed or revoked counts from then on.
 
 use super::{
-    FleetServer, SilentDevices, View,
+    FleetNews, FleetServer, View,
     alarm::{Alarm, EVERY},
 };
 use crate::fleet::console::{
@@ -16,8 +16,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 const SETTLE: Duration = Duration::from_secs(1);
 
 impl FleetServer {
-    /// Follows the fleet for ever, and goes on with rollouts that are not over. `tell` hears of devices that became silent.
-    pub async fn run(mut self, tell: impl Fn(SilentDevices)) {
+    /// Follows the fleet for ever, and goes on with rollouts that are not over. `tell` hears of devices that
+    /// became silent, and of two machines of one identity.
+    pub async fn run(mut self, tell: impl Fn(FleetNews)) {
         let view = self.fleet.view();
         self.fleet.rollouts.go_on(&view.console).await;
         let mut folders = Folders::watch(vec![self.fleet.served.dir.join("devices")])
@@ -74,14 +75,14 @@ async fn changed(folders: &mut Option<Folders>) {
     }
 }
 
-async fn follow(watch: &mut FleetWatch, alarm: &mut Alarm, tell: &impl Fn(SilentDevices)) -> ! {
+async fn follow(watch: &mut FleetWatch, alarm: &mut Alarm, tell: &impl Fn(FleetNews)) -> ! {
     loop {
         let changes = {
             let mut next = std::pin::pin!(watch.next());
             loop {
                 let Some(due) = alarm.due() else { break next.await };
                 tokio::select! {
-                    () = sleep_until(due) => alarm.tell(Instant::now(), tell),
+                    () = sleep_until(due) => alarm.tell(Instant::now(), |silent| tell(FleetNews::Silent(silent))),
                     changes = next.as_mut() => break changes,
                 }
             }
@@ -90,6 +91,7 @@ async fn follow(watch: &mut FleetWatch, alarm: &mut Alarm, tell: &impl Fn(Silent
             match kind {
                 ChangeKind::Status => alarm.heard(&name),
                 ChangeKind::Silent => alarm.add(&name),
+                ChangeKind::Twins => tell(FleetNews::Twins { name, what }),
                 ChangeKind::Refused => tracing::warn!(target: "fleet", device = name, "{what}"),
                 ChangeKind::Broker => {
                     tracing::warn!(target: "fleet", "the broker delivers nothing: {what}");
@@ -97,6 +99,6 @@ async fn follow(watch: &mut FleetWatch, alarm: &mut Alarm, tell: &impl Fn(Silent
                 }
             }
         }
-        alarm.tell(Instant::now(), tell);
+        alarm.tell(Instant::now(), |silent| tell(FleetNews::Silent(silent)));
     }
 }

@@ -11,7 +11,7 @@ mod plans;
 mod port;
 mod rollouts;
 
-pub use alarm::SilentDevices;
+pub use alarm::{FleetNews, SilentDevices};
 
 use super::console::{
     Console, FleetFolder,

@@ -3,6 +3,7 @@
 mod apply_os_updates;
 mod capabilities;
 mod check_for_updates;
+mod export_settings;
 mod get_update_status;
 mod halt;
 mod mark_good;
@@ -26,4 +27,5 @@ pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<rollback::Rollback>(),
     ToolRow::of::<mark_good::MarkGood>(),
     ToolRow::of::<halt::Halt>(),
+    ToolRow::of::<export_settings::ExportSettings>(),
 ];

@@ -3,6 +3,8 @@
 //! `{"code": "..."}`, perhaps with the owner's approver, is answered with a token, which is not valid yet;
 //! `{"token": "..."}` confirms that it arrived, and
 //! makes its holder the machine's owner. The agent checks both; this module provides TLS, limits and the audit.
+//!
+//! `POST /claim/restore`: `{"sealed": "..."}`, a backup under the claim code, which this half cannot open (docs/backup.md).
 
 use super::{
     App, PeerAddress, exchange, not_allowed,
@@ -10,7 +12,11 @@ use super::{
 };
 use agent::{
     approvers::NewApprover,
-    operations::claim::{Claim, ClaimRequest, ConfirmClaim, ShownToken},
+    operations::{
+        backup::{RestoreBackup, RestoreRequest},
+        claim::{Claim, ClaimRequest, ConfirmClaim, ShownToken},
+    },
+    protocol::MAX_LINE,
 };
 use appliance::{Code, claim::claimed_already};
 use axum::{
@@ -26,8 +32,11 @@ use std::{sync::Arc, time::Instant};
 use time::OffsetDateTime;
 
 pub const PATH: &str = "/claim";
+pub const RESTORE: &str = "/claim/restore";
 /// A code or a token as JSON, in bytes.
 const LONGEST_BODY: usize = 1024;
+/// A backup as JSON, in bytes: below the longest request of the agent.
+const LONGEST_BACKUP: usize = MAX_LINE - 4096;
 /// The tool's name in the audit.
 const CLAIM: &str = "access.claim";
 
@@ -45,7 +54,59 @@ pub(super) async fn answer(app: &Arc<App>, request: Request, peer: PeerAddress) 
     if *request.method() != Method::POST {
         return not_allowed("POST");
     }
-    exchange::answered(judged(app, request, peer).await)
+    exchange::answered(match request.uri().path() {
+        RESTORE => restored(app, request, peer).await,
+        _ => judged(app, request, peer).await,
+    })
+}
+
+/// What a backup comes in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Backup {
+    sealed: String,
+}
+
+/// Hands a backup to the agent.
+async fn restored(app: &Arc<App>, request: Request, peer: PeerAddress) -> Result<Value, ToolError> {
+    let services = &app.server.pipeline.services;
+    if app.tls.is_none() {
+        let error = ToolError::denied("a backup is restored through TLS only").hint("use https://");
+        return Err(noted(app, peer, "restore: no TLS", error).await);
+    }
+    if services.ownership.is_claimed() {
+        return Err(noted(app, peer, "restore: claimed", claimed_already()).await);
+    }
+    let read = exchange::read("a backup on the claim", app.body_timeout, LONGEST_BACKUP, request).await;
+    let brought = read.and_then(|bytes| {
+        serde_json::from_slice::<Backup>(&bytes)
+            .map_err(|_| ToolError::invalid("a restore is a JSON object with sealed").with("name", "sealed"))
+    });
+    let sealed = match brought {
+        Ok(Backup { sealed }) => sealed,
+        Err(error) => return Err(noted(app, peer, "restore: malformed", too_long(error)).await),
+    };
+    let from = peer.address.to_string();
+    match services.agent.call::<RestoreBackup>(RestoreRequest { sealed, from }).await {
+        Ok(done) => {
+            audit(app, peer, "backup", None).await;
+            serde_json::to_value(done).map_err(|error| ToolError::internal(error.to_string()))
+        }
+        Err(error) if error.code == ErrorCode::PermissionDenied => {
+            audit(app, peer, "backup", Some(&error)).await;
+            Err(error)
+        }
+        Err(error) => Err(noted(app, peer, "restore: refused", error).await),
+    }
+}
+
+fn too_long(error: ToolError) -> ToolError {
+    match error.code {
+        ErrorCode::ContentTooLarge => {
+            error.hint("put it on the first partition of the card, beside raspi-mcp.toml (docs/backup.md)")
+        }
+        _ => error,
+    }
 }
 
 async fn judged(app: &Arc<App>, request: Request, peer: PeerAddress) -> Result<Value, ToolError> {
@@ -123,7 +184,7 @@ async fn read(app: &App, request: Request) -> Result<Brought, ToolError> {
 
 async fn audit(app: &App, peer: PeerAddress, brought: &'static str, error: Option<&ToolError>) {
     let args = object!({ "address": peer.address.to_string(), "brought": brought });
-    let at = AtTheDoor { tool: CLAIM, changed: brought == "token" && error.is_none() };
+    let at = AtTheDoor { tool: CLAIM, changed: ["token", "backup"].contains(&brought) && error.is_none() };
     record(&app.server, at, args, error.map(|error| (error.code, error.message.as_str()))).await;
 }
 

@@ -180,7 +180,10 @@ impl App {
             return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
         }
         let ownership = &self.server.pipeline.services.ownership;
-        if request.uri().path() == claim::PATH && ownership.is_appliance() && !peer.is_tunnel() {
+        if [claim::PATH, claim::RESTORE].contains(&request.uri().path())
+            && ownership.is_appliance()
+            && !peer.is_tunnel()
+        {
             return claim::answer(&self, request, peer).await;
         }
         if let Err(unclaimed) = ownership.check() {

@@ -72,6 +72,9 @@ impl Fresh {
             product: "raspi-mcp",
             approver: agent::approvers::check,
             window,
+            open_backup: appliance::backup::open,
+            site_dir: &self.places().site_dir,
+            agent_dir: &self.places().agent_state_dir,
         });
         done.unwrap().faults
     }

@@ -1,6 +1,7 @@
 //! An appliance at its starts: whose it is, what it is told on partition 1, and what no power cut may turn it into.
 
 mod approvers;
+mod backup;
 mod claim;
 mod conf;
 mod copies;
@@ -12,6 +13,7 @@ pub mod fresh;
 mod grow;
 mod network;
 mod reset;
+mod restored;
 mod starts;
 mod timezone;
 
@@ -124,6 +126,9 @@ impl Machine {
             product: PRODUCT,
             approver: agent::approvers::check,
             window: WINDOW,
+            open_backup: backup::open_once,
+            site_dir: &self.home.path().join("etc/raspi-mcp"),
+            agent_dir: &self.home.path().join("var/lib/raspi-mcp-agent"),
         })
     }
 

@@ -7,7 +7,7 @@ use crate::support::served::{
 };
 use contract::{access::token, config::Sources};
 use serde_json::{Value, json};
-use std::process::Stdio;
+use std::{fs, os::unix::fs::PermissionsExt, process::Stdio};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
@@ -219,5 +219,46 @@ async fn what_is_posted_as_an_order_is_bounded_and_judged() {
     assert_eq!(soon(elsewhere.send()).await.unwrap().status().as_u16(), 403);
     let denied = soon(client.get(far.url("/owner/")).send()).await.unwrap();
     assert_eq!(denied.status().as_u16(), 401, "another path needs a token");
+    far.pi.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_backup_is_made_from_elsewhere_opened_by_its_passphrase_and_never_written_over() {
+    let far = Far::new().await;
+    far.anna(&["allow", "gpio.write_pin", "--pin", "17"]).await;
+    let at = |name: &str| far.home.path().join(name).display().to_string();
+    let (file, words, other) = (at("porch.backup"), at("words"), at("other"));
+    fs::write(&words, "five words that nobody guesses\n").unwrap();
+    fs::write(&other, "five words that somebody guesses\n").unwrap();
+    let backup = ["backup", "--identity", "--out", &file, "--passphrase-file", &words];
+    far.anna(&backup).await;
+    let bytes = fs::read(&file).unwrap();
+    assert!(bytes.starts_with(b"RMBACKUP") && !String::from_utf8_lossy(&bytes).contains("gpio"));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let twice = far.afar("anna", &backup).await.unwrap_err();
+    assert!(twice.contains("cannot write") && fs::read(&file).unwrap() == bytes, "{twice}");
+
+    let check = |words: &str| said(far.program(&["backup", "--check", &file, "--passphrase-file", words]));
+    let told = check(&words).await.unwrap();
+    for part in [&*far.device, "with its identity", "/etc/raspi-mcp/50-allow-gpio.toml", "of the agent: approvers.json"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let wrong = check(&other).await.unwrap_err();
+    assert!(wrong.contains("does not open this backup"), "{wrong}");
+
+    // What fails leaves no file.
+    let (none, short) = (at("none.backup"), at("short"));
+    fs::write(&short, "too short\n").unwrap();
+    far.key("ben").await;
+    let refused = far.afar("ben", &["backup", "--out", &none, "--passphrase-file", &words]).await.unwrap_err();
+    assert!(refused.contains("not enrolled"), "{refused}");
+    let refused = far.afar("anna", &["backup", "--out", &none, "--passphrase-file", &short]).await.unwrap_err();
+    assert!(refused.contains("12 to 256 characters"), "{refused}");
+    assert!(!std::path::Path::new(&none).exists());
+    let plain = at("plain.backup");
+    far.at_the_console(&["backup", "--out", &plain, "--passphrase-file", &words]).await;
+    let told = said(far.program(&["backup", "--check", &plain, "--passphrase-file", &words])).await.unwrap();
+    assert!(told.contains("without its identity"), "{told}");
     far.pi.stop().await.unwrap();
 }

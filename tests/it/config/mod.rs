@@ -4,6 +4,7 @@ mod agent;
 mod any;
 mod camera;
 mod commands;
+mod export;
 mod files;
 mod i2c;
 mod kinds;

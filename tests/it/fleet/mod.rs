@@ -13,6 +13,7 @@ mod rollout;
 mod serve;
 mod statuses;
 mod tunnel;
+mod twins;
 mod watch;
 
 use crate::support::{

@@ -8,6 +8,7 @@ pub mod agents;
 pub mod approvals;
 pub mod asks;
 pub mod audit;
+pub mod backup;
 pub mod claim;
 pub mod commands;
 pub mod fleet;

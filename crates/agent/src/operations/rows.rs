@@ -74,4 +74,6 @@ operations! {
     timezone::SetTimezone,
     network::EditConnection,
     network::ScanWifi,
+    backup::MakeBackup,
+    backup::RestoreBackup,
 }

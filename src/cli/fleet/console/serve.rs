@@ -9,7 +9,7 @@ use crate::{
     daemon::Prepare,
     fleet::{
         console::FleetFolder,
-        serve::{FleetServer, ServedFolder, SilentDevices},
+        serve::{FleetNews, FleetServer, ServedFolder, SilentDevices},
     },
     fleet_port::callers::FleetCallers,
     registry::Registry,
@@ -90,9 +90,15 @@ fn prepare(served: ServedFolder, folder: FleetFolder, callers: FleetCallers) -> 
                 .map_err(|error| error.advice())?;
             let services = Arc::clone(&server.pipeline.services);
             services.fleet.set(served).map_err(|_| "the fleet is served already".to_owned())?;
-            let tell = move |SilentDevices { names, count, broker_away }| {
-                tracing::warn!(target: "fleet", devices = names.join(" "), count, "devices became silent");
-                services.notifications.devices_silent(names, count, broker_away);
+            let tell = move |news| match news {
+                FleetNews::Silent(SilentDevices { names, count, broker_away }) => {
+                    tracing::warn!(target: "fleet", devices = names.join(" "), count, "devices became silent");
+                    services.notifications.devices_silent(names, count, broker_away);
+                }
+                FleetNews::Twins { name, what } => {
+                    tracing::error!(target: "fleet", device = name, "{what}");
+                    services.notifications.device_twins(name, what);
+                }
             };
             base::task::spawn(stop.run_until_cancelled_owned(fleet.run(tell)));
             Ok(())

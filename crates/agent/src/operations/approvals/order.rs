@@ -7,7 +7,7 @@ use crate::{
     context::Context,
     halt::HaltActor,
     log::ATTEMPTS,
-    operations::{CARD, Operation, fleet::member as fleet, halt::HaltLifted},
+    operations::{CARD, Operation, backup, fleet::member as fleet, halt::HaltLifted},
     other_release_warning,
     peer::Callers,
 };
@@ -86,6 +86,10 @@ async fn perform(
             let gone = cx.approvers.revoke(&read::<RevokeRequest>(args)?.name)?;
             let left = cx.approvers.list();
             Ok(json!({ "approver": gone.shown(), "text": gone.revoked(&left) }))
+        }
+        "backup" => {
+            let made = backup::ordered(cx, read(args)?).await?;
+            Ok(json!({ "backup": made, "text": "a backup, sealed for the key that was signed" }))
         }
         "enroll_fleet" => fleet::enroll(cx, read(args)?).await,
         "join_fleet" => Ok(warned(cx, fleet::join(cx, read(args)?).await?, &FLEET).await),

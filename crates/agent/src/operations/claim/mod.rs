@@ -35,7 +35,7 @@ macro_rules! secret {
 secret!(ClaimRequest, Offered, ShownToken);
 
 /// Writes a line about a claim from that address to the agent's log.
-fn claim_log(
+pub(super) fn claim_log(
     cx: &Context<'_>,
     from: &str,
 ) -> impl Fn(&str, &str, Option<ClaimRefusal>) -> Result<(), ToolError> + Send + 'static {

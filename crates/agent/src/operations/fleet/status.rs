@@ -53,6 +53,7 @@ impl Operation for SignStatus {
             name: settings.device.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             server: env!("CARGO_PKG_VERSION").into(),
+            generation: cx.fleet.generation,
             halted: cx.halt.halted().is_some(),
             healthy: Some(problems.is_empty()),
             problems,

@@ -49,6 +49,8 @@ choice! {
         Halted = "halted",
         /// Of `raspi-mcp fleet serve`; a device tells nothing of other devices.
         DeviceSilent = "device_silent",
+        /// Likewise: two machines run with the identity of one device.
+        DeviceTwins = "device_twins",
     }
 }
 

@@ -17,7 +17,7 @@ use crate::disk::BlockDevice;
 use std::io;
 
 /// Longest file read as a whole, in bytes: such files are short texts.
-const LONGEST_TEXT: u64 = 64 << 10;
+pub const LONGEST_TEXT: u64 = 64 << 10;
 /// Size of the first sector that is needed, in bytes.
 pub const FIRST: usize = 512;
 
@@ -153,9 +153,17 @@ impl Fat {
     /// # Errors
     /// Those of reading; `InvalidData` when its chain is shorter than its length, or it is longer than 64 KiB.
     pub fn text(&self, device: &dyn BlockDevice, entry: &DirectoryEntry) -> io::Result<Vec<u8>> {
+        self.bytes(device, entry, LONGEST_TEXT)
+    }
+
+    /// The file's bytes; at most `most`.
+    ///
+    /// # Errors
+    /// As [`Fat::text`].
+    pub fn bytes(&self, device: &dyn BlockDevice, entry: &DirectoryEntry, most: u64) -> io::Result<Vec<u8>> {
         let size = u64::from(entry.size);
-        if size > LONGEST_TEXT {
-            return Err(bad(format!("{size} bytes where 64 KiB is the most")));
+        if size > most {
+            return Err(bad(format!("{size} bytes where {} KiB is the most", most >> 10)));
         }
         let mut text = Vec::new();
         self.walk(device, entry.cluster, size, |at, length| {

@@ -2,11 +2,15 @@
 //!
 //! The order of its changes on the card: the identity is recorded completely in one copy of the record, then in the
 //! other; then the file it came from is erased; then it is recorded that nothing of the file is left. If interrupted,
-//! the next boot continues. At the end of each start either copy is sufficient: one that is damaged or has a different
+//! the next boot continues. A backup is recorded with it in the same write, its files included, which are then written
+//! before the record forgets them. At the end of each start either copy is sufficient: one that is damaged or has a different
 //! identity is rewritten.
+
+mod restoring;
 
 use super::{
     Folder, Identity,
+    backup::OpenBackup,
     connections::{SavedConnections, is_stored},
     network,
     partition::{self, FileContent},
@@ -14,8 +18,11 @@ use super::{
     reset::{ResetOutcome, reset},
     timezone,
 };
-use base::{error::ToolError, os::Root};
-use std::time::Duration;
+use base::{
+    error::{ErrorCode, ToolError},
+    os::Root,
+};
+use std::{path::Path, time::Duration};
 use update::{
     bundle::Digest,
     disk::Disk,
@@ -36,6 +43,11 @@ pub struct PrepareSite<'a> {
     pub approver: CheckApprover,
     /// How long after the machine's start a claim stays open.
     pub window: Duration,
+    /// What opens a backup on partition 1.
+    pub open_backup: OpenBackup,
+    /// The owner's files, and the agent's: what a restore writes.
+    pub site_dir: &'a Path,
+    pub agent_dir: &'a Path,
 }
 
 /// The result.
@@ -107,6 +119,7 @@ pub fn prepare(site: &PrepareSite) -> Result<PrepareResult, ToolError> {
     }
     identity = provisioned(site, &mut record, identity, &mut done)?;
     record.keep(&identity)?;
+    restoring::finish(site, &mut record, &mut done)?;
     connections(site, &mut record, &mut done)?;
     match record.keep_in_both() {
         Ok(true) => done.notes.push("both copies of the record say whose machine this is".into()),
@@ -143,7 +156,10 @@ fn provisioned(
     };
     let (bytes, unreadable) = match found {
         // An erased file is erased completely.
-        FileContent::Nothing | FileContent::Blank => return Ok(Identity { erasing: None, ..was }),
+        FileContent::Nothing | FileContent::Blank => {
+            done.faults.extend(restoring::alone(site, &was));
+            return Ok(Identity { erasing: None, ..was });
+        }
         FileContent::Bytes(bytes) => (bytes, None),
         FileContent::Unreadable(why) => (Vec::new(), Some(why)),
     };
@@ -155,6 +171,7 @@ fn provisioned(
     };
     // The rest of an accepted file: the power failed before or while it was erased.
     let remains = was.erasing.is_some_and(|erasing| erasing == digest || said.is_err());
+    let (unchanged, mut restored) = (was.clone(), None);
     let next = match said {
         _ if remains => Identity { erasing: Some(digest), ..was },
         _ if was.claimed => {
@@ -164,8 +181,20 @@ fn provisioned(
             Identity { erasing: Some(digest), ..was }
         }
         Ok(said) => {
-            let next = said.over(&was);
-            if next.update.trust != was.update.trust {
+            let next = match restoring::beside(site, &was.in_state(&record.state), &said) {
+                Ok(None) => said.over(&was),
+                Ok(Some((state, note))) => {
+                    done.notes.push(note);
+                    let identity = Identity::of(&state).0;
+                    restored = Some(state);
+                    identity
+                }
+                Err(error) => {
+                    done.faults.push(error.advice());
+                    return Ok(was);
+                }
+            };
+            if restored.is_none() && next.update.trust != was.update.trust {
                 // They followed the previous root; removed in the same write.
                 record.state.roots.clear();
             }
@@ -178,7 +207,15 @@ fn provisioned(
             return Ok(was);
         }
     };
-    record.keep(&next)?;
+    let state = next.in_state(restored.as_ref().unwrap_or(&record.state));
+    match record.save(state) {
+        // It is larger than a record: nothing was changed.
+        Err(error) if restored.is_some() && error.code == ErrorCode::ResourceExhausted => {
+            done.faults.push(error.advice());
+            return Ok(unchanged);
+        }
+        saved => saved?,
+    }
     // The file stays for the next start; the end of this one reports why.
     if record.keep_in_both().is_err() {
         return Ok(next);
