@@ -37,6 +37,9 @@ _raspi__mcp() {
             raspi__mcp,audit)
                 cmd="raspi__mcp__subcmd__audit"
                 ;;
+            raspi__mcp,backup)
+                cmd="raspi__mcp__subcmd__backup"
+                ;;
             raspi__mcp,bridge)
                 cmd="raspi__mcp__subcmd__bridge"
                 ;;
@@ -308,7 +311,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke agents routeros approve approval-page approver halt audit notifications slot prepare grow guard doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke agents routeros approve approval-page approver halt audit backup notifications slot prepare grow guard doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -875,6 +878,56 @@ _raspi__mcp() {
             fi
             case "${prev}" in
                 --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__backup)
+            opts="-h --out --identity --passphrase-file --check --url --pin --key --device --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --passphrase-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --check)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1734,7 +1787,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__claim)
-            opts="-h --fingerprint --code --device --approver --approver-name --fleet --name --out --json --show --config --set --help"
+            opts="-h --fingerprint --code --device --approver --approver-name --fleet --name --restore --passphrase-file --out --json --show --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1765,6 +1818,14 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --restore)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --passphrase-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

