@@ -66,7 +66,7 @@ def story(bench):
 
 def halves(client):
     """Bytes of resident memory, of the process that has lived longest under each account."""
-    found = client.call("process.list_processes", filter={"name": "raspi-mcp"}, limit=100)["processes"]
+    found = client.call("process.list_processes", filter={"name_pattern": "raspi-mcp*"}, limit=100)["processes"]
     of = lambda user: [row["memory_rss"] for row in found if (row["username"] == "root") == user]
     return {"agent": max(of(True)), "server": max(of(False))}
 
