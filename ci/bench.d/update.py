@@ -2,13 +2,14 @@
 
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+from images import blocks_of, write_image
 
 MIB = 1 << 20
 SPEED = 40_000_000  # bytes a second: a good SD card's
@@ -26,29 +27,6 @@ def run(*words, **more):
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))} failed: {done.stderr.strip()}")
     return done.stdout
-
-
-def blocks_of(seed, size, changed=0.0, other=0):
-    """A root image's bytes, in pieces of 64 KiB: a tenth zeros, three tenths text, the rest half compressible, as binaries are. A share
-    `changed` of the pieces is made with the seed `other`."""
-    choose = random.Random(other)
-    for number in range(size // 65536):
-        of = other if choose.random() < changed else seed
-        dice = random.Random(of * 1_000_003 + number)
-        kind = dice.random()
-        if kind < 0.1:
-            yield bytes(65536)
-        elif kind < 0.4:
-            yield (f"piece {number} of {of} says line after line the same. " * 1500).encode()[:65536]
-        else:
-            noise = dice.randbytes(32768)
-            yield b"".join(noise[at:at + 64] * 2 for at in range(0, 32768, 64))
-
-
-def write_image(path, pieces):
-    with open(path, "wb") as out:
-        for piece in pieces:
-            out.write(piece)
 
 
 class Card:

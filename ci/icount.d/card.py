@@ -2,12 +2,13 @@
 card.py FOLDER RASPI_MCP: our program, in a build for this computer."""
 
 import os
-import random
 import shutil
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "qemu.d"))
+CI = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(CI, "qemu.d"), os.path.join(CI, "bench.d")]
 from disk import MIB, SECTOR, Area, Fat, run  # noqa: E402
+from images import blocks_of, write_image  # noqa: E402
 
 PRODUCT, HARDWARE = "raspi-mcp-icount", "linux,dummy-virt"
 # Together INSTALL_MIB of driver/story.c.
@@ -19,24 +20,9 @@ CREATED, EXPIRES = "1795000000", "2036-01-01T00:00:00Z"
 IDENTITY = "72617370-692d-6d63-702d-62656e636800"
 
 
-def contents(seed, size):
-    """Bytes like those of a root, in pieces of 64 KiB: a tenth zeros, three tenths text, the rest half compressible, as programs are."""
-    for number in range(size // 65536):
-        dice = random.Random(seed * 1_000_003 + number)
-        kind = dice.random()
-        if kind < 0.1:
-            yield bytes(65536)
-        elif kind < 0.4:
-            yield (f"piece {number} of {seed} says line after line the same. " * 1500).encode()[:65536]
-        else:
-            noise = dice.randbytes(32768)
-            yield b"".join(noise[at:at + 64] * 2 for at in range(0, 32768, 64))
-
-
 def image(path, size, seed):
     """A root's image, or a boot partition's: of that one, only the file system's size and its file matter."""
-    with open(path, "wb") as file:
-        file.writelines(contents(seed, size))
+    write_image(path, blocks_of(seed, size))
     return path
 
 
@@ -61,7 +47,7 @@ class Card:
         for number in (1, 2, 3):
             Fat(self, *spans[number]).format("CARD")
         # What runs differs from the release in every block: all of it has to be written.
-        Area(self, *spans[5]).write(b"".join(contents(1, ROOT)))
+        Area(self, *spans[5]).write(b"".join(blocks_of(1, ROOT)))
         offset, size = spans[8]
         run("mkfs.ext4", "-q", "-F", "-U", IDENTITY, "-E", f"offset={offset},hash_seed={IDENTITY}", path, f"{size // 1024}k",
             env=os.environ | {"E2FSPROGS_FAKE_TIME": CREATED})

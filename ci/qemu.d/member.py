@@ -29,6 +29,13 @@ class Member:
         self.bench.says(f"{self.name} is claimed, with an approver")
         self.bench.says(f"by two orders: {self.fleet.enrolls(self.name, self.owner, self.door())}")
 
+    def enters(self, pi):
+        """It joins and starts again: the status that it then reports."""
+        self.joins(pi)
+        self.bench.answers().call("system.reboot", delay_seconds=0)
+        pi.qmp.event("RESET", within=200)
+        return self.reports()
+
     def door(self):
         return self.bench.machine.qmp.forwarded_port(SERVER), self.fingerprint
 

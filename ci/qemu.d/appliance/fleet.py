@@ -16,10 +16,7 @@ def story(bench):
     with Broker(bench.folder) as fleet:
         member = Member(bench, fleet, NAME)
         with member.power_on() as pi:
-            member.joins(pi)
-            bench.answers().call("system.reboot", delay_seconds=0)
-            pi.qmp.event("RESET", within=200)
-            member.reports()
+            member.enters(pi)
             reached(bench, fleet, member)
             halted(bench, fleet, member)
             before = fleet.row(NAME)

@@ -21,11 +21,8 @@ def story(bench):
     with Broker(bench.folder) as fleet:
         member = Member(bench, fleet, NAME)
         with member.power_on() as pi:
-            member.joins(pi)
+            first = member.enters(pi)
             bench.says(f"an order: {member.owner.orders(member.door(), 'allow', TOOL, '--ask').strip().splitlines()[0]}")
-            bench.answers().call("system.reboot", delay_seconds=0)
-            pi.qmp.event("RESET", within=200)
-            first = member.reports()
             file = backed_up(bench, member)
             pi.cut_power()
         old = member.card

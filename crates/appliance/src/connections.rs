@@ -25,8 +25,7 @@ const ALL: usize = 96 << 10;
 /// Whether NetworkManager's folder has a connection with that UUID, in a file that NetworkManager takes: readable by
 /// nobody but its owner (`nms_keyfile_utils_check_file_permissions_stat`).
 pub(crate) fn is_stored(root: &Root, uuid: &str) -> bool {
-    let names = root.list(FOLDER).unwrap_or_default();
-    names.iter().filter(|name| name.ends_with(ENDING) && !name.starts_with('.')).any(|name| {
+    file_names(root).unwrap_or_default().iter().any(|name| {
         let path = root.path(FOLDER).join(name);
         let private = |found: fs::Metadata| found.is_file() && found.permissions().mode() & 0o077 == 0;
         let mut bytes = Vec::new();
@@ -50,12 +49,7 @@ impl SavedConnections {
     /// Those of reading; the connections are then unknown.
     pub fn read(root: &Root) -> io::Result<(Self, Vec<String>)> {
         let (mut found, mut faults, mut all) = (BTreeMap::new(), Vec::new(), 0);
-        let names = match root.list(FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Self::default(), faults)),
-            names => names?,
-        };
-        // Hidden files are still being written.
-        for name in names.into_iter().filter(|name| name.ends_with(ENDING) && !name.starts_with('.')) {
+        for name in file_names(root)? {
             let path = root.path(FOLDER).join(&name);
             // NetworkManager deletes a connection of /run or /usr by a link to nowhere.
             if !fs::symlink_metadata(&path)?.is_file() {
@@ -153,6 +147,17 @@ impl SavedConnections {
         }
         Ok(self.0.keys().cloned().collect())
     }
+}
+
+/// The names of the files with connections; none if NetworkManager has no folder.
+fn file_names(root: &Root) -> io::Result<Vec<String>> {
+    let mut names = match root.list(FOLDER) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        names => names?,
+    };
+    // Hidden files are still being written.
+    names.retain(|name| name.ends_with(ENDING) && !name.starts_with('.'));
+    Ok(names)
 }
 
 fn is_file_name(name: &str) -> bool {

@@ -1,22 +1,14 @@
 //! The passphrase of a backup: from a prompt that does not show it, a file or standard input; never from the command line,
 //! which all users of a machine can read.
 
-use crate::{
-    cli::{
-        exit::{Exit, Failure},
-        hidden::typed,
-    },
-    terminal,
+use crate::cli::{
+    exit::{Exit, Failure},
+    hidden::HiddenInput,
 };
 use appliance::backup::sealed::{PASSPHRASE_IS, is_passphrase};
-use std::{
-    fs::File,
-    io::{self, IsTerminal, Read},
-    path::Path,
-};
+use std::{fs::File, io, path::Path};
 
-/// Longest input, in bytes.
-const LONGEST: u64 = 4096;
+const PASSPHRASE: HiddenInput = HiddenInput { what: "passphrase", option: "--passphrase-file" };
 
 /// A passphrase for a new backup, typed twice where it is typed.
 pub fn new(file: Option<&Path>) -> Result<String, Failure> {
@@ -36,23 +28,10 @@ pub fn known(file: Option<&Path>) -> Result<String, Failure> {
 }
 
 fn given(file: Option<&Path>, question: &str) -> Result<String, Failure> {
-    let failed = |error: io::Error| Failure::new(Exit::Failed, format!("the passphrase cannot be read: {error}"));
-    let mut text = String::new();
-    match file {
-        Some(path) if path == Path::new("-") => io::stdin().take(LONGEST).read_to_string(&mut text).map_err(failed)?,
-        Some(path) => File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)).map_err(failed)?,
-        None if io::stdin().is_terminal() => {
-            terminal::err(format_args!("{question}"));
-            text = typed().map_err(failed)?;
-            terminal::err(format_args!("\n"));
-            text.len()
-        }
-        None => {
-            return Err(Failure::new(
-                Exit::Usage,
-                "the passphrase is asked for on a terminal; elsewhere give --passphrase-file FILE, or - for standard input",
-            ));
-        }
+    let text = match file {
+        Some(path) if path == Path::new("-") => PASSPHRASE.read(io::stdin())?,
+        Some(path) => PASSPHRASE.read(File::open(path).map_err(|error| PASSPHRASE.unread(&error))?)?,
+        None => PASSPHRASE.asked(question)?,
     };
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }

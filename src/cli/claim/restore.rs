@@ -9,10 +9,10 @@ use crate::{
         say::errln,
     },
 };
-use agent::{approvers::NewApprover, operations::claim::OWNER};
+use agent::{approvers::NewApprover, operations::claim::owner_token};
 use appliance::backup::Restore;
 use base::error::ToolError;
-use contract::{access::token::Token, config::TokenSetting, meta::Role};
+use contract::access::token::Token;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -54,14 +54,7 @@ impl RestoreArgs {
             // It counts only once the backup is restored.
             keep(token.reveal())?;
         }
-        let owner = owner.map(|token| TokenSetting {
-            name: OWNER.into(),
-            sha256: token.sha256(),
-            role: Role::Admin,
-            owner: None,
-            expires: None,
-            devices: Vec::new(),
-        });
+        let owner = owner.map(|token| owner_token(token.sha256()));
         let restore = Restore { backup, owner, approver: approver.map(|approver| json!(approver)) };
         let restored = runtime()?.block_on(client::restore(claim, &restore))?;
         let name = restored.name.unwrap_or_else(|| "The machine".into());

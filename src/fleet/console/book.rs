@@ -99,33 +99,32 @@ impl StatusBook {
                 *status = Some(AcceptedStatus { document, heard_ms, twin: twin.or(known) });
                 news.map_or(Taken::Newer(name.clone()), |news| Taken::Twin(name, news))
             }
-            Err((why, by)) => match self.twin(subject, payload, heard_ms) {
-                Some((name, news)) => Taken::Twin(name, news),
-                None => {
-                    let why = self.older_card(subject, payload).unwrap_or(why);
-                    Taken::Refused(self.refuse(subject, (why, by)))
+            Err((why, by)) => {
+                // Perhaps everything is right but its number.
+                let other = self.read::<Status>(subject, payload, |_| 0).ok().flatten();
+                if let Some((name, news)) = other.as_ref().and_then(|other| self.twin(other, heard_ms)) {
+                    return Taken::Twin(name, news);
                 }
-            },
+                let why = other.and_then(|other| self.older_card(&other)).unwrap_or(why);
+                Taken::Refused(self.refuse(subject, (why, by)))
+            }
         }
     }
 
-    /// The device that a message is of which does not count, if another machine sent it.
-    fn twin(&mut self, subject: &str, payload: &[u8], heard_ms: i64) -> Option<(String, bool)> {
-        // Everything is right but its number.
-        let other = self.read::<Status>(subject, payload, |_| 0).ok()??;
+    /// The device of a status that does not count, if another machine sent it, and whether that is news.
+    fn twin(&mut self, other: &Status, heard_ms: i64) -> Option<(String, bool)> {
         let (_, status) = self.devices.get_mut(&other.name)?;
         let newest = status.as_mut()?;
-        let twin = twins::not_newer(&newest.document, &other, heard_ms)?;
+        let twin = twins::not_newer(&newest.document, other, heard_ms)?;
         let news = twin.is_news(newest.twin.as_ref());
         newest.twin = Some(twin);
-        Some((other.name, news))
+        Some((other.name.clone(), news))
     }
 
-    /// The reason to refuse a message of an older card, where only the number of the newest is known: a broker keeps one
+    /// The reason to refuse a status of an older card, where only the number of the newest is known: a broker keeps one
     /// status of each device.
-    fn older_card(&self, subject: &str, payload: &[u8]) -> Option<String> {
-        let other = self.read::<Status>(subject, payload, |_| 0).ok()??;
-        twins::of_older_card(*self.seen.get(&other.device)?, &other).map(|twin| twin.sentence())
+    fn older_card(&self, other: &Status) -> Option<String> {
+        twins::of_older_card(*self.seen.get(&other.device)?, other).map(|twin| twin.sentence())
     }
 
     /// Takes a message of the stream of logs: `None` for one that was read, that is about a revoked device, or that was

@@ -62,15 +62,11 @@ impl Backup {
     /// # Errors
     /// `invalid_argument` for JSON of another form, `content_too_large`.
     pub fn parse(json: &[u8]) -> Result<Self, ToolError> {
-        let no = |why: String| {
-            ToolError::new(ErrorCode::InvalidArgument, format!("the backup cannot be used: {why}"))
-                .hint("a newer version of raspi-mcp may have made it: flash an image that is as new")
-        };
         if json.len() > MAX_PLAIN {
-            return Err(no(format!("it has more than {MAX_PLAIN} bytes")));
+            return Err(unusable(format!("it has more than {MAX_PLAIN} bytes")));
         }
-        let backup: Self = serde_json::from_slice(json).map_err(|error| no(error.to_string()))?;
-        backup.check().map_err(no)?;
+        let backup: Self = serde_json::from_slice(json).map_err(|error| unusable(error.to_string()))?;
+        backup.check().map_err(unusable)?;
         Ok(backup)
     }
 
@@ -101,6 +97,12 @@ impl Backup {
     pub fn has_identity(&self) -> bool {
         self.device_key.is_some() || self.identity.contains_key("key")
     }
+}
+
+/// The refusal of a backup that this version does not understand.
+pub(super) fn unusable(why: String) -> ToolError {
+    ToolError::new(ErrorCode::InvalidArgument, format!("the backup cannot be used: {why}"))
+        .hint("a newer version of raspi-mcp may have made it: flash an image that is as new")
 }
 
 impl fmt::Debug for Backup {

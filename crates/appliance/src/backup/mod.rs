@@ -37,9 +37,11 @@ pub fn open(file: &[u8], passphrase: &str) -> Result<Backup, ToolError> {
 
 fn random<const BYTES: usize>() -> Result<[u8; BYTES], ToolError> {
     let mut bytes = [0; BYTES];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| {
-        ToolError::internal("the system gave no random bytes, so nothing was sealed")
-            .hint("check that /dev/urandom exists and the kernel has getrandom(2)")
-    })?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| unsealed())?;
     Ok(bytes)
+}
+
+fn unsealed() -> ToolError {
+    ToolError::internal("the system gave no random bytes, so nothing was sealed")
+        .hint("check that /dev/urandom exists and the kernel has getrandom(2)")
 }

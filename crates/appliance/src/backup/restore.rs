@@ -1,6 +1,6 @@
 //! What a machine without an owner becomes when a backup is restored on it: decided in memory, written at once.
 
-use super::{Backup, files::APPROVERS};
+use super::{Backup, contents::unusable, files::APPROVERS};
 use crate::{
     FirstApprovers, Identity, connections::SavedConnections, device_key, generation, halt, identity, timezone,
 };
@@ -11,10 +11,7 @@ use base::{
 use contract::{config::TokenSetting, meta::Role};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use update::slots::StateRecord;
-
-/// Most roots of trust in a record, as for those that the agent accepts.
-const MOST_ROOTS: usize = 64;
+use update::slots::{MOST_ROOTS, StateRecord};
 
 /// A backup on its way to a machine that shows a claim code, and what the person who claims it adds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,12 +32,9 @@ impl Restore {
     /// # Errors
     /// `invalid_argument`.
     pub fn parse(json: &[u8]) -> Result<Self, ToolError> {
-        let read = serde_json::from_slice::<Self>(json).map_err(|error| error.to_string());
-        let checked = read.and_then(|restore| restore.backup.check().map(|()| restore));
-        checked.map_err(|why| {
-            ToolError::new(ErrorCode::InvalidArgument, format!("the backup cannot be used: {why}"))
-                .hint("a newer version of raspi-mcp may have made it: flash an image that is as new")
-        })
+        let restore: Self = serde_json::from_slice(json).map_err(|error| unusable(error.to_string()))?;
+        restore.backup.check().map_err(unusable)?;
+        Ok(restore)
     }
 
     /// What it makes of an identity that has the backup's fields.

@@ -3,7 +3,7 @@
 //! From a device to the computer of a person, to a key that is made for this one backup and that the person signed. To a
 //! device without an owner under the claim code, which is on that device's screen and is not sent.
 
-use super::{MAX_PLAIN, aead, random};
+use super::{MAX_PLAIN, aead, random, unsealed};
 use crate::Code;
 use base::{
     base64url,
@@ -108,10 +108,6 @@ fn derived(secret: &[u8], purpose: &str, about: &[&[u8]]) -> Option<[u8; aead::K
     let mut key = [0; aead::KEY];
     pseudorandom.expand(about, hkdf::HKDF_SHA256).and_then(|long| long.fill(&mut key)).ok()?;
     Some(key)
-}
-
-fn unsealed() -> ToolError {
-    ToolError::internal("the system gave no random bytes, so nothing was sealed")
 }
 
 #[cfg(test)]

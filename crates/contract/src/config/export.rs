@@ -22,18 +22,18 @@ pub fn exported(settings: &Settings) -> ExportedSettings {
     let (mut top, mut sections) = (String::new(), String::new());
     let mut section = "";
     for key in KEYS.iter().filter(|key| !key.name.starts_with("places.")) {
-        let at = |value: &Value| key.name.split('.').fold(value.clone(), |at, part| at[part].clone());
-        let value = at(&shown);
-        if value == at(&defaults) || is_made(&value) {
+        let [value, default, real] =
+            [&shown, &defaults, &whole].map(|settings| key.name.split('.').fold(settings, |at, part| &at[part]));
+        if value == default || is_made(value) {
             continue;
         }
-        if value != at(&whole) {
+        if value != real {
             left_out.push(key.name);
             continue;
         }
-        let lines = match (key.kind, &value) {
+        let lines = match (key.kind, value) {
             (SettingKind::Mode, Value::Object(modes)) => modes.iter().map(|(tool, mode)| line(tool, mode)).collect(),
-            _ => line(key.name.rsplit('.').next().unwrap_or(key.name), &value),
+            _ => line(key.name.rsplit('.').next().unwrap_or(key.name), value),
         };
         let of = match (key.kind, key.name.rsplit_once('.')) {
             (SettingKind::Mode, _) => key.name,

@@ -31,7 +31,9 @@ pub use ledger::Ledger;
 pub use limits::UpdateLimits;
 pub use record::{OpenedStore, StateStore};
 pub use settle::{BootState, Here, Settled, settle};
-pub use state::{Blocked, FailedTrial, Orderly, PendingUpdate, SlotRecord, Slots, Stage, StateRecord, TrialKind};
+pub use state::{
+    Blocked, FailedTrial, MOST_ROOTS, Orderly, PendingUpdate, SlotRecord, Slots, Stage, StateRecord, TrialKind,
+};
 pub use step::{Act, Step, perform};
 pub use table::Case;
 pub use trial::{Trial, commit, committed, condemn};

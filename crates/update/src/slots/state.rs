@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
+/// Most roots of trust kept beyond the image's; an image that is further behind brings newer ones itself.
+pub const MOST_ROOTS: usize = 64;
+
 /// All state that must survive the loss of the data partition. Written as a whole, by [`super::StateStore`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateRecord {
@@ -33,7 +36,7 @@ pub struct StateRecord {
     pub installs_ms: Vec<i64>,
     /// When restarts were requested, likewise; the last hour's.
     pub reboots_ms: Vec<i64>,
-    /// Roots of trust accepted beyond the image's, oldest first.
+    /// Roots of trust accepted beyond the image's, oldest first; at most [`MOST_ROOTS`].
     pub roots: Vec<String>,
     /// Small data that survives the loss of the data partition: identity, hashes of tokens, network connections.
     pub kept: BTreeMap<String, Vec<u8>>,

@@ -112,7 +112,7 @@ pub(crate) async fn ordered(cx: &Context<'_>, request: BackupRequest) -> Result<
             Err(error) if error.code == ErrorCode::CapabilityMissing => StateRecord::default(),
             Err(error) => return Err(error),
         };
-        let settings = &agent.settings;
+        let (settings, key) = (&agent.settings, agent.approvers.device()?.0);
         let sources = settings.reload.sources();
         let nowhere = settings.state_dir.join("no-site");
         let source = BackupSource {
@@ -121,7 +121,7 @@ pub(crate) async fn ordered(cx: &Context<'_>, request: BackupRequest) -> Result<
             site: sources.as_ref().map_or(&nowhere, |sources| &sources.places.site_dir),
             agent: &settings.state_dir,
             product: &settings.update.product,
-            device: &agent.approvers.device()?.0.id(),
+            device: &key.id(),
             now_ms: (agent.clock)(),
         };
         let (backup, mut left_out) = collect(&source, request.identity)?;
@@ -131,7 +131,6 @@ pub(crate) async fn ordered(cx: &Context<'_>, request: BackupRequest) -> Result<
         let message = seal_to(&request.to, &backup.json()?)?;
         let signed = signed_bytes(&request.to, &message);
         let signature = agent.approvers.sign_as_device(|_, _, key| Ok(base64url::encode(&key.sign(&signed))))?;
-        let key = agent.approvers.device()?.0;
         Ok(SealedBackup { message: base64url::encode(&message), key, signature, left_out })
     })
     .await

@@ -1,6 +1,6 @@
 //! Confirms a claim: the client that received the token presents it.
 
-use super::{OWNER, claim_log, explained};
+use super::{OWNER, claim_log, explained, owner_token};
 use crate::{
     claims::{ClaimService, settle_approvers},
     context::Context,
@@ -8,7 +8,7 @@ use crate::{
 };
 use appliance::{FirstApprovers, Identity, claim::claimed_already};
 use base::{error::ToolError, os::blocking};
-use contract::{access::token, config::TokenSetting, meta::Role};
+use contract::access::token;
 use serde::{Deserialize, Serialize};
 use std::{
     sync::{Arc, PoisonError},
@@ -71,7 +71,7 @@ impl Operation for ConfirmClaim {
                 let first = FirstApprovers { list: approver.into_iter().collect(), ..FirstApprovers::of("the claim") };
                 system.record.step(|state| {
                     identity = Identity::of(state).0;
-                    identity.belongs_to(TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, owner: None, expires: None, devices: Vec::new() });
+                    identity.belongs_to(owner_token(sha256));
                     // Recorded with the owner, so that no power cut parts them.
                     let next = Identity { approvers: replaces.then_some(first), ..identity.clone() };
                     Ok(Step::to(next.in_state(state)))

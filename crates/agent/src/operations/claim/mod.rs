@@ -14,11 +14,20 @@ pub use confirm::{Claimed, ConfirmClaim, ShownToken};
 use crate::{context::Context, log::OpLog, peer::Peer};
 use appliance::ClaimRefusal;
 use base::error::ToolError;
+use contract::{
+    config::{Sha256, TokenSetting},
+    meta::Role,
+};
 use serde_json::json;
 use std::{fmt, sync::Arc};
 
 /// Name of the owner's token, also in the audit.
 pub const OWNER: &str = "owner";
+/// The entry of the owner's token, by its hash.
+pub fn owner_token(sha256: Sha256) -> TokenSetting {
+    TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, owner: None, expires: None, devices: Vec::new() }
+}
+
 /// An address has at most 45 characters.
 const LONGEST_FROM: usize = 64;
 

@@ -8,10 +8,10 @@ use crate::{
 use base::{error::ToolError, os::blocking};
 use serde_json::json;
 use std::time::Duration;
-use update::{slots::Step, trust::RootOfTrust};
-
-/// Roots kept beyond the image's; an image that is further behind brings newer ones itself.
-const MOST: usize = 64;
+use update::{
+    slots::{MOST_ROOTS, Step},
+    trust::RootOfTrust,
+};
 
 /// Accepts `next`, the whole file of a signed root of trust, when it follows the current one. Returns its version.
 /// Idempotent.
@@ -50,8 +50,8 @@ async fn take(cx: &Context<'_>, next: String) -> Result<u64, ToolError> {
         }
         let version = now.accept(next.as_bytes()).map_err(ToolError::from)?.version();
         system.record.step(|state| {
-            if state.roots.len() >= MOST {
-                return Err(ToolError::exhausted(format!("{MOST} roots of trust are kept beyond the image's"))
+            if state.roots.len() >= MOST_ROOTS {
+                return Err(ToolError::exhausted(format!("{MOST_ROOTS} roots of trust are kept beyond the image's"))
                     .hint("install a newer image, which brings a newer root itself"));
             }
             let mut state = state.clone();
