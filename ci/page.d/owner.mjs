@@ -115,6 +115,10 @@ await check("names that others chose stay text on every view", async () => {
   await other.reload();
   await signIn(other, admin);
   await settled(other);
+  // This view says what others chose after a click.
+  const backup = other.locator("rm-backup");
+  await backup.getByRole("button", { name: "Download the settings" }).click();
+  await backup.filter({ hasText: evil }).waitFor();
   const without = await other.locator("#views > *").evaluateAll((cards, text) => cards.filter((one) => !one.textContent.includes(text)).map((one) => one.localName), evil);
   // These show numbers and times alone.
   assert.deepEqual(without.filter((name) => !["rm-samples", "rm-photo"].includes(name)), []);
