@@ -25,7 +25,7 @@ def main():
         return 1
     text = "\n".join([
         "## The kernel's drivers, in guests", "",
-        "raspi-mcp's drivers compared with a loop of bare ioctls (`ci/qemu-hw.d/bare.c`) and with `v4l2-ctl`, interleaved, on the emulated boards of `ci/qemu-hw`; medians. "
+        "raspi-mcp's drivers compared with a loop of bare system calls (`ci/qemu-hw.d/bare.c`) and with `v4l2-ctl`, interleaved, on the emulated boards of `ci/qemu-hw`; medians. "
         f"The limit is {LIMIT} times the reference. Times in an emulator are meaningful only relative to each other.", "",
         "| board | what | raspi-mcp | reference | ratio | |", "| --- | --- | --- | --- | --- | --- |", *rows, "",
     ])

@@ -1,6 +1,6 @@
 //! `hardware --board NAME --ratios`: what our ports cost beside a program that does nothing else, side by side and interleaved.
 //!
-//! A pin write and an SPI transfer are compared with a loop of bare ioctls (`ci/qemu-hw.d/bare.c`), ten frames of a camera with `v4l2-ctl`. The
+//! A pin write, an SPI transfer and a serial write are compared with a loop of bare system calls (`ci/qemu-hw.d/bare.c`), ten frames of a camera with `v4l2-ctl`. The
 //! limits are 1.5 times. Both programs must be on the path. Printed, not asserted: a shared machine makes times lie.
 
 use crate::contract::hardware::boards::Setup;
@@ -16,6 +16,7 @@ use hw::{
     },
     gpio::cdev::Cdev,
     line::{GpioPort as _, Level, Take},
+    serial::{Flow, Line, Parity, SerialBackend as _, Ttys},
     spi::{Dev, SpiClock, SpiPort as _},
 };
 use std::{
@@ -44,6 +45,9 @@ pub fn print(setup: &Setup) {
     if let Some(device) = hand.spi_loop {
         spi_transfer(device);
     }
+    if let Some(name) = hand.echo {
+        serial_write(name);
+    }
     for camera in hand.scene.iter().flat_map(|scene| scene.cameras()) {
         let _light = hand.scene.as_ref().map(|scene| scene.lights(camera));
         frames(&camera.id, camera.size);
@@ -56,8 +60,7 @@ fn pin_write(label: &str, number: u8) {
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         ours.push(by_the_port(&path, number));
-        let out = output(Command::new("bare").arg(&path).args([number.to_string(), WRITES.to_string()]));
-        bare.push(out.trim().parse::<f64>().expect("nanoseconds") / 1e3 / f64::from(WRITES));
+        bare.push(bare_loop(path.to_str().expect("UTF-8"), &number.to_string(), WRITES));
     }
     tell("pin write", "us", ours, "by bare ioctls", bare);
 }
@@ -72,11 +75,33 @@ fn spi_transfer((bus, chip_select): (u32, u32)) {
             port.exchange(bus, chip_select, clock, &mut [0; 16]).expect("the device answers");
         }
         ours.push(began.elapsed().as_secs_f64() * 1e6 / f64::from(TRANSFERS));
-        let device = format!("/dev/spidev{bus}.{chip_select}");
-        let out = output(Command::new("bare").args([device, "spi".into(), TRANSFERS.to_string()]));
-        bare.push(out.trim().parse::<f64>().expect("nanoseconds") / 1e3 / f64::from(TRANSFERS));
+        bare.push(bare_loop(&format!("/dev/spidev{bus}.{chip_select}"), "spi", TRANSFERS));
     }
     tell("SPI transfer", "us", ours, "by bare ioctls", bare);
+}
+
+/// Writes of 16 bytes at 115,200 baud, each until its bytes have left.
+fn serial_write(name: &str) {
+    let line = Line { baud: 115_200, data_bits: 8, parity: Parity::None, stop_bits: 1, flow: Flow::None };
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let wire = Ttys(Root::system()).open(name, line).expect("a port that nobody has open");
+        let began = Instant::now();
+        for _ in 0..TRANSFERS {
+            assert_eq!(wire.send(&[0; 16]).expect("room in the driver's buffer"), 16);
+            wire.drain().expect("bytes that leave");
+        }
+        ours.push(began.elapsed().as_secs_f64() * 1e6 / f64::from(TRANSFERS));
+        drop(wire);
+        bare.push(bare_loop(&format!("/dev/{name}"), "serial", TRANSFERS));
+    }
+    tell("serial write", "us", ours, "by bare system calls", bare);
+}
+
+/// Microseconds that `bare` needs for one of `count`.
+fn bare_loop(device: &str, what: &str, count: u32) -> f64 {
+    let out = output(Command::new("bare").args([device, what, &count.to_string()]));
+    out.trim().parse::<f64>().expect("nanoseconds") / 1e3 / f64::from(count)
 }
 
 /// Microseconds a write.
