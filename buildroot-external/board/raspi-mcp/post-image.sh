@@ -32,6 +32,17 @@ verity_tree() {
 	verity=$hash,$SALT,$blocks
 }
 
+# kernel_fits: the size in memory is in the header of an arm64 kernel, 8 bytes at 16, little-endian; "ARMd" at 56 says that it is one
+# (Documentation/arch/arm64/booting.rst).
+kernel_fits() {
+	[ -n "${kernel_room:-}" ] && [ "$(dd if="$images/Image" bs=1 skip=56 count=4 2>/dev/null)" = ARMd ] || return 0
+	size=$(od -An -tu8 -j16 -N8 "$images/Image" | tr -d ' ')
+	[ "$size" -le "$kernel_room" ] || {
+		echo "$0: the kernel takes $size bytes of memory, and this board's U-Boot leaves $kernel_room: make it smaller" >&2
+		exit 1
+	}
+}
+
 # The kernel's command line names the root's hash, and so the boot image starts with no other root: in the last line of the board's file
 # of arguments, slot.env for U-Boot and cmdline.txt for a Raspberry Pi's firmware.
 boot_image() {
@@ -71,6 +82,7 @@ bundle() {
 		--config-keys "$work/keys.json" --level "$RASPI_MCP_LEVEL" --block-size "$RASPI_MCP_BLOCK" --out "$images/update.bundle" "$@"
 }
 
+kernel_fits
 verity_tree
 boot_image
 uboot_state
