@@ -54,7 +54,7 @@ if (hasFailed()) process.exit(1);
 
 const HEADINGS = [
   "Problems", "Waiting for a person", "Halt", "Slots and update", "Header", "Newest photo", "Machine", "Samples", "Services",
-  "Log of the server", "Audit", "Callers", "What is allowed", "Tokens",
+  "Log of the server", "Audit", "Callers", "What is allowed", "Tokens", "Backup",
 ];
 await check("every view is there, in this order", async () => {
   assert.deepEqual(await tab.locator("h2:visible").allTextContents(), HEADINGS);
