@@ -115,12 +115,29 @@ def board(disk, web=None, writes=None, goes_on=False, ports=(9000,), broker=None
             "-blockdev", f"driver=file,node-name=log,filename={writes}",
             "-blockdev", "driver=blklogwrites,node-name=disk,file=plain,log=log," + ("log-append=on" if goes_on else "log-sector-size=512"),
         ]
-    network = "user,id=net,restrict=on" + "".join(f",hostfwd=tcp:127.0.0.1:0-10.0.2.15:{port}" for port in ports)
+    return [
+        *BOARD, "-accel", "tcg", *drive, "-device", "virtio-blk-pci,drive=disk", "-device", "i6300esb", "-action", "watchdog=reset",
+        "-netdev", network(ports, web, broker), "-device", "virtio-net-pci,netdev=net,romfile=",
+    ]
+
+
+def network(ports, web=None, broker=None):
+    """QEMU's network of one guest, as the words of `board` say."""
+    forwards = "".join(f",hostfwd=tcp:127.0.0.1:0-10.0.2.15:{port}" for port in ports)
+    network = f"user,id=net,restrict=on{forwards}"
     for port, seen_at in ((web, f"{WEB_ADDRESS}:443"), (broker, f"{BROKER_ADDRESS}:{BROKER_PORT}")):
         if port:
             relay = shlex.join([sys.executable, "-S", os.path.join(HERE, "relay.py"), str(port)]).replace(",", ",,")
             network += f",guestfwd=tcp:{seen_at}-cmd:{relay}"
+    return network
+
+
+def raspberry_pi_3(disk, pieces, web=None, ports=(9000,), broker=None):
+    """QEMU's Raspberry Pi 3 with that SD card and a network by USB; the words are those of `board`. QEMU loads what the board's firmware
+    would: U-Boot and the device tree, from the folder `pieces`. The console is the second serial port. The processors share one thread:
+    those that wait for the first to start them would take this computer's others."""
     return [
-        *BOARD, "-accel", "tcg", *drive, "-device", "virtio-blk-pci,drive=disk", "-device", "i6300esb", "-action", "watchdog=reset",
-        "-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile=",
+        "qemu-system-aarch64", "-M", "raspi3b", "-accel", "tcg,thread=single", "-kernel", os.path.join(pieces, "u-boot.bin"),
+        "-dtb", os.path.join(pieces, "board.dtb"), "-drive", f"if=sd,format=raw,cache=writeback,file={disk.path}",
+        "-netdev", network(ports, web, broker), "-device", "usb-net,netdev=net", "-serial", "null",
     ]

@@ -9,13 +9,12 @@ from image import SERVER
 from wires import UNVERIFIED, Missed, SecureMcp
 
 SHORT = True
-TTY = "ttyAMA0"
 
 
 def story(bench):
     card = bench.card()
     # The console of this board is a serial line; a Raspberry Pi has its screen, tty1.
-    with bench.power_on(card, arguments=f"systemd.wants=raspi-mcp-claim@{TTY}.service") as pi:
+    with bench.power_on(card, arguments=f"systemd.wants=raspi-mcp-claim@{bench.tty}.service") as pi:
         code = pi.console.expect(r"^ *code +(\S+)", within=400).group(1)
         fingerprint = pi.console.expect(r"^ *fingerprint +(\S+)", within=60).group(1)
         port = pi.qmp.forwarded_port(SERVER)
