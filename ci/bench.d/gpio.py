@@ -1,9 +1,7 @@
 """Measures pins, SPI and serial ports of the simulated board for docs/benchmarks.md: see ./ci/bench."""
 
-import contextlib
 import json
 import os
-import signal
 import statistics
 import subprocess
 import sys
@@ -43,25 +41,6 @@ def p50(server, *question):
         took.append(time.perf_counter() - at)
     must(server.request(*question))
     return statistics.median(took) * 1e3
-
-
-@contextlib.contextmanager
-def awake():
-    """Keeps every processor from halting: to wake one takes a virtual machine longer than a call does. SCHED_IDLE takes no time from others
-    (sched(7))."""
-    spinning = []
-    try:
-        for _ in range(os.cpu_count()):
-            if not (child := os.fork()):
-                os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-                while True:
-                    pass
-            spinning.append(child)
-        yield
-    finally:
-        for child in spinning:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
 
 
 def over_stdio():
@@ -105,9 +84,7 @@ def sustained():
 
 def main():
     os.makedirs(FOLDER, exist_ok=True)
-    halting = over_stdio()
-    with awake():
-        write, read, exchanged, sent = over_stdio()
+    write, read, exchanged, sent = over_stdio()
     rate, slowest, before, after = sustained()
     edges = json.loads(subprocess.run([EDGES, FOLDER], check=True, capture_output=True, text=True, timeout=600).stdout)
     waited, told = edges["wait_for_edge"], edges["subscription"]
@@ -125,8 +102,6 @@ def main():
     text = "\n".join([
         "## Pins, SPI and serial ports of the simulated board", "",
         "| goal | measured | required | |", "| --- | --- | --- | --- |", *rows, "",
-        "The processors were kept from halting for the calls over stdio, since a virtual machine needs longer to wake one than a call takes. Where they halt, the four "
-        f"took {', '.join(f'{one:.3f}' for one in halting)} ms.", "",
         f"The slowest thousand writes ran at {slowest:.0f} per second; memory was {after:.1f} MiB at the end. Half of "
         f"{edges['edges']} edges were reported within {waited['p50_us']} µs by wait_for_edge and within {told['p50_us']} µs by subscription "
         "(`examples/edges.rs`). The default limit is 60 writes per minute; it was raised for this measurement.", "",
