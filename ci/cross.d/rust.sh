@@ -72,6 +72,12 @@ need_packing_linker() {
   ln -sf "$(command -v ld.lld-16)" "$BUILD/cross/ld/ld"
 }
 
+# built_machines: those for which ci/cross makes a program; armv7 is only checked, or left, in some complete runs of ./ci/test.
+built_machines() {
+  echo aarch64
+  case ${RASPI_MCP_ARMV7:-} in '' | unoptimised) echo armv7 ;; esac
+}
+
 # need_cross MACHINE...: all that cross_cargo takes.
 need_cross() {
   local machine

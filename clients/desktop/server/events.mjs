@@ -1,7 +1,7 @@
 // Server-sent events (the HTML standard, 9.2), as far as MCP uses them: the data of each event, and the id for resuming.
 
 // Longest event in characters: the largest answer that a server can be configured to give, and its envelope.
-export const LONGEST = 70 * 1024 * 1024;
+const LONGEST = 70 * 1024 * 1024;
 
 export class Events {
   #rest = "";
