@@ -100,29 +100,41 @@ const SPI_WRITE_MODE: Opcode = opcode::write::<u8>(b'k', 1);
 /// `SPI_CPHA | SPI_CPOL`: the bits of a mode 0 to 3. The others belong to the device tree.
 const SPI_MODES: u8 = 0b11;
 
-/// Exchanges `data` with the device behind a `/dev/spidevB.C`, in words of 8 bits: each byte is replaced by the one that
-/// came while it was sent. `mode` is 0 to 3; `delay_us` is the time before the chip select ends. Blocks until it is over.
+/// Sets the polarity and phase of a device's clock, `mode` 0 to 3, for all programs that use the device. Does not reach the
+/// controller if the device has that mode already.
 ///
 /// # Errors
-/// `EMSGSIZE` beyond the driver's buffer (`spidev.bufsiz`, 4096 unless set), `EINVAL` for what the controller cannot do,
-/// `ENOTTY` for a file that is no spidev, and the controller's errors.
-pub fn spi_exchange(spidev: &impl AsFd, data: &mut [u8], mode: u8, speed_hz: u32, delay_us: u16) -> io::Result<()> {
-    let len = u32::try_from(data.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let place = data.as_mut_ptr().expose_provenance() as u64;
-    let transfer =
-        SpiTransfer { tx: place, rx: place, len, speed_hz, delay_us, bits_per_word: 8, cs_change: 0, others: [0; 4] };
-    // SAFETY: spidev_ioctl copies one byte out and one in for the mode. For a message it copies the 32 bytes of the
-    // structure in, `len` bytes from `tx` into a buffer of its own before the transfer, and `len` bytes to `rx` after it
-    // (Documentation/spi/spidev.rst): both are `data`, borrowed for the duration of the call. No other kernel driver
-    // takes these numbers for a longer argument (Documentation/userspace-api/ioctl/ioctl-number.rst, 'k').
+/// `EINVAL` for a mode that the controller cannot do, `ESHUTDOWN` for a device that was removed since it was opened, `ENOTTY` for
+/// a file that is no spidev.
+pub fn spi_set_mode(spidev: &impl AsFd, mode: u8) -> io::Result<()> {
+    // SAFETY: spidev_ioctl copies one byte out and one in for the mode (Documentation/spi/spidev.rst).
     unsafe {
         let now: u8 = ioctl(spidev, Getter::<SPI_READ_MODE, u8>::new())?;
         let wanted = now & !SPI_MODES | mode & SPI_MODES;
         if wanted != now {
             ioctl(spidev, Setter::<SPI_WRITE_MODE, u8>::new(wanted))?;
         }
-        ioctl(spidev, Setter::<SPI_MESSAGE, SpiTransfer>::new(transfer))?;
     }
+    Ok(())
+}
+
+/// Exchanges `data` with the device behind a `/dev/spidevB.C`, in words of 8 bits: each byte is replaced by the one that
+/// came while it was sent. `delay_us` is the time before the chip select ends. Blocks until it is over.
+///
+/// # Errors
+/// `EMSGSIZE` beyond the driver's buffer (`spidev.bufsiz`, 4096 unless set), `EINVAL` for what the controller cannot do,
+/// `ESHUTDOWN` for a device that was removed since it was opened, `ENOTTY` for a file that is no spidev, and the controller's
+/// errors.
+pub fn spi_exchange(spidev: &impl AsFd, data: &mut [u8], speed_hz: u32, delay_us: u16) -> io::Result<()> {
+    let len = u32::try_from(data.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let place = data.as_mut_ptr().expose_provenance() as u64;
+    let transfer =
+        SpiTransfer { tx: place, rx: place, len, speed_hz, delay_us, bits_per_word: 8, cs_change: 0, others: [0; 4] };
+    // SAFETY: for a message, spidev_ioctl copies the 32 bytes of the structure in, `len` bytes from `tx` into a buffer of its own
+    // before the transfer, and `len` bytes to `rx` after it (Documentation/spi/spidev.rst): both are `data`, borrowed for the
+    // duration of the call. No other kernel driver takes this number for a longer argument
+    // (Documentation/userspace-api/ioctl/ioctl-number.rst, 'k').
+    unsafe { ioctl(spidev, Setter::<SPI_MESSAGE, SpiTransfer>::new(transfer)) }?;
     Ok(())
 }
 
@@ -223,7 +235,8 @@ mod tests {
     fn a_file_that_is_neither_says_so() {
         let nothing = File::open("/dev/null").unwrap();
         let faults = [
-            spi_exchange(&nothing, &mut [1], 0, 10_000, 0).unwrap_err(),
+            spi_set_mode(&nothing, 0).unwrap_err(),
+            spi_exchange(&nothing, &mut [1], 10_000, 0).unwrap_err(),
             serial_break(&nothing, true).unwrap_err(),
             serial_faults(&nothing).unwrap_err(),
         ];
