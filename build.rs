@@ -6,32 +6,10 @@ use std::{env, fs, io, path::Path};
 #[path = "web/bundle.rs"]
 mod bundle;
 
-/// Code that a running server seldom or never reaches: TLS and what asks others over it, doors of the command line, the making of
-/// certificates, the printing of backtraces. The kernel maps 64 KiB around every page that is touched (`fault_around_bytes`), so
-/// code that lies among busy code is resident without being used; here it lies behind it. Matched against the names of sections,
-/// which have the names of functions in them.
-const SELDOM: &[&str] = &[
-    "rustls",
-    "webpki",
-    "reqwest",
-    "rcgen",
-    "yasna",
-    "gimli",
-    "addr2line",
-    "backtrace",
-    "rustc_demangle",
-    "hyper_util*client",
-    "hyper*client",
-    "tower_http",
-    "idna",
-    "3url",
-    "raspi_mcp*doctor",
-    "raspi_mcp*bridge*link",
-    "raspi_mcp*client",
-    "raspi_mcp*cli",
-    "raspi_mcp*3tls",
-    "raspi_mcp*3jwt",
-];
+/// The functions that both halves execute when they start and are used as assistants use them, recorded by `ci/hot-functions`. They
+/// are 3.5 MB of code on x86_64. The kernel maps 64 KiB around every page that is touched (`fault_around_bytes`), so among the rest
+/// of the program they made 12 MB resident. A name that no function has places nothing.
+const HOT: &str = "dist/hot-functions.txt";
 
 /// A release carries the files of `schemas/`, which the contract tests hold to the types, in place of the code that makes them
 /// from types: half a megabyte less of binary and of resident memory. They are compressed: 160 kB less once more. Tests add tools that
@@ -132,10 +110,17 @@ fn hint(out: &Path) -> io::Result<()> {
     if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,max-page-size=16384");
     }
-    let script = out.join("seldom.ld");
-    let patterns: String = SELDOM.iter().map(|name| format!(" *(.text.*{name}*)\n")).collect();
-    fs::write(&script, format!("SECTIONS {{ .text.seldom : {{\n{patterns}}} }} INSERT AFTER .text;\n"))?;
-    println!("cargo:rustc-link-arg-bins=-Wl,-T,{}", script.display());
+    println!("cargo:rerun-if-changed={HOT}");
+    // A debug build has other functions, and ten times as many: it would only link more slowly.
+    if env::var("PROFILE").as_deref() == Ok("release") {
+        let names = fs::read_to_string(HOT)?;
+        // A compiler adds a number to a name of which there are several copies; what it takes for unlikely has sections of its own.
+        let sections: String =
+            names.lines().map(|name| format!(" *(.text.{name}* .text.unlikely.{name}*)\n")).collect();
+        let script = out.join("hot.ld");
+        fs::write(&script, format!("SECTIONS {{ .text.hot : {{\n{sections}}} }} INSERT BEFORE .text;\n"))?;
+        println!("cargo:rustc-link-arg-bins=-Wl,-T,{}", script.display());
+    }
     Ok(())
 }
 

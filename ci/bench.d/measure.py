@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+from mix import INFO, OUR_MIX
 from peers import Peers, our_environment, plain_http, plain_stdio
 from wire import Broken, Http, Stdio, free_port, request_bytes
 
@@ -25,7 +26,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = Peers(NODE, BUILD)
 
 ECHO = ("tools/call", {"name": "echo", "arguments": {"message": "how are you"}})
-INFO = ("tools/call", {"name": "system.get_basic_info", "arguments": {}})
 
 
 class Server:
@@ -56,19 +56,6 @@ def ours_http(path="/mcp"):
     return open_it
 
 
-# A typical session of an assistant, with valid and invalid calls; a health snapshot samples for 250 ms, so it is rare.
-OUR_MIX = [
-    INFO,
-    ("tools/call", {"name": "system.get_clock", "arguments": {}}),
-    ("tools/list", {}),
-    ("tools/call", {"name": "system.get_capabilities", "arguments": {}}),
-    ("system.get_basic_info", {}),
-    ("tools/call", {"name": "system.get_basic_info", "arguments": {"no_such_argument": 1}}),
-    ("tools/call", {"name": "no.such_tool", "arguments": {}}),
-    ("tools/call", {"name": "manage.get_server_status", "arguments": {}}),
-    ("tools/call", {"name": "logs.get_recent_app_logs", "arguments": {"limit": 5}}),
-    ("tools/call", {"name": "tools.search", "arguments": {"query": "health"}}),
-]
 ECHO_MIX = [ECHO, ("tools/list", {}), ECHO, ("tools/call", {"name": "no_such_tool", "arguments": {"message": "x"}})]
 
 CONTENDERS = [

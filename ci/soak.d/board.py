@@ -58,6 +58,8 @@ class Board:
             f.write(f'[socket]\npath = "{at("mcp.sock")}"\n')
             f.write(f"[tools]\nenable = {namespaces}\n[limits]\nreads_per_minute = 60000\nwrites_per_minute = 60000\n[policy]\n".replace("'", '"'))
             f.writelines(f'"{name}" = "allow"\n' for name, _, writes in tools if writes)
+            # Room for what is kept of an hour's calls, which is more than the file system has.
+            f.write("[audit]\nmax_bytes = 16777216\n[metrics]\nmax_bytes = 8388608\n")
             f.write(f'[[files.roots]]\nname = "soak"\npath = "{at("files")}"\nwritable = true\n')
             f.write('[[exec.commands]]\nname = "echo"\nprogram = "/bin/echo"\nmore_args = ".*"\n')
         self.env = dict(os.environ)

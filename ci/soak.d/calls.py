@@ -65,8 +65,10 @@ EXPECTED = {
     "manage.check_for_updates": {"failed_precondition"},
     "manage.mark_good": {"failed_precondition"},
     "manage.preview_os_updates": {"failed_precondition"},
-    "manage.rollback": {"failed_precondition", "conflict"},
-    "manage.update_server": {"failed_precondition"},
+    # Beyond four restarts within an hour.
+    "manage.rollback": {"failed_precondition", "conflict", "resource_exhausted"},
+    # Another client's is under way, or another client rolls back meanwhile.
+    "manage.update_server": {"failed_precondition", "conflict", "cancelled"},
     "metrics.get_samples": {"not_found"},
     "metrics.stop_sampling_job": {"not_found"},
     "network.list_connections": {"capability_missing"},

@@ -194,7 +194,7 @@ impl Jobs {
             let tell = Tell::new(jobs.clone());
             let done = tokio::select! {
                 biased;
-                () = token.cancelled() => Err(ToolError::cancelled(&order.tool)),
+                () = token.cancelled() => Err(cancelled(&order.tool)),
                 done = engine.run(&order, &tell) => done,
             };
             jobs.end(done).await;
@@ -264,4 +264,9 @@ pub fn phase_word(phase: Phase) -> &'static str {
         Phase::RolledBack => "rolled_back",
         Phase::Failed => "failed",
     }
+}
+
+/// The error of a job that was cancelled: by whoever started it, or by a call of manage.rollback.
+fn cancelled(tool: &str) -> ToolError {
+    ToolError::new(ErrorCode::Cancelled, format!("{tool} was cancelled, by its caller or by manage.rollback"))
 }
