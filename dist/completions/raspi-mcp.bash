@@ -64,9 +64,6 @@ _raspi__mcp() {
             raspi__mcp,grow)
                 cmd="raspi__mcp__subcmd__grow"
                 ;;
-            raspi__mcp,guard)
-                cmd="raspi__mcp__subcmd__guard"
-                ;;
             raspi__mcp,halt)
                 cmd="raspi__mcp__subcmd__halt"
                 ;;
@@ -311,7 +308,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke agents routeros approve approval-page approver halt audit backup notifications slot prepare grow guard doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke agents routeros approve approval-page approver halt audit backup notifications slot prepare grow doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -332,7 +329,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__agent)
+        raspi__mcp__subcmd__agent)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -354,7 +351,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__agents)
+        raspi__mcp__subcmd__agents)
             opts="-h --config --set --help list accept revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -376,7 +373,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__agents__subcmd__accept)
+        raspi__mcp__subcmd__agents__subcmd__accept)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -398,7 +395,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__agents__subcmd__list)
+        raspi__mcp__subcmd__agents__subcmd__list)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -420,7 +417,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__agents__subcmd__revoke)
+        raspi__mcp__subcmd__agents__subcmd__revoke)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -442,8 +439,8 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__allow)
-            opts="-h --list --pin --device --path --for --url --key --ask --config --set --help"
+        raspi__mcp__subcmd__allow)
+            opts="-h --list --pin --device --path --for --url --key --ask --config --set --help system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -488,7 +485,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__approval__subcmd__page)
+        raspi__mcp__subcmd__approval__subcmd__page)
             opts="-h --listen --inherited --folder --export --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -522,7 +519,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__approve)
+        raspi__mcp__subcmd__approve)
             opts="-h --deny --list --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -560,7 +557,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__approver)
+        raspi__mcp__subcmd__approver)
             opts="-h --config --set --help key add enroll list revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -582,7 +579,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__approver__subcmd__add)
+        raspi__mcp__subcmd__approver__subcmd__add)
             opts="-h --name --key --kind --origin --url --pin --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -632,7 +629,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__approver__subcmd__enroll)
+        raspi__mcp__subcmd__approver__subcmd__enroll)
             opts="-h --url --pin --token-file --key --name --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -678,7 +675,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__approver__subcmd__key)
+        raspi__mcp__subcmd__approver__subcmd__key)
             opts="-h --out --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -704,7 +701,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__approver__subcmd__list)
+        raspi__mcp__subcmd__approver__subcmd__list)
             opts="-h --json --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -742,7 +739,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__approver__subcmd__revoke)
+        raspi__mcp__subcmd__approver__subcmd__revoke)
             opts="-h --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -780,7 +777,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__audit)
+        raspi__mcp__subcmd__audit)
             opts="-h --config --set --help verify accept-gap show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -802,7 +799,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__audit__subcmd__accept__subcmd__gap)
+        raspi__mcp__subcmd__audit__subcmd__accept__subcmd__gap)
             opts="-h --file --yes --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -828,7 +825,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__audit__subcmd__show)
+        raspi__mcp__subcmd__audit__subcmd__show)
             opts="-h --limit --tool --principal --outcome --file --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -840,7 +837,7 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --tool)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search" -- "${cur}"))
                     return 0
                     ;;
                 --principal)
@@ -870,7 +867,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__audit__subcmd__verify)
+        raspi__mcp__subcmd__audit__subcmd__verify)
             opts="-h --file --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -896,7 +893,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__backup)
+        raspi__mcp__subcmd__backup)
             opts="-h --out --identity --passphrase-file --check --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -946,7 +943,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bridge)
+        raspi__mcp__subcmd__bridge)
             opts="-h --url --pin --token-file --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -980,7 +977,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle)
+        raspi__mcp__subcmd__bundle)
             opts="-h --config --set --help build sign verify inspect delta-size config-keys keygen trust"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1002,7 +999,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__build)
+        raspi__mcp__subcmd__bundle__subcmd__build)
             opts="-h --root --boot --simulated-boot --product --version --counter --channel --layout --hardware --created --expires --min-eeprom --revoke-below --config-keys --block-size --level --out --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1088,7 +1085,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__config__subcmd__keys)
+        raspi__mcp__subcmd__bundle__subcmd__config__subcmd__keys)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1110,7 +1107,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__delta__subcmd__size)
+        raspi__mcp__subcmd__bundle__subcmd__delta__subcmd__size)
             opts="-h --block-size --level --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1140,7 +1137,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__inspect)
+        raspi__mcp__subcmd__bundle__subcmd__inspect)
             opts="-h --json --head --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1166,7 +1163,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__keygen)
+        raspi__mcp__subcmd__bundle__subcmd__keygen)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1188,7 +1185,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__sign)
+        raspi__mcp__subcmd__bundle__subcmd__sign)
             opts="-h --key --from --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1218,7 +1215,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__trust)
+        raspi__mcp__subcmd__bundle__subcmd__trust)
             opts="-h --config --set --help init rotate sign show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1240,7 +1237,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__trust__subcmd__init)
+        raspi__mcp__subcmd__bundle__subcmd__trust__subcmd__init)
             opts="-h --product --root-key --root-threshold --release-key --release-threshold --channel-key --channel-threshold --created --expires --out --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1302,7 +1299,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__trust__subcmd__rotate)
+        raspi__mcp__subcmd__bundle__subcmd__trust__subcmd__rotate)
             opts="-h --root-key --root-threshold --release-key --release-threshold --channel-key --channel-threshold --created --expires --out --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1360,7 +1357,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__trust__subcmd__show)
+        raspi__mcp__subcmd__bundle__subcmd__trust__subcmd__show)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1382,7 +1379,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__trust__subcmd__sign)
+        raspi__mcp__subcmd__bundle__subcmd__trust__subcmd__sign)
             opts="-h --key --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1408,7 +1405,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__bundle__subcmd__verify)
+        raspi__mcp__subcmd__bundle__subcmd__verify)
             opts="-h --trust --now --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1438,8 +1435,8 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__call)
-            opts="-a -h --arg --args --json --url --pin --socket --token-file --config --set --help"
+        raspi__mcp__subcmd__call)
+            opts="-a -h --arg --args --json --url --pin --socket --token-file --config --set --help system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1488,7 +1485,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__channel)
+        raspi__mcp__subcmd__channel)
             opts="-h --config --set --help publish rollout pause resume revoke show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1510,7 +1507,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__channel__subcmd__pause)
+        raspi__mcp__subcmd__channel__subcmd__pause)
             opts="-h --channel --key --trust --created --days --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1552,7 +1549,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__channel__subcmd__publish)
+        raspi__mcp__subcmd__channel__subcmd__publish)
             opts="-h --channel --key --trust --created --days --bundle --url --percent --ring --min-counter --notes --notes-url --product --root --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1630,7 +1627,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__channel__subcmd__resume)
+        raspi__mcp__subcmd__channel__subcmd__resume)
             opts="-h --channel --key --trust --created --days --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1672,7 +1669,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__channel__subcmd__revoke)
+        raspi__mcp__subcmd__channel__subcmd__revoke)
             opts="-h --channel --key --trust --created --days --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1714,7 +1711,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__channel__subcmd__rollout)
+        raspi__mcp__subcmd__channel__subcmd__rollout)
             opts="-h --channel --key --trust --created --days --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1756,7 +1753,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__channel__subcmd__show)
+        raspi__mcp__subcmd__channel__subcmd__show)
             opts="-h --channel --trust --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1786,7 +1783,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__claim)
+        raspi__mcp__subcmd__claim)
             opts="-h --fingerprint --code --device --approver --approver-name --fleet --name --restore --passphrase-file --out --json --show --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1848,7 +1845,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__doctor)
+        raspi__mcp__subcmd__doctor)
             opts="-h --all --update --bundle --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1874,7 +1871,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet)
+        raspi__mcp__subcmd__fleet)
             opts="-h --config --set --help status enroll join init sign renew revoke doctor watch ls log halt call connect serve rollout"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1896,8 +1893,8 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__call)
-            opts="-a -h --dir --arg --args --json --token-file --config --set --help"
+        raspi__mcp__subcmd__fleet__subcmd__call)
+            opts="-a -h --dir --arg --args --json --token-file --config --set --help system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1938,7 +1935,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__connect)
+        raspi__mcp__subcmd__fleet__subcmd__connect)
             opts="-h --dir --listen --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1968,7 +1965,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__doctor)
+        raspi__mcp__subcmd__fleet__subcmd__doctor)
             opts="-h --dir --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1994,7 +1991,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__enroll)
+        raspi__mcp__subcmd__fleet__subcmd__enroll)
             opts="-h --name --out --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2040,7 +2037,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__halt)
+        raspi__mcp__subcmd__fleet__subcmd__halt)
             opts="-h --dir --all --reason --wait --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2074,7 +2071,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__init)
+        raspi__mcp__subcmd__fleet__subcmd__init)
             opts="-h --name --server --host --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2108,7 +2105,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__join)
+        raspi__mcp__subcmd__fleet__subcmd__join)
             opts="-h --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2146,7 +2143,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__log)
+        raspi__mcp__subcmd__fleet__subcmd__log)
             opts="-h --dir --kind --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2176,7 +2173,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__ls)
+        raspi__mcp__subcmd__fleet__subcmd__ls)
             opts="-h --dir --version --health --tag --silent --silent-after --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2218,7 +2215,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__renew)
+        raspi__mcp__subcmd__fleet__subcmd__renew)
             opts="-h --dir --out --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2248,7 +2245,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__revoke)
+        raspi__mcp__subcmd__fleet__subcmd__revoke)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2270,7 +2267,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__rollout)
+        raspi__mcp__subcmd__fleet__subcmd__rollout)
             opts="-h --config --set --help sign start status pause resume abort"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2292,7 +2289,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__rollout__subcmd__abort)
+        raspi__mcp__subcmd__fleet__subcmd__rollout__subcmd__abort)
             opts="-h --signed --dir --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2322,7 +2319,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__rollout__subcmd__pause)
+        raspi__mcp__subcmd__fleet__subcmd__rollout__subcmd__pause)
             opts="-h --signed --dir --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2352,7 +2349,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__rollout__subcmd__resume)
+        raspi__mcp__subcmd__fleet__subcmd__rollout__subcmd__resume)
             opts="-h --signed --dir --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2382,7 +2379,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__rollout__subcmd__sign)
+        raspi__mcp__subcmd__fleet__subcmd__rollout__subcmd__sign)
             opts="-h --signed --key --trust --created --days --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2424,7 +2421,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__rollout__subcmd__start)
+        raspi__mcp__subcmd__fleet__subcmd__rollout__subcmd__start)
             opts="-h --signed --dir --hash --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2458,7 +2455,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__rollout__subcmd__status)
+        raspi__mcp__subcmd__fleet__subcmd__rollout__subcmd__status)
             opts="-h --signed --dir --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2488,7 +2485,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__serve)
+        raspi__mcp__subcmd__fleet__subcmd__serve)
             opts="-h --dir --silent-after --stdio --http --role --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2508,7 +2505,7 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "read_only ops_rw admin" -- "${cur}"))
                     return 0
                     ;;
                 --config)
@@ -2526,7 +2523,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__sign)
+        raspi__mcp__subcmd__fleet__subcmd__sign)
             opts="-h --out --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2556,7 +2553,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__status)
+        raspi__mcp__subcmd__fleet__subcmd__status)
             opts="-h --inventory --dir --version --health --tag --silent --silent-after --group-by --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2606,7 +2603,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__fleet__subcmd__watch)
+        raspi__mcp__subcmd__fleet__subcmd__watch)
             opts="-h --dir --version --health --tag --silent --silent-after --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2648,7 +2645,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__grow)
+        raspi__mcp__subcmd__grow)
             opts="-h --layout --dry-run --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2674,29 +2671,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__guard)
-            opts="-h --config --set --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        raspi__subcmd__mcp__subcmd__halt)
+        raspi__mcp__subcmd__halt)
             opts="-h --reason --lift --status --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2738,7 +2713,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__notifications)
+        raspi__mcp__subcmd__notifications)
             opts="-h --config --set --help test"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2760,7 +2735,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__notifications__subcmd__test)
+        raspi__mcp__subcmd__notifications__subcmd__test)
             opts="-h --to --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2786,7 +2761,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__pins)
+        raspi__mcp__subcmd__pins)
             opts="-h --svg --json --url --pin --socket --token-file --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2824,7 +2799,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__prepare)
+        raspi__mcp__subcmd__prepare)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2846,8 +2821,8 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__revoke)
-            opts="-h --pin --device --path --for --url --key --config --set --help"
+        raspi__mcp__subcmd__revoke)
+            opts="-h --pin --device --path --for --url --key --config --set --help system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2892,7 +2867,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__routeros)
+        raspi__mcp__subcmd__routeros)
             opts="-h --config --set --help add list test remove serve"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2914,7 +2889,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__routeros__subcmd__add)
+        raspi__mcp__subcmd__routeros__subcmd__add)
             opts="-h --address --user --pin --ca --environment --tag --allow-advanced --allow-professional --password-file --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2964,7 +2939,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__routeros__subcmd__list)
+        raspi__mcp__subcmd__routeros__subcmd__list)
             opts="-h --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2986,7 +2961,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__routeros__subcmd__remove)
+        raspi__mcp__subcmd__routeros__subcmd__remove)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3008,7 +2983,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__routeros__subcmd__serve)
+        raspi__mcp__subcmd__routeros__subcmd__serve)
             opts="-h --socket --folder --agent --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3042,7 +3017,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__routeros__subcmd__test)
+        raspi__mcp__subcmd__routeros__subcmd__test)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3064,8 +3039,8 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__schema)
-            opts="-h --write --check --config --set --help"
+        raspi__mcp__subcmd__schema)
+            opts="-h --write --check --config --set --help system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3094,7 +3069,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__serve)
+        raspi__mcp__subcmd__serve)
             opts="-h --stdio --http --role --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3106,7 +3081,7 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "read_only ops_rw admin" -- "${cur}"))
                     return 0
                     ;;
                 --config)
@@ -3124,7 +3099,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__slot)
+        raspi__mcp__subcmd__slot)
             opts="-h --config --set --help status install rollback mark-good"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3146,7 +3121,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__slot__subcmd__install)
+        raspi__mcp__subcmd__slot__subcmd__install)
             opts="-y -h --reboot --yes --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3168,7 +3143,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__slot__subcmd__mark__subcmd__good)
+        raspi__mcp__subcmd__slot__subcmd__mark__subcmd__good)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3190,7 +3165,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__slot__subcmd__rollback)
+        raspi__mcp__subcmd__slot__subcmd__rollback)
             opts="-y -h --dry-run --yes --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3212,7 +3187,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__slot__subcmd__status)
+        raspi__mcp__subcmd__slot__subcmd__status)
             opts="-h --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3234,7 +3209,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__tls)
+        raspi__mcp__subcmd__tls)
             opts="-h --config --set --help init show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3256,7 +3231,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__tls__subcmd__init)
+        raspi__mcp__subcmd__tls__subcmd__init)
             opts="-h --name --replace --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3282,7 +3257,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__tls__subcmd__show)
+        raspi__mcp__subcmd__tls__subcmd__show)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3304,7 +3279,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__token)
+        raspi__mcp__subcmd__token)
             opts="-h --config --set --help make new list revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3326,7 +3301,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__token__subcmd__list)
+        raspi__mcp__subcmd__token__subcmd__list)
             opts="-h --json --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3364,7 +3339,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__token__subcmd__make)
+        raspi__mcp__subcmd__token__subcmd__make)
             opts="-h --name --role --owner --expires --router --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3376,7 +3351,7 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "read_only ops_rw admin" -- "${cur}"))
                     return 0
                     ;;
                 --owner)
@@ -3422,7 +3397,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__token__subcmd__new)
+        raspi__mcp__subcmd__token__subcmd__new)
             opts="-h --name --role --owner --expires --router --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3434,7 +3409,7 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "read_only ops_rw admin" -- "${cur}"))
                     return 0
                     ;;
                 --owner)
@@ -3464,7 +3439,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__token__subcmd__revoke)
+        raspi__mcp__subcmd__token__subcmd__revoke)
             opts="-h --url --pin --key --device --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3502,7 +3477,7 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__tools)
+        raspi__mcp__subcmd__tools)
             opts="-h --policy --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

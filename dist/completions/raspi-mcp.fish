@@ -55,10 +55,11 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "notifications" 
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two slots of this machine, install a release, roll back, or commit a trial'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "prepare" -d 'Restore the identity of an appliance at boot, and apply the owner\'s raspi-mcp.toml'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "grow" -d 'Extend the data partition to the end of the card, on images with two slots'
-complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "guard" -d 'Supervise a command that the agent runs'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "doctor" -d 'Report what is wrong or missing on this machine, and how to fix it'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l http -d 'Listen for HTTP here instead of 127.0.0.1:8765; port 0 selects a free port' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l role -d 'The role of callers on this machine: read_only (default), ops_rw or admin. For use on your own PC' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l role -d 'The role of callers on this machine: read_only (default), ops_rw or admin. For use on your own PC' -r -f -a "read_only\t''
+ops_rw\t''
+admin\t''"
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l stdio -d 'Serve only the client that started this process, over standard input and output'
@@ -109,7 +110,9 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fis
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "list" -d 'List the configured tokens by name; the tokens themselves are not stored'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "revoke" -d 'Remove a token from the configuration; a running server closes its connections immediately'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l name -d 'The token\'s name, e.g. of the device that will use it: laptop' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l role -d 'The token\'s role: read_only, ops_rw or admin' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l role -d 'The token\'s role: read_only, ops_rw or admin' -r -f -a "read_only\t''
+ops_rw\t''
+admin\t''"
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l owner -d 'The token\'s owner. Credentials of one owner share pin leases and limits' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l expires -d 'When it expires, e.g. 2027-01-01T00:00:00Z; default: never' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l router -d 'A router that the token is good for; may be repeated; default: all routers' -r
@@ -121,7 +124,9 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l name -d 'The token\'s name, e.g. of the device that will use it: laptop' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l role -d 'The token\'s role: read_only, ops_rw or admin' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l role -d 'The token\'s role: read_only, ops_rw or admin' -r -f -a "read_only\t''
+ops_rw\t''
+admin\t''"
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l owner -d 'The token\'s owner. Credentials of one owner share pin leases and limits' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l expires -d 'When it expires, e.g. 2027-01-01T00:00:00Z; default: never' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l router -d 'A router that the token is good for; may be repeated; default: all routers' -r
@@ -403,7 +408,9 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from serve" -l dir -d 'The folder of the fleet' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from serve" -l silent-after -d 'A device is silent if its last status is older than this; devices report every 10 to 20 minutes' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from serve" -l http -d 'Listen for HTTP here instead of 127.0.0.1:8765; port 0 selects a free port' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from serve" -l role -d 'The role of callers on this machine: read_only (default), ops_rw or admin. For use on your own PC' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from serve" -l role -d 'The role of callers on this machine: read_only (default), ops_rw or admin. For use on your own PC' -r -f -a "read_only\t''
+ops_rw\t''
+admin\t''"
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from serve" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from serve" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from serve" -l stdio -d 'Serve only the client that started this process, over standard input and output'
@@ -592,7 +599,103 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from accept-gap" -l yes -d 'Do not ask for confirmation'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from accept-gap" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit -d 'The number of records' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l tool -d 'Only calls of this tool' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l tool -d 'Only calls of this tool' -r -f -a "system.get_basic_info\t''
+system.get_health_snapshot\t''
+system.get_capabilities\t''
+system.get_clock\t''
+system.get_network_info\t''
+system.get_detailed_network_info\t''
+system.list_packages\t''
+system.list_devices\t''
+system.set_hostname\t''
+system.set_timezone\t''
+system.reboot\t''
+system.shutdown\t''
+metrics.get_realtime_metrics\t''
+metrics.start_sampling_job\t''
+metrics.stop_sampling_job\t''
+metrics.list_sampling_jobs\t''
+metrics.get_samples\t''
+metrics.query_history\t''
+network.get_status\t''
+network.list_connections\t''
+network.scan_wifi\t''
+network.ping\t''
+network.activate_connection\t''
+network.add_connection\t''
+network.update_connection\t''
+network.confirm_connection\t''
+service.list_services\t''
+service.get_status\t''
+service.validate_unit_file\t''
+service.control_service\t''
+service.start\t''
+service.stop\t''
+service.restart\t''
+service.set_enabled\t''
+process.list_processes\t''
+process.get_process_details\t''
+process.send_signal\t''
+camera.list_cameras\t''
+camera.take_photo\t''
+camera.capture\t''
+camera.get_photo\t''
+manage.get_server_status\t''
+manage.get_capabilities\t''
+manage.check_for_updates\t''
+manage.update_server\t''
+manage.get_update_status\t''
+manage.preview_os_updates\t''
+manage.apply_os_updates\t''
+manage.rollback\t''
+manage.mark_good\t''
+manage.halt\t''
+manage.export_settings\t''
+logs.get_recent_app_logs\t''
+logs.get_recent_audit_logs\t''
+logs.query_journal\t''
+files.read\t''
+files.list\t''
+files.write\t''
+files.delete\t''
+exec.run\t''
+gpio.list_pins\t''
+gpio.read_pin\t''
+gpio.wait_for_edge\t''
+gpio.configure_pin\t''
+gpio.write_pin\t''
+gpio.set_pwm\t''
+gpio.release_pin\t''
+i2c.list_buses\t''
+i2c.scan_bus\t''
+i2c.identify\t''
+i2c.read\t''
+i2c.write\t''
+i2c.transfer\t''
+spi.list_buses\t''
+spi.transfer\t''
+onewire.list_devices\t''
+onewire.read\t''
+serial.list_ports\t''
+serial.open\t''
+serial.read\t''
+serial.write\t''
+serial.close\t''
+sensors.list\t''
+sensors.read\t''
+vector.search\t''
+vector.get_page\t''
+vector.get_status\t''
+vector.rebuild\t''
+agents.spawn\t''
+agents.send_task\t''
+agents.list\t''
+agents.get_status\t''
+agents.shutdown\t''
+tools.describe\t''
+tools.run\t''
+tools.run_read\t''
+tools.search\t''"
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l principal -d 'Only calls by this caller' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l outcome -d 'Only calls with this outcome: ok, an error code, or unknown' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l file -d 'Read this store instead of this machine\'s' -r -F
@@ -651,9 +754,6 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -l config -d '
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -l dry-run -d 'Show what would be written, and write nothing'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l bundle -d 'With --update: also check whether this release would understand the configuration. FILE is a bundle or its head; it is not verified' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
@@ -661,3 +761,8 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l all -d 'S
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l update -d 'Check only whether an update could succeed now: slots, space, keys, power, wear, boot loader, time'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l json -d 'Print everything as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -f -a "system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -f -a "system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from call" -f -a "system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -f -a "system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -f -a "system.get_basic_info system.get_health_snapshot system.get_capabilities system.get_clock system.get_network_info system.get_detailed_network_info system.list_packages system.list_devices system.set_hostname system.set_timezone system.reboot system.shutdown metrics.get_realtime_metrics metrics.start_sampling_job metrics.stop_sampling_job metrics.list_sampling_jobs metrics.get_samples metrics.query_history network.get_status network.list_connections network.scan_wifi network.ping network.activate_connection network.add_connection network.update_connection network.confirm_connection service.list_services service.get_status service.validate_unit_file service.control_service service.start service.stop service.restart service.set_enabled process.list_processes process.get_process_details process.send_signal camera.list_cameras camera.take_photo camera.capture camera.get_photo manage.get_server_status manage.get_capabilities manage.check_for_updates manage.update_server manage.get_update_status manage.preview_os_updates manage.apply_os_updates manage.rollback manage.mark_good manage.halt manage.export_settings logs.get_recent_app_logs logs.get_recent_audit_logs logs.query_journal files.read files.list files.write files.delete exec.run gpio.list_pins gpio.read_pin gpio.wait_for_edge gpio.configure_pin gpio.write_pin gpio.set_pwm gpio.release_pin i2c.list_buses i2c.scan_bus i2c.identify i2c.read i2c.write i2c.transfer spi.list_buses spi.transfer onewire.list_devices onewire.read serial.list_ports serial.open serial.read serial.write serial.close sensors.list sensors.read vector.search vector.get_page vector.get_status vector.rebuild agents.spawn agents.send_task agents.list agents.get_status agents.shutdown tools.describe tools.run tools.run_read tools.search"
