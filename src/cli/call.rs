@@ -1,5 +1,10 @@
 //! `raspi-mcp call`: calls one tool of a running server, for people and for scripts.
 
+mod people;
+mod progress;
+mod table;
+mod unit;
+
 use super::say::{out, outln};
 use super::{
     exit::{Exit, Failure},
@@ -35,7 +40,7 @@ pub struct WhatToCall {
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    args.what.run(|tool, arguments| args.target.call(sources, tool, &arguments))
+    args.what.run(|tool, arguments| args.target.call_with(sources, tool, &arguments, progress::show))
 }
 
 impl WhatToCall {
@@ -44,7 +49,7 @@ impl WhatToCall {
     /// # Errors
     /// For arguments that are none, and what the device refuses.
     pub fn run(&self, call: impl FnOnce(&str, Value) -> Result<Value, Failure>) -> Result<(), Failure> {
-        print(&call(&self.tool, arguments(self)?)?, self.json)
+        print(&self.tool, &call(&self.tool, arguments(self)?)?, self.json)
     }
 }
 
@@ -66,7 +71,7 @@ fn arguments(args: &WhatToCall) -> Result<Value, Failure> {
     Ok(Value::Object(map))
 }
 
-fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
+fn print(tool: &str, answer: &Value, as_json: bool) -> Result<(), Failure> {
     if let Some(error) = answer.get("error") {
         let message = printable(error["message"].as_str().unwrap_or("the server refused"));
         let code = error["data"]["error_code"].as_str().and_then(ErrorCode::from_symbol);
@@ -89,9 +94,7 @@ fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
         outln!("{data:#}");
         return Ok(());
     }
-    let mut lines = String::new();
-    people(data, 0, is_terminal(), &mut lines);
-    out!("{lines}");
+    out!("{}", people::text(tool, data, is_terminal()));
     if result["_meta"]["simulated"] == true {
         outln!("(simulated board)");
     }
@@ -101,51 +104,4 @@ fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
 /// What to do next, on its own line.
 fn hint(data: &Value) -> String {
     data["hint"].as_str().map(|hint| format!("\n  {}", printable(hint))).unwrap_or_default()
-}
-
-/// Indented `name: value` lines, with spaces for underscores.
-///
-/// On a terminal, each further line of a multi-line text is prefixed with a mark, so that no text can imitate a field.
-fn people(value: &Value, indent: usize, marked: bool, out: &mut String) {
-    let pad = "  ".repeat(indent);
-    let text = |value: &Value| {
-        let text = plain(value);
-        if marked { text.trim_end_matches('\n').replace('\n', &format!("\n{pad}  | ")) } else { text }
-    };
-    match value {
-        Value::Object(map) => {
-            for (name, value) in map {
-                let name = if marked { printable(name) } else { name.clone() }.replace('_', " ");
-                if value.is_object() || value.as_array().is_some_and(|items| items.iter().any(|item| !is_plain(item))) {
-                    out.push_str(&format!("{pad}{name}:\n"));
-                    people(value, indent + 1, marked, out);
-                } else {
-                    out.push_str(&format!("{pad}{name}: {}\n", text(value)));
-                }
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                let mut lines = String::new();
-                people(item, indent + 1, marked, &mut lines);
-                // The first line carries the dash.
-                out.push_str(&format!("{pad}- {}", lines.trim_start()));
-            }
-        }
-        other => out.push_str(&format!("{pad}{}\n", text(other))),
-    }
-}
-
-fn is_plain(value: &Value) -> bool {
-    !value.is_object() && !value.is_array()
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
-        Value::Bool(yes) => if *yes { "yes" } else { "no" }.into(),
-        Value::Null => "-".into(),
-        other => other.to_string(),
-    }
 }

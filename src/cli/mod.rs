@@ -168,7 +168,7 @@ pub fn run() -> std::process::ExitCode {
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),
     };
-    match done {
+    match done.and_then(|()| say::failure()) {
         Ok(()) => Exit::Done.into(),
         Err(failure) => {
             if !failure.message.is_empty() {
@@ -185,8 +185,11 @@ fn unparsed(error: &clap::Error) -> std::process::ExitCode {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         crate::terminal::err(format_args!("{}", error.render()));
     } else {
-        // Ignore a closed terminal.
-        let _ = error.print();
+        say::written(error.print());
+        if let Err(failure) = say::failure() {
+            say::errln!("raspi-mcp: {}", failure.message);
+            return failure.exit.into();
+        }
     }
     u8::try_from(error.exit_code()).map_or(Exit::Usage.into(), Into::into)
 }

@@ -2,14 +2,13 @@
 
 use super::{
     exit::{Exit, Failure},
-    say::errln,
+    say::{self, errln, out},
     sources,
     target::Target,
 };
 use crate::{
     pins::{HeaderDrawing, PinEntry, entries, svg, terminal as drawn},
     registry::Registry,
-    terminal,
 };
 use base::{error::ToolError, os::Root};
 use hw::{board::Board, gpio::header};
@@ -45,13 +44,13 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     } else {
         drawn(&picture, coloured())
     };
-    let written = if args.json || args.svg {
-        terminal::out(format_args!("{text}"))
+    if args.json || args.svg {
+        out!("{text}");
     } else {
         // Contains colours; its text was already made printable.
-        io::stdout().lock().write_all(text.as_bytes())
-    };
-    written.map_err(|error| Failure::new(Exit::Failed, format!("cannot write the picture: {error}")))
+        say::written(io::stdout().lock().write_all(text.as_bytes()));
+    }
+    Ok(())
 }
 
 /// Colours, unless disabled: <https://no-color.org>.

@@ -37,7 +37,22 @@ impl Target {
     /// # Errors
     /// [`super::exit::Exit::Unreachable`] if no server answers there.
     pub fn call(&self, sources: &sources::Args, tool: &str, arguments: &Value) -> Result<Value, Failure> {
-        let request = json!({
+        self.call_with(sources, tool, arguments, |_| {})
+    }
+
+    /// The same; `news` gets what the server reports before its answer. Only a Unix socket brings any: the plain
+    /// endpoint of HTTP has one answer for each request.
+    ///
+    /// # Errors
+    /// [`super::exit::Exit::Unreachable`] if no server answers there.
+    pub fn call_with(
+        &self,
+        sources: &sources::Args,
+        tool: &str,
+        arguments: &Value,
+        news: impl FnMut(&Value),
+    ) -> Result<Value, Failure> {
+        let mut request = json!({
             "jsonrpc": "2.0",
             "id": 1,
             "method": "tools/call",
@@ -56,7 +71,8 @@ impl Target {
                 sources::reach(&own, |places| places.runtime_dir.join("mcp.sock"))
             }
         };
-        Ok(runtime.block_on(local::request(&path, &request))?)
+        request["params"]["_meta"] = json!({ "progressToken": 1 });
+        Ok(runtime.block_on(local::request_with(&path, &request, news))?)
     }
 }
 

@@ -44,6 +44,12 @@ pub struct PinEntry {
     /// Whether tools may use it.
     #[serde(default)]
     pub allowed: bool,
+    /// The resistor of an input that is lent: `up`, `down` or `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull: Option<String>,
+    /// The wave on it, if it makes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pwm: Option<PinWave>,
     /// The chip's function on it, if it is not a plain line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
@@ -53,6 +59,15 @@ pub struct PinEntry {
     /// The caller of this server that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Value>,
+}
+
+/// A PWM wave as described by `gpio.list_pins`, without fields that are not drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PinWave {
+    /// In hertz.
+    pub frequency_hz: f64,
+    /// The share of the time that the line is high, in per cent.
+    pub duty_cycle_percent: f64,
 }
 
 /// One contact of the header with its state.
@@ -121,7 +136,7 @@ pub fn entries(port: &dyn GpioPort, allowed: &BTreeSet<u8>) -> Vec<PinEntry> {
         let value = look.as_ref().and_then(|look| look.level).or_else(|| free.then(|| port.peek(pin).ok()).flatten());
         let consumer = look.and_then(|look| look.consumer);
         let (pin, allowed) = (pin.bcm().into(), allowed.contains(&pin.bcm()));
-        PinEntry { pin, mode, value, allowed, function, consumer, lease: None }
+        PinEntry { pin, mode, value, allowed, pull: None, pwm: None, function, consumer, lease: None }
     };
     Pin::all().map(entry).collect()
 }
@@ -145,8 +160,17 @@ impl HeaderContact {
         Some(Self { contact, name, look, entry })
     }
 
-    /// Its state, in at most two words: `out high`, `in low`, `SDA1`.
+    /// Its state, in at most three words: `out high`, `in low up`, `SDA1`, `PWM 50Hz 7.5%`.
     fn state(&self) -> String {
+        if let Some(wave) = self.entry.as_ref().and_then(|entry| entry.pwm) {
+            let tenths = |number: f64| (number * 10.0).round() / 10.0;
+            return format!("PWM {}Hz {}%", tenths(wave.frequency_hz), tenths(wave.duty_cycle_percent));
+        }
+        let pull = match self.entry.as_ref().and_then(|entry| entry.pull.as_deref()) {
+            Some("up") => " up",
+            Some("down") => " down",
+            _ => "",
+        };
         let level = |level: Option<Level>| match level {
             Some(Level::High) => " high",
             Some(Level::Low) => " low",
@@ -155,7 +179,7 @@ impl HeaderContact {
         match self.look {
             ContactStyle::Power | ContactStyle::Ground => String::new(),
             ContactStyle::Output(at) => format!("out{}", level(at)),
-            ContactStyle::Input(at) => format!("in{}", level(at)),
+            ContactStyle::Input(at) => format!("in{}{pull}", level(at)),
             ContactStyle::Function => {
                 let name = self.entry.as_ref().and_then(|entry| entry.function.as_deref()).unwrap_or("function");
                 let at = self.entry.as_ref().and_then(|entry| entry.value);
@@ -222,6 +246,15 @@ mod tests {
                 json!({"pin": 17, "mode": "alt", "value": "low", "allowed": true, "function": "SDA1", "consumer": "i2c"})
             ),
             told("SDA1 low", "i2c")
+        );
+        assert_eq!(
+            cell(json!({"pin": 17, "mode": "input", "value": "low", "pull": "down", "allowed": true})),
+            told("in low down", "")
+        );
+        assert_eq!(
+            cell(json!({"pin": 17, "mode": "output", "value": "low", "allowed": true,
+                "pwm": {"frequency_hz": 49.98, "duty_cycle_percent": 7.5, "source": "software", "jitter": "low"}})),
+            told("PWM 50Hz 7.5%", "")
         );
         assert_eq!(cell(json!({"pin": 17, "mode": "a later word", "allowed": true})), told("?", ""));
         assert_eq!(cell(json!({"pin": 18, "mode": "input", "allowed": true})), told("kept back", ""));

@@ -110,8 +110,11 @@ fn cell(out: &mut String, cell: &HeaderContact, y: u32, left: bool) {
     let _ = writeln!(out, "<g class=\"{}\">", class(cell.look));
     mark(out, cell.look, away(15), y);
     let _ = writeln!(out, "<text class=\"number\" x=\"{}\" y=\"{}\">{}</text>", away(15), y + 4, cell.contact);
+    let state = cell.state();
+    // A wave's state is longer than others: what follows stands behind it, at 8 units a character.
+    let state_end = 120 + 8 * u32::try_from(state.chars().count()).unwrap_or_default();
     for (kind, at, words) in
-        [("name", 42, cell.name.clone()), ("state", 110, cell.state()), ("holder", 210, cell.holder())]
+        [("name", 42, cell.name.clone()), ("state", 110, state), ("holder", state_end.max(210), cell.holder())]
     {
         if !words.is_empty() {
             let words = escaped(&words);
@@ -198,6 +201,8 @@ mod tests {
             mode: PinFunction::Output,
             value: Some(Level::High),
             allowed: true,
+            pull: None,
+            pwm: None,
             function: None,
             consumer: Some("<script>\"&'".into()),
             lease: None,

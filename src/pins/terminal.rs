@@ -103,6 +103,8 @@ mod tests {
             mode,
             value,
             allowed: true,
+            pull: None,
+            pwm: None,
             function: None,
             consumer: Some("fan".into()),
             lease: None,

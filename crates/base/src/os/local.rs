@@ -18,6 +18,14 @@ const LONGEST: u64 = 70 * 1024 * 1024;
 /// # Errors
 /// `unavailable` when there is no answer.
 pub async fn request(path: &Path, request: &Value) -> Result<Value, ToolError> {
+    request_with(path, request, |_| {}).await
+}
+
+/// The same; `news` gets every message that comes before the answer, such as `notifications/progress`.
+///
+/// # Errors
+/// `unavailable` when there is no answer.
+pub async fn request_with(path: &Path, request: &Value, mut news: impl FnMut(&Value)) -> Result<Value, ToolError> {
     let shown = path.display();
     let offline = |error: std::io::Error| {
         ToolError::unavailable(format!("no server answers on {shown}: {error}"))
@@ -35,6 +43,7 @@ pub async fn request(path: &Path, request: &Value) -> Result<Value, ToolError> {
             if message.get("id") == request.get("id") {
                 return Ok(message);
             }
+            news(&message);
         }
         Err(ToolError::unavailable(format!("the server on {shown} hung up without an answer")))
     };
