@@ -50,6 +50,6 @@ async fn every_card_gets_a_file_that_a_device_takes() {
 #[test]
 fn the_image_is_told_to_update_by_itself() {
     // The folder of the image's settings, which dist/install copies whole.
-    assert!(page(PAGE).contains("`dist/conf.d/30-updates.toml`") && here().join("dist/conf.d").is_dir());
+    assert!(page(PAGE).contains("`30-updates.toml` in `dist/conf.d`") && here().join("dist/conf.d").is_dir());
     assert!(page("dist/install").contains("\"$here\"/conf.d/*"));
 }
