@@ -1,5 +1,5 @@
 #!/bin/sh
-# A publisher's work, for the README's tour: sh dist/examples/release.sh VERSION COUNTER TEXT
+# A publisher's work, for the tour of docs/first-update.md: sh dist/examples/release.sh VERSION COUNTER TEXT
 # In /tmp/raspi-mcp-update (or RASPI_MCP_TOUR): keys and a root of trust the first time; then a release for the simulated Raspberry Pi, whose
 # root file system is TEXT, and the channel that offers it. Real keys are made on a machine that is not in a network, and several must sign.
 set -eu

@@ -2,7 +2,7 @@
 
 mod files;
 mod lists;
-mod walk;
+pub mod walk;
 mod write;
 
 use crate::support::served::{Door, Pi, Wire, soon, token};

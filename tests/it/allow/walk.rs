@@ -10,7 +10,7 @@ use tokio::{
 };
 
 /// The program as an ordinary user of this machine, with folders below `root`.
-fn program(root: &TempDir, args: &[&str]) -> Command {
+pub fn program(root: &TempDir, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_raspi-mcp"));
     command.env_clear().kill_on_drop(true).args(args).env("RASPI_MCP__BOARD", "simulated");
     for (name, folder) in [("STATE_HOME", "state"), ("RUNTIME_DIR", "run"), ("CONFIG_HOME", "config")] {
@@ -59,7 +59,7 @@ async fn from_serve_to_a_pin_that_blinks_takes_two_commands() {
     let command = hint.split('`').nth(1).unwrap_or_else(|| panic!("no command in: {hint}")).to_owned();
     assert_eq!(command, "raspi-mcp allow gpio.write_pin --pin 17 --for loopback");
     let readme = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    assert!(readme.contains(&format!("\n{command} ")), "the README has another way");
+    assert!(readme.contains(&format!("\n{command}\n")), "the README has another way");
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     let (code, said) = run(&root, &words).await;
     assert!(code == Some(0) && said.contains("it counts at once"), "{said}");

@@ -70,13 +70,18 @@ impl Desk {
 
 impl Terminal {
     /// Starts a command with `typed` in the terminal already.
-    pub fn with(mut command: Command, typed: &str) -> Self {
+    pub fn with(command: Command, typed: &str) -> Self {
+        Self::of(command, typed, 60)
+    }
+
+    /// The same on a terminal of so many columns.
+    pub fn of(mut command: Command, typed: &str, columns: u16) -> Self {
         let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&keys).unwrap();
         unlockpt(&keys).unwrap();
         let name = ptsname(&keys, Vec::new()).unwrap().into_string().unwrap();
         let screen = OpenOptions::new().read(true).write(true).open(name).unwrap();
-        tcsetwinsize(&screen, Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(&screen, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         rustix::io::write(&keys, typed.as_bytes()).unwrap();
         command
             .stdin(Stdio::from(screen.try_clone().unwrap()))
