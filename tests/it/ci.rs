@@ -17,6 +17,17 @@ fn text(file: &str) -> String {
     fs::read_to_string(here().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
+/// The parts that a complete run leaves out at some commits, and what they are called in the table of turns (decision 439).
+const PARTS_BY_TURNS: [(&str, &str); 3] =
+    [("qemu-update", "updates of the guest"), ("qemu-hw", "guests with hardware"), ("image", "stories of the whole card")];
+
+/// The first digits of the commits at which that is done: `["clippy as images are built"]=9b` of `TURNS` in ci/lib.sh.
+fn turns(what: &str) -> String {
+    let script = text("ci/lib.sh");
+    let (_, rest) = script.split_once(&format!("[\"{what}\"]=")).unwrap_or_else(|| panic!("{what} takes no turns"));
+    rest.chars().take_while(char::is_ascii_hexdigit).collect()
+}
+
 /// A row of the table of parts; times in seconds.
 struct Row {
     part: String,
@@ -75,8 +86,11 @@ fn a_complete_run_takes_less_than_an_hour() {
     for row in &rows {
         assert!(row.time <= row.ceiling, "{} took {} s, and its ceiling is {} s", row.part, row.time, row.ceiling);
     }
-    let sum: u32 = rows.iter().filter(|row| complete.contains(&row.part)).map(|row| row.time).sum();
-    assert!(sum < COMPLETE_RUN, "the parts take {}:{:02} together", sum / 60, sum % 60);
+    for digit in "0123456789abcdef".chars() {
+        let runs = |row: &&Row| complete.contains(&row.part) && !PARTS_BY_TURNS.iter().any(|(part, what)| *part == row.part && !turns(what).contains(digit));
+        let sum: u32 = rows.iter().filter(runs).map(|row| row.time).sum();
+        assert!(sum < COMPLETE_RUN, "the parts of a commit {digit}... take {}:{:02} together", sum / 60, sum % 60);
+    }
 }
 
 /// The table of `ci/parts/quick`: a pattern of paths, and the modules of tests/it, or of tests/tools as tools::MODULE.
