@@ -117,8 +117,12 @@ fn hint(out: &Path) -> io::Result<()> {
         // A compiler adds a number to a name of which there are several copies; what it takes for unlikely has sections of its own.
         let sections: String =
             names.lines().map(|name| format!(" *(.text.{name}* .text.unlikely.{name}*)\n")).collect();
+        // LLVM's linker folds equal functions only where they are in the same output section, so there they are the first of .text.
+        // GNU's would take that for a section of another segment.
+        let (section, next) =
+            if env::var_os("RASPI_MCP_LD").is_some() { (".text", ".init") } else { (".text.hot", ".text") };
         let script = out.join("hot.ld");
-        fs::write(&script, format!("SECTIONS {{ .text.hot : {{\n{sections}}} }} INSERT BEFORE .text;\n"))?;
+        fs::write(&script, format!("SECTIONS {{ {section} : {{\n{sections}}} }} INSERT BEFORE {next};\n"))?;
         println!("cargo:rustc-link-arg-bins=-Wl,-T,{}", script.display());
     }
     Ok(())

@@ -18,8 +18,11 @@ fn text(file: &str) -> String {
 }
 
 /// The parts that a complete run leaves out at some commits, and what they are called in the table of turns (decision 439).
-const PARTS_BY_TURNS: [(&str, &str); 3] =
-    [("qemu-update", "updates of the guest"), ("qemu-hw", "guests with hardware"), ("image", "stories of the whole card")];
+const PARTS_BY_TURNS: [(&str, &str); 3] = [
+    ("qemu-update", "updates of the guest"),
+    ("qemu-hw", "guests with hardware"),
+    ("image", "stories of the whole card"),
+];
 
 /// The first digits of the commits at which that is done: `["clippy as images are built"]=9b` of `TURNS` in ci/lib.sh.
 fn turns(what: &str) -> String {
@@ -87,7 +90,10 @@ fn a_complete_run_takes_less_than_an_hour() {
         assert!(row.time <= row.ceiling, "{} took {} s, and its ceiling is {} s", row.part, row.time, row.ceiling);
     }
     for digit in "0123456789abcdef".chars() {
-        let runs = |row: &&Row| complete.contains(&row.part) && !PARTS_BY_TURNS.iter().any(|(part, what)| *part == row.part && !turns(what).contains(digit));
+        let runs = |row: &&Row| {
+            complete.contains(&row.part)
+                && !PARTS_BY_TURNS.iter().any(|(part, what)| *part == row.part && !turns(what).contains(digit))
+        };
         let sum: u32 = rows.iter().filter(runs).map(|row| row.time).sum();
         assert!(sum < COMPLETE_RUN, "the parts of a commit {digit}... take {}:{:02} together", sum / 60, sum % 60);
     }
