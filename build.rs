@@ -67,6 +67,15 @@ fn carry_compat(out: &Path) -> io::Result<()> {
     fs::write(out.join("compat.rs"), format!("({}, &{compressed:?})", text.len()))
 }
 
+/// The words that people use for tools (`src/tools/tools/ranking.rs`), compressed: 10 kB less.
+fn carry_words(out: &Path) -> io::Result<()> {
+    const WORDS: &str = "src/tools/tools/words.txt";
+    println!("cargo:rerun-if-changed={WORDS}");
+    let text = fs::read_to_string(WORDS)?;
+    let compressed = zstd::bulk::compress(text.as_bytes(), 19)?;
+    fs::write(out.join("words.rs"), format!("({}, &{compressed:?})", text.len()))
+}
+
 /// Most bytes of what schemas have in common.
 const MOST_COMMON: usize = 8192;
 
@@ -133,6 +142,7 @@ fn main() -> io::Result<()> {
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
     carry_schemas(Path::new(&out))?;
     carry_compat(Path::new(&out))?;
+    carry_words(Path::new(&out))?;
     println!("cargo:rerun-if-changed=web");
     carry_page("web", "/page/", "main.js", &Path::new(&out).join("page.rs"))?;
     carry_page("web/approval", "/", "page.js", &Path::new(&out).join("approval.rs"))?;

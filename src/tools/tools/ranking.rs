@@ -10,8 +10,8 @@ use rusqlite::{Connection, params};
 use search::split;
 use std::sync::Arc;
 
-/// `tool: word word ...`, a line for each tool.
-pub(super) const WORDS: &str = include_str!("words.txt");
+/// `tool: word word ...`, a line for each tool: the length of `words.txt`, and the file compressed by zstd.
+const WORDS: (usize, &[u8]) = include!(concat!(env!("OUT_DIR"), "/words.rs"));
 /// The same for the tools of the console.
 #[cfg(feature = "console")]
 const FLEET_WORDS: &str = include_str!("fleet_words.txt");
@@ -87,6 +87,7 @@ fn indexed(tools: &[Arc<Entry>]) -> rusqlite::Result<(Connection, Vocabulary)> {
     let mut vocabulary = Vocabulary::default();
     let tx = connection.transaction()?;
     tx.execute_batch(TABLE)?;
+    let words = words();
     {
         let mut insert = tx.prepare(
             "INSERT INTO tools (rowid, name, title, words, summary, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -95,7 +96,7 @@ fn indexed(tools: &[Arc<Entry>]) -> rusqlite::Result<(Connection, Vocabulary)> {
             let meta = entry.meta();
             let name = meta.name.replace(['.', '_'], " ");
             let (summary, details) = meta.description.split_once('\n').unwrap_or((meta.description, ""));
-            let people = format!("{} {}", words_for(meta.name).unwrap_or_default(), meta.tags.join(" "));
+            let people = format!("{} {}", line_of(&words, meta.name).unwrap_or_default(), meta.tags.join(" "));
             for text in [name.as_str(), meta.title, &people, summary] {
                 vocabulary.add(split(text));
             }
@@ -106,9 +107,19 @@ fn indexed(tools: &[Arc<Entry>]) -> rusqlite::Result<(Connection, Vocabulary)> {
     Ok((connection, vocabulary))
 }
 
+/// `words.txt`.
+fn words() -> String {
+    let text = zstd::bulk::decompress(WORDS.1, WORDS.0).expect("build.rs compressed it");
+    String::from_utf8(text).expect("build.rs read it as text")
+}
+
+fn line_of<'a>(words: &'a str, tool: &str) -> Option<&'a str> {
+    words.lines().chain(FLEET_WORDS.lines()).find_map(|line| line.strip_prefix(tool)?.strip_prefix(':'))
+}
+
 /// The line of `words.txt` for this tool.
-pub fn words_for(tool: &str) -> Option<&'static str> {
-    WORDS.lines().chain(FLEET_WORDS.lines()).find_map(|line| line.strip_prefix(tool)?.strip_prefix(':'))
+pub fn words_for(tool: &str) -> Option<String> {
+    line_of(&words(), tool).map(str::to_owned)
 }
 
 fn matches(table: &Connection, term: &str) -> rusqlite::Result<bool> {
@@ -162,8 +173,9 @@ mod tests {
     #[test]
     fn every_tool_has_a_line_of_words_and_every_line_a_tool() {
         let names: Vec<&str> = crate::tools::NAMESPACES.iter().copied().flatten().map(|row| row.name()).collect();
+        let words = words();
         let lines: Vec<&str> =
-            WORDS.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(':').next().unwrap()).collect();
+            words.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(':').next().unwrap()).collect();
         assert!(lines.is_sorted(), "words.txt is sorted by name");
         let without: Vec<_> = names.iter().filter(|name| !lines.contains(name)).collect();
         let of_none: Vec<_> = lines.iter().filter(|name| !names.contains(name)).collect();

@@ -35,7 +35,8 @@ fn descriptions(cx: &Context) -> Vec<ManualText> {
     let text = |entry: std::sync::Arc<crate::registry::entry::Entry>| {
         let meta = entry.meta();
         let (name, title, description) = (meta.name, meta.title, meta.description);
-        let words = words_for(name).unwrap_or_default().trim();
+        let words = words_for(name).unwrap_or_default();
+        let words = words.trim();
         ManualText { name: name.to_owned(), text: format!("# {title}: {name}\n\n{description}\n\n{words}\n") }
     };
     cx.registry.entries().map(text).collect()
