@@ -57,23 +57,25 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
     fs::write(out.join("schemas.rs"), format!("(&{common:?}, &[{compressed}])"))
 }
 
-/// Descriptions and schemas of other servers' names (`src/registry/compat`), compressed.
+/// Descriptions and schemas of other servers' names (`src/registry/compat`).
 fn carry_compat(out: &Path) -> io::Result<()> {
     const TEXTS: &str = "src/registry/compat/dbus_mcp.json";
     println!("cargo:rerun-if-changed={TEXTS}");
     let texts: serde_json::Value = serde_json::from_str(&fs::read_to_string(TEXTS)?)?;
-    let text = texts.to_string();
-    let compressed = zstd::bulk::compress(text.as_bytes(), 19)?;
-    fs::write(out.join("compat.rs"), format!("({}, &{compressed:?})", text.len()))
+    carry_text(&texts.to_string(), &out.join("compat.rs"))
 }
 
-/// The words that people use for tools (`src/tools/tools/ranking.rs`), compressed: 10 kB less.
+/// The words that people use for tools (`src/tools/tools/ranking.rs`): 10 kB less than as text.
 fn carry_words(out: &Path) -> io::Result<()> {
     const WORDS: &str = "src/tools/tools/words.txt";
     println!("cargo:rerun-if-changed={WORDS}");
-    let text = fs::read_to_string(WORDS)?;
+    carry_text(&fs::read_to_string(WORDS)?, &out.join("words.rs"))
+}
+
+/// The length of a text, and the text compressed.
+fn carry_text(text: &str, to: &Path) -> io::Result<()> {
     let compressed = zstd::bulk::compress(text.as_bytes(), 19)?;
-    fs::write(out.join("words.rs"), format!("({}, &{compressed:?})", text.len()))
+    fs::write(to, format!("({}, &{compressed:?})", text.len()))
 }
 
 /// Most bytes of what schemas have in common.

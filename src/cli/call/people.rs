@@ -36,22 +36,17 @@ impl Page {
         match value {
             Value::Object(map) => {
                 for (name, value) in map {
-                    let (shown, text) = self.field(name, value, &pad);
-                    let shown = shown.replace('_', " ");
                     if is_nested(value) {
-                        let _ = writeln!(self.text, "{pad}{shown}:");
+                        let _ = writeln!(self.text, "{pad}{}:", self.shown(name));
                         self.value(value, indent + 1);
                     } else {
+                        let (shown, text) = self.field(name, value, &pad);
                         let _ = writeln!(self.text, "{pad}{shown}: {text}");
                     }
                 }
             }
             Value::Array(items) => {
-                let drawn = table(items, &pad, self.width, |name, value| {
-                    let (name, text) = self.field(name, value, "");
-                    (name.replace('_', " "), text)
-                });
-                if let Some(drawn) = drawn {
+                if let Some(drawn) = table(items, &pad, self.width, |name, value| self.field(name, value, "")) {
                     self.text.push_str(&drawn);
                     return;
                 }
@@ -70,21 +65,23 @@ impl Page {
         }
     }
 
-    /// The name and the text of a value that is not nested.
+    /// A field's name as it is printed.
+    fn shown(&self, name: &str) -> String {
+        if self.marked { printable(name) } else { name.to_owned() }.replace('_', " ")
+    }
+
+    /// The printed name and the text of a value that is not nested.
     fn field(&self, name: &str, value: &Value, pad: &str) -> (String, String) {
         if self.on_bus
             && HEXADECIMAL.contains(&name)
             && let Some(text) = hexadecimal(value)
         {
-            return (name.to_owned(), text);
+            return (self.shown(name), text);
         }
-        with_unit(name, value).map_or_else(
-            || {
-                let shown = if self.marked { printable(name) } else { name.to_owned() };
-                (shown, self.plain(value, pad))
-            },
-            |(shown, text)| (if self.marked { printable(&shown) } else { shown }, text),
-        )
+        match with_unit(name, value) {
+            Some((name, text)) => (self.shown(&name), text),
+            None => (self.shown(name), self.plain(value, pad)),
+        }
     }
 
     fn plain(&self, value: &Value, pad: &str) -> String {

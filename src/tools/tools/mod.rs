@@ -14,7 +14,7 @@ use crate::registry::row::ToolRow;
 #[cfg(feature = "console")]
 pub(crate) use {arguments::Arguments, run::shown};
 
-pub(crate) use ranking::words_for;
+pub(crate) use ranking::{line_of, words};
 
 pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<describe::Describe>(),

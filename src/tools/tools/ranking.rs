@@ -107,19 +107,15 @@ fn indexed(tools: &[Arc<Entry>]) -> rusqlite::Result<(Connection, Vocabulary)> {
     Ok((connection, vocabulary))
 }
 
-/// `words.txt`.
-fn words() -> String {
+/// `words.txt`, decompressed: to be read once for all tools.
+pub fn words() -> String {
     let text = zstd::bulk::decompress(WORDS.1, WORDS.0).expect("build.rs compressed it");
     String::from_utf8(text).expect("build.rs read it as text")
 }
 
-fn line_of<'a>(words: &'a str, tool: &str) -> Option<&'a str> {
-    words.lines().chain(FLEET_WORDS.lines()).find_map(|line| line.strip_prefix(tool)?.strip_prefix(':'))
-}
-
 /// The line of `words.txt` for this tool.
-pub fn words_for(tool: &str) -> Option<String> {
-    line_of(&words(), tool).map(str::to_owned)
+pub fn line_of<'a>(words: &'a str, tool: &str) -> Option<&'a str> {
+    words.lines().chain(FLEET_WORDS.lines()).find_map(|line| line.strip_prefix(tool)?.strip_prefix(':'))
 }
 
 fn matches(table: &Connection, term: &str) -> rusqlite::Result<bool> {

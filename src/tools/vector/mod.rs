@@ -9,7 +9,10 @@ mod search;
 use crate::{
     indexing::ManualText,
     registry::{context::Context, row::ToolRow},
-    tools::{files, tools::words_for},
+    tools::{
+        files,
+        tools::{line_of, words},
+    },
 };
 use contract::meta::Mode;
 use serde_json::Value;
@@ -32,11 +35,11 @@ fn may_read_files(cx: &Context) -> bool {
 
 /// The descriptions of the tools that this server has.
 fn descriptions(cx: &Context) -> Vec<ManualText> {
+    let words = words();
     let text = |entry: std::sync::Arc<crate::registry::entry::Entry>| {
         let meta = entry.meta();
         let (name, title, description) = (meta.name, meta.title, meta.description);
-        let words = words_for(name).unwrap_or_default();
-        let words = words.trim();
+        let words = line_of(&words, name).unwrap_or_default().trim();
         ManualText { name: name.to_owned(), text: format!("# {title}: {name}\n\n{description}\n\n{words}\n") }
     };
     cx.registry.entries().map(text).collect()
