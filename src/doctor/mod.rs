@@ -124,15 +124,22 @@ pub fn examine(subject: &Subject) -> DoctorReport {
     let board = Board::detect(in_force.board, &subject.root);
     let simulated = board.as_ref().is_ok_and(Board::is_simulated);
     let devices = Devices::read(&subject.root);
+    // Somebody's own server on a PC: what a board would need is not expected there.
+    let on_pc = simulated && !subject.account.is_service;
     let mut findings = settings::check(subject);
     findings.extend(hardware::check(subject, &board, &devices));
-    findings.extend(accounts::check(subject, in_force));
-    findings.extend(state::check(subject, in_force));
-    findings.extend(files::check(subject, in_force));
-    findings.extend(network::check(subject, in_force));
-    findings.extend(services::check(subject, in_force, simulated));
-    findings.extend(notifications::check(subject));
-    findings.extend(clock::check(subject));
+    match services::not_installed(subject) {
+        Some(finding) => findings.push(finding),
+        None => {
+            findings.extend(accounts::check(subject, in_force));
+            findings.extend(state::check(subject, in_force));
+            findings.extend(files::check(subject, in_force));
+            findings.extend(network::check(subject, in_force));
+            findings.extend(services::check(subject, in_force, simulated));
+            findings.extend(notifications::check(subject));
+        }
+    }
+    findings.extend(clock::check(subject, on_pc));
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     DoctorReport {
         version: env!("CARGO_PKG_VERSION"),

@@ -10,6 +10,11 @@ const UNIT_FOLDERS: [&str; 4] =
 /// Socket of the service's agent, relative to the root.
 const SERVICE_SOCKET: &str = "run/raspi-mcp-agent/agent.sock";
 const UNITS: [&str; 2] = ["raspi-mcp.service", "raspi-mcp-agent.service"];
+/// Sockets of services that server and agent use but can do without, and what for.
+const SOCKETS: [(&str, &str, &str); 2] = [
+    ("d-bus", "run/dbus/system_bus_socket", "units, logins and network are read over it"),
+    ("journal", "run/systemd/journal/socket", "the log goes to standard error instead"),
+];
 
 pub(super) fn check(subject: &Subject, settings: &Settings, simulated: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -24,9 +29,20 @@ pub(super) fn check(subject: &Subject, settings: &Settings, simulated: bool) -> 
     findings.extend(halted(subject));
     findings.extend(agents(subject));
     findings.extend(places(subject, settings));
-    findings.push(socket(subject, "d-bus", "run/dbus/system_bus_socket", "units, logins and network are read over it"));
-    findings.push(socket(subject, "journal", "run/systemd/journal/socket", "the log goes to standard error instead"));
+    for (about, path, for_what) in SOCKETS {
+        findings.push(socket(subject, simulated, about, path, for_what));
+    }
     findings
+}
+
+/// A machine on which the service was never installed: neither its user nor its units are there, and nothing answers.
+pub(super) fn not_installed(subject: &Subject) -> Option<Finding> {
+    let unit = |unit: &&str| UNIT_FOLDERS.iter().any(|folder| subject.root.has(&format!("{folder}/{unit}")));
+    let is = subject.account.uid.is_some() || subject.agent.is_ok() || subject.server.is_ok();
+    (subject.account.is_service && !is && !UNITS.iter().any(|each| unit(each))).then(|| {
+        let mend = "install the package or the image; for a server of your own, run doctor as its user and not as root";
+        Finding::note("service", "raspi-mcp is not installed as a service on this machine", mend)
+    })
 }
 
 /// Tools of agents that are off until the owner accepts them.
@@ -124,7 +140,7 @@ fn places(subject: &Subject, settings: &Settings) -> Option<Finding> {
 }
 
 /// A service that server and agent use but can do without.
-fn socket(subject: &Subject, about: &'static str, path: &str, for_what: &str) -> Finding {
+fn socket(subject: &Subject, simulated: bool, about: &'static str, path: &str, for_what: &str) -> Finding {
     if subject.root.has(path) {
         return Finding::ok(about, format!("/{path}"));
     }
@@ -133,6 +149,10 @@ fn socket(subject: &Subject, about: &'static str, path: &str, for_what: &str) ->
     // A service under systemd has both; a missing one is an error.
     if subject.account.is_service && subject.root.has("run/systemd/system") {
         return Finding::wrong(about, says, mend);
+    }
+    // Somebody's own server on a PC.
+    if simulated && !subject.account.is_service {
+        return Finding::ok(about, says);
     }
     Finding::note(about, says, mend)
 }

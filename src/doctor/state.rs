@@ -19,7 +19,7 @@ fn folder(subject: &Subject, about: &'static str, path: &Path, owner: Option<u32
     let found = match fs::metadata(&here) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Finding::note(about, format!("{shown} is not there yet"), "the first start makes it");
+            return Finding::ok(about, format!("{shown} is not there yet; the first start makes it"));
         }
         Err(error) => {
             return Finding::wrong(about, format!("{shown} cannot be looked at: {error}"), "run doctor as root");

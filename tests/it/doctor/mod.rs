@@ -278,6 +278,23 @@ fn a_missing_account_and_a_server_that_could_approve_itself_are_wrong() {
 }
 
 #[test]
+fn where_the_service_was_never_installed_one_note_says_so() {
+    let mut machine = Machine::well();
+    machine.subject.account.uid = None;
+    machine.subject.agent = Err(ToolError::unavailable("nobody answers"));
+    machine.subject.server = Err(ToolError::unavailable("nobody answers"));
+    assert_eq!(machine.report().wrong, 3, "its units are there: account, server, agent");
+    for unit in ["raspi-mcp.service", "raspi-mcp-agent.service"] {
+        machine.tree.without(&format!("usr/lib/systemd/system/{unit}"));
+    }
+    let report = machine.report();
+    let notes: Vec<&str> =
+        report.findings.iter().filter(|each| each.state == Severity::Note).map(|each| each.about).collect();
+    assert_eq!((report.wrong, notes.as_slice()), (0, &["pwm", "service"][..]), "{:#?}", report.findings);
+    assert!(line(&machine.finding("service")).contains("not installed as a service"));
+}
+
+#[test]
 fn a_state_folder_is_its_owners_alone() {
     let me = rustix::process::geteuid().as_raw();
     let machine = Machine::well().with_state(me);
@@ -316,6 +333,10 @@ fn somebodys_own_server_needs_no_units_no_accounts_and_no_agent() {
     assert_eq!(report.wrong, 0, "{:#?}", report.findings);
     assert!(report.board.unwrap().contains("simulated"));
     assert!(!report.findings.iter().any(|finding| finding.about == "unit" || finding.about == "group"));
+    // A PC is told nothing but that no server runs.
+    let notes: Vec<&str> =
+        report.findings.iter().filter(|each| each.state == Severity::Note).map(|each| each.about).collect();
+    assert_eq!(notes, ["server"], "{:#?}", report.findings);
 }
 
 #[test]
