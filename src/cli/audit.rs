@@ -107,9 +107,19 @@ pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(AuditReport, 
     let report = match audit::verify_file(file, heads.as_ref()) {
         Ok(report) => report,
         Err(error) if !matches!(file.try_exists(), Ok(false)) => return Err(unreadable(file, &error)),
-        Err(error) => audit::missing(file, heads.as_ref()).ok_or_else(|| unreadable(file, &error))?,
+        Err(error) => match audit::missing(file, heads.as_ref()) {
+            Some(report) => report,
+            // A machine on which nothing was recorded yet: neither here nor by the agent.
+            None if heads.is_some() || nothing_kept(settings) => AuditReport { ok: true, ..AuditReport::default() },
+            None => return Err(unreadable(file, &error)),
+        },
     };
     Ok((report, heads.is_some()))
+}
+
+/// Whether no agent ever kept anything here; false if this user may not look.
+fn nothing_kept(settings: &Settings) -> bool {
+    heads::read(&settings.places.agent_state_dir).is_err_and(|error| error.code == ErrorCode::NotFound)
 }
 
 /// From the agent; if it does not answer, from its file, if this user may read it.
@@ -127,13 +137,16 @@ fn known_heads(settings: &Settings) -> Result<Option<KnownHeads>, Failure> {
 pub fn told(report: &AuditReport, with_heads: bool) -> String {
     let mut text = match &report.reason {
         None if report.records == 0 => "the audit is whole: no record was written yet\n".to_owned(),
+        None if report.records == 1 => format!("the audit is whole: 1 record, number {}\n", report.first_seq),
         None => {
             format!("the audit is whole: {} records, {} to {}\n", report.records, report.first_seq, report.last_seq)
         }
         Some(reason) => format!("THE AUDIT IS NOT WHOLE: {reason}\n  {} records fit before that\n", report.records),
     };
     if with_heads {
-        text.push_str(&format!("{} records compared with what the agent saw\n", report.heads_checked));
+        let compared = report.heads_checked;
+        let word = if compared == 1 { "record" } else { "records" };
+        text.push_str(&format!("{compared} {word} compared with what the agent saw\n"));
     } else {
         text.push_str("the agent's heads are not at hand: records cut off at the end would not show\n  run this as root, or start the agent\n");
     }
