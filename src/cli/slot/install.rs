@@ -32,7 +32,7 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let status = agent.get::<GetUpdateStatus>().await?;
     let synchronised = status.simulated || clock::synchronized(&Root::system()) == Some(true);
     let limits = DownloadLimits::of(&settings.update, zone, Wall::system(), status.time_floor);
-    let http = HttpClient::new(DownloadLimits { synchronised, ..limits })?;
+    let http = HttpClient::for_place(DownloadLimits { synchronised, ..limits }, &place)?;
     let bundle = Bundle::open(BundleSource::new(http, vec![place]), |_, _| Ok(())).await?;
     if status.is_armed(&bundle.digest()) {
         outln!("{} is written and armed already", printable(&bundle.manifest().version));

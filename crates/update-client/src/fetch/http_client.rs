@@ -10,6 +10,7 @@ use rustls::{
     time_provider::TimeProvider,
 };
 use std::{fmt, path::Path, sync::Arc, time::Duration};
+use update::FileLocation;
 
 /// Maximum number of redirects; a moved file needs one or two.
 const REDIRECTS: usize = 5;
@@ -26,13 +27,30 @@ impl HttpClient {
     /// # Errors
     /// `failed_precondition` when there are no certificates of authorities, or the proxy cannot be used.
     pub fn new(limits: DownloadLimits) -> Result<Arc<Self>, ToolError> {
+        let tls = tls(&limits)?;
+        Self::with(limits, tls)
+    }
+
+    /// For a bundle at this place. A local file needs no certificates of authorities: a machine without them can be
+    /// updated from a USB stick.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`], the first only for an address.
+    pub fn for_place(limits: DownloadLimits, place: &FileLocation) -> Result<Arc<Self>, ToolError> {
+        match place {
+            FileLocation::Web(_) => Self::new(limits),
+            FileLocation::File(_) => Self::with(limits, trusting_nobody()?),
+        }
+    }
+
+    fn with(limits: DownloadLimits, tls: ClientConfig) -> Result<Arc<Self>, ToolError> {
         let mut headers = header::HeaderMap::new();
         // Compressed answers would have other lengths than the requested ranges.
         headers.insert(header::ACCEPT_ENCODING, header::HeaderValue::from_static("identity"));
         let mut builder = Client::builder()
             .user_agent(concat!("raspi-mcp/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
-            .tls_backend_preconfigured(tls(&limits)?)
+            .tls_backend_preconfigured(tls)
             .https_only(true)
             .no_proxy()
             .redirect(redirect::Policy::custom(follow))
@@ -86,15 +104,26 @@ impl std::error::Error for Refused {}
 fn tls(limits: &DownloadLimits) -> Result<ClientConfig, ToolError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let authorities = limits.ca_file.as_deref().map_or_else(of_system, of_file)?;
-    let failed = |error: &dyn std::error::Error| ToolError::internal(format!("TLS cannot be set up: {error}"));
     let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(&provider))
         .build()
-        .map_err(|error| failed(&error))?;
+        .map_err(|error| no_tls(&error))?;
     let config = ClientConfig::builder_with_details(provider, Arc::new(Clock(limits.clone())))
         .with_safe_default_protocol_versions()
-        .map_err(|error| failed(&error))?;
+        .map_err(|error| no_tls(&error))?;
     let verifier = Arc::new(Patient { inner, limits: limits.clone() });
     Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+/// TLS that believes no server.
+fn trusting_nobody() -> Result<ClientConfig, ToolError> {
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| no_tls(&error))?;
+    Ok(config.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+fn no_tls(error: &dyn std::error::Error) -> ToolError {
+    ToolError::internal(format!("TLS cannot be set up: {error}"))
 }
 
 fn of_system() -> Result<RootCertStore, ToolError> {
