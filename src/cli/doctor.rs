@@ -4,11 +4,11 @@ use super::say::{out, outln};
 use super::{
     bundle::files,
     exit::{Exit, Failure},
+    running::{PATIENCE, Running},
     sources,
 };
 use crate::{
     doctor::{self, DoctorReport, Finding, ServerAccount, Severity, Subject, update::Preflight},
-    notifications::WebhookReport,
     registry::Registry,
 };
 use agent::{
@@ -17,24 +17,19 @@ use agent::{
 };
 use base::{
     error::ToolError,
-    os::{Root, groups, local},
+    os::{Root, groups},
 };
-use contract::config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources};
+use contract::config::{self, BoardChoice, Places, SERVER_USER, Settings, Sources};
 use hw::{
     board::Board,
     devices::DeviceFile,
     firmware::{Firmware, Throttled},
 };
-use serde_json::json;
 use std::{
     fmt::Write,
     path::{Path, PathBuf},
-    time::Duration,
 };
 use update::bundle::Manifest;
-
-/// Timeout for an answer about status. Whoever has not answered by then is taken to hang.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -138,8 +133,8 @@ async fn look(sources: Sources, root: Root) -> Subject {
     let fallback = Settings::default_for(&sources.places);
     let known = settings.as_ref().map_or(&fallback, |(settings, _)| settings);
     let agent = ask_agent(&known.places.agent_socket).await;
-    let (server, server_places, webhooks) = match ask_server(&known.socket.path).await {
-        Ok(told) => (Ok(told.version), told.places, told.webhooks),
+    let (server, server_places, webhooks) = match Running::ask(&known.socket.path).await {
+        Ok(running) => (Ok(running.version.clone()), running.places(), running.webhooks()),
         Err(error) => (Err(error), None, Vec::new()),
     };
     let is_root = rustix::process::geteuid().is_root();
@@ -173,29 +168,6 @@ async fn ask_agent(socket: &Path) -> Result<agent::AgentStatus, ToolError> {
     tokio::time::timeout(PATIENCE, link.get::<GetStatus>())
         .await
         .unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE)))
-}
-
-/// What the server tells of itself.
-struct ServerWord {
-    version: String,
-    places: Option<PlaceSettings>,
-    webhooks: Vec<WebhookReport>,
-}
-
-/// Asks the server on this socket.
-async fn ask_server(socket: &Path) -> Result<ServerWord, ToolError> {
-    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_server_status", "params": {}});
-    let answer = tokio::time::timeout(PATIENCE, local::request(socket, &request)).await;
-    let answer = answer.unwrap_or_else(|_| Err(ToolError::timeout("the server", PATIENCE)))?;
-    let result = &answer["result"];
-    let places = serde_json::from_value(result["config_summary"]["places"].clone()).ok();
-    let webhooks = serde_json::from_value(result["notifications"].clone()).unwrap_or_default();
-    let version = result["version"].as_str().map(str::to_owned);
-    version.map(|version| ServerWord { version, places, webhooks }).ok_or_else(|| {
-        let why = answer["error"]["message"].as_str().unwrap_or("its answer has no version");
-        ToolError::unavailable(format!("the server on {} does not tell how it is: {why}", socket.display()))
-            .hint("look at: journalctl -u raspi-mcp")
-    })
 }
 
 /// The report for people, worst findings first.

@@ -27,6 +27,7 @@ pub mod pins;
 mod prepare;
 #[cfg(feature = "routeros")]
 mod routeros;
+mod running;
 mod say;
 pub mod schema;
 pub mod serve;

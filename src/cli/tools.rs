@@ -1,7 +1,7 @@
 //! `raspi-mcp tools`
 
 use super::say::{out, outln};
-use super::{exit::Failure, sources};
+use super::{exit::Failure, running::Running, sources};
 use crate::registry::{Registry, listing::descriptor};
 use contract::{
     access::policy::Policy,
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Show the actions, role, tier, policy and time limit of every tool, as configured
+    /// Show the actions, role, tier, policy and time limit of every tool, as the running server has them; if none runs, as configured
     #[arg(long)]
     policy: bool,
     /// Print the full descriptors as JSON
@@ -23,6 +23,9 @@ pub struct Args {
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let registry = Registry::new(crate::tools::NAMESPACES);
+    if args.policy {
+        return policy(registry, sources);
+    }
     let settings = sources.settings(&registry, Vec::new())?;
     #[cfg(feature = "routeros")]
     if !settings.routeros.is_empty() {
@@ -31,12 +34,33 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     if args.json {
         let all: Vec<Value> = registry.entries().map(|entry| descriptor(&entry)).collect();
         outln!("{:#}", Value::Array(all));
-    } else if args.policy {
-        out!("{}", table(&registry, &Policy::of(&settings)));
     } else {
         for entry in registry.entries() {
             let first = entry.meta().description.lines().next().unwrap_or_default();
             outln!("{:<32} {first}", entry.name());
+        }
+    }
+    Ok(())
+}
+
+/// `raspi-mcp tools --policy`
+fn policy(registry: Registry, sources: &sources::Args) -> Result<(), Failure> {
+    let settings = sources.settings(&registry, Vec::new())?;
+    let socket = sources::reach(&settings.socket.path, |places| places.runtime_dir.join("mcp.sock"));
+    let running = super::runtime()?.block_on(Running::ask(&socket));
+    let of_server = running.as_ref().ok().and_then(Running::policy);
+    #[cfg(feature = "routeros")]
+    if running.as_ref().map_or(!settings.routeros.is_empty(), Running::has_routers) {
+        registry.set_namespace(crate::routeros::table::NAMESPACE, crate::tools::routeros::entries()?)?;
+    }
+    match of_server {
+        Some(policy) => {
+            outln!("The policy of the server on {}:\n", socket.display());
+            out!("{}", table(&registry, &policy));
+        }
+        None => {
+            outln!("The policy of the configuration; no server answers on {}:\n", socket.display());
+            out!("{}", table(&registry, &Policy::of(&settings)));
         }
     }
     Ok(())

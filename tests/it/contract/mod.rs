@@ -81,7 +81,7 @@ fn the_committed_schemas_are_what_this_build_promises() {
 fn the_committed_policy_table_is_the_one_that_holds_by_default() {
     let table = cli::tools::table(&Registry::new(raspi_mcp::tools::NAMESPACES), &Policy::read_only());
     let text = format!(
-        "# Policy by default\n\nWritten by `BLESS=1 cargo test --test it contract`; `raspi-mcp tools --policy` prints it as the configuration has it.\n\n{table}"
+        "# Policy by default\n\nWritten by `BLESS=1 cargo test --test it contract`; `raspi-mcp tools --policy` prints that of the running server.\n\n{table}"
     );
     committed(&here().join("docs/policy.md"), &text).unwrap();
 }
