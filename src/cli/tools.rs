@@ -1,7 +1,10 @@
 //! `raspi-mcp tools`
 
 use super::say::{out, outln};
-use super::{exit::Failure, sources};
+use super::{
+    exit::{Exit, Failure},
+    sources,
+};
 use crate::registry::{Registry, listing::descriptor};
 use contract::{
     access::policy::Policy,
@@ -19,6 +22,9 @@ pub struct Args {
     /// Print the full descriptors as JSON
     #[arg(long)]
     json: bool,
+    /// List the tools of this namespace only, e.g. gpio
+    #[arg(long, value_name = "NAME", conflicts_with = "policy")]
+    namespace: Option<String>,
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
@@ -28,18 +34,32 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     if !settings.routeros.is_empty() {
         registry.set_namespace(crate::routeros::table::NAMESPACE, crate::tools::routeros::entries()?)?;
     }
+    let entries = || {
+        let wanted = args.namespace.as_deref();
+        registry.entries().filter(move |entry| wanted.is_none_or(|name| entry.meta().namespace() == name))
+    };
+    if entries().next().is_none() {
+        return Err(no_namespace(&registry, args.namespace.as_deref().unwrap_or_default()));
+    }
     if args.json {
-        let all: Vec<Value> = registry.entries().map(|entry| descriptor(&entry)).collect();
+        let all: Vec<Value> = entries().map(|entry| descriptor(&entry)).collect();
         outln!("{:#}", Value::Array(all));
     } else if args.policy {
         out!("{}", table(&registry, &Policy::of(&settings)));
     } else {
-        for entry in registry.entries() {
+        for entry in entries() {
             let first = entry.meta().description.lines().next().unwrap_or_default();
             outln!("{:<32} {first}", entry.name());
         }
     }
     Ok(())
+}
+
+fn no_namespace(registry: &Registry, name: &str) -> Failure {
+    let mut names: Vec<String> = registry.entries().map(|entry| entry.meta().namespace().to_owned()).collect();
+    // A namespace's tools stand together.
+    names.dedup();
+    Failure::new(Exit::Usage, format!("there is no namespace {name} here\n  there are {}", names.join(", ")))
 }
 
 /// The policy tables as Markdown: tools, then their actions. For the defaults this is committed as `docs/policy.md` and
