@@ -18,6 +18,9 @@ die() {
   exit 1
 }
 
+# step TEXT: what a script that takes long does now, and the seconds since its start.
+step() { printf '%5d s  %s\n' "$SECONDS" "$*"; }
+
 # What takes long takes turns in a complete run of ./ci/test: at commits whose hash begins with one of these digits. docs/ci.md explains them.
 declare -A TURNS=(
   ["updates of the guest"]=02468ace ["guests with hardware"]=02468ace ["stories of the whole card"]=13579bdf ["the story fleet"]=13

@@ -3478,12 +3478,16 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__mcp__subcmd__tools)
-            opts="-h --policy --json --config --set --help"
+            opts="-h --policy --json --namespace --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -W "system metrics network service process camera manage logs files exec gpio i2c spi onewire serial sensors vector agents tools routeros" -- "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

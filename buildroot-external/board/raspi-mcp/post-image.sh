@@ -13,6 +13,11 @@ BINARIES_DIR=$images
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Who calls it may have begun earlier (ci/image).
+began=${RASPI_MCP_BEGAN:-$(date +%s)}
+# step TEXT: what is made now, and the seconds since the start.
+step() { printf '%5d s  %s\n' "$(($(date +%s) - began))" "$1"; }
+
 # The salt only has to be the same each time, so that what does not change has the same hashes in the next release.
 SALT=7261737069206d637020726f6f742066696c652073797374656d2c207631202020
 
@@ -83,9 +88,14 @@ bundle() {
 }
 
 kernel_fits
+step "hash tree of the root"
 verity_tree
+step "boot image"
 boot_image
 uboot_state
+step "card.img"
 card
+step "update.bundle, compressed at level $RASPI_MCP_LEVEL"
 bundle
+step "sbom.cdx.json"
 "$(dirname "$0")/sbom.sh" "$images" >"$images/sbom.cdx.json"

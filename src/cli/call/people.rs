@@ -1,9 +1,12 @@
 //! A result as text for people: indented `name: value` lines, with units, and tables where they fit.
 
-use super::{table::table, unit::with_unit};
+use super::{
+    table::table,
+    unit::{is_ambiguous, is_share, share, with_unit},
+};
 use crate::terminal::printable;
 use rustix::termios::tcgetwinsize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{fmt::Write, io};
 
 /// Where the width is not known, and on a pipe.
@@ -36,17 +39,20 @@ impl Page {
         match value {
             Value::Object(map) => {
                 for (name, value) in map {
+                    if is_share(name, map) {
+                        continue;
+                    }
                     if is_nested(value) {
                         let _ = writeln!(self.text, "{pad}{}:", self.shown(name));
                         self.value(value, indent + 1);
                     } else {
-                        let (shown, text) = self.field(name, value, &pad);
+                        let (shown, text) = self.field(name, value, map, &pad);
                         let _ = writeln!(self.text, "{pad}{shown}: {text}");
                     }
                 }
             }
             Value::Array(items) => {
-                if let Some(drawn) = table(items, &pad, self.width, |name, value| self.field(name, value, "")) {
+                if let Some(drawn) = table(items, &pad, self.width, |name, value, of| self.field(name, value, of, "")) {
                     self.text.push_str(&drawn);
                     return;
                 }
@@ -70,17 +76,19 @@ impl Page {
         if self.marked { printable(name) } else { name.to_owned() }.replace('_', " ")
     }
 
-    /// The printed name and the text of a value that is not nested.
-    fn field(&self, name: &str, value: &Value, pad: &str) -> (String, String) {
+    /// The printed name and the text of a value of `record` that is not nested. A share in percent stands behind its bytes.
+    fn field(&self, name: &str, value: &Value, record: &Map<String, Value>, pad: &str) -> (String, String) {
         if self.on_bus
             && HEXADECIMAL.contains(&name)
             && let Some(text) = hexadecimal(value)
         {
             return (self.shown(name), text);
         }
-        match with_unit(name, value) {
-            Some((name, text)) => (self.shown(&name), text),
-            None => (self.shown(name), self.plain(value, pad)),
+        match (with_unit(name, value), share(name, record)) {
+            (Some((name, text)), Some(share)) => (self.shown(&name), format!("{text} ({share} %)")),
+            (Some((_, text)), None) if is_ambiguous(name, record) => (self.shown(name), text),
+            (Some((name, text)), None) => (self.shown(&name), text),
+            (None, _) => (self.shown(name), self.plain(value, pad)),
         }
     }
 
@@ -140,6 +148,25 @@ mod tests {
         let shown = text("test.echo", &data, true);
         assert!(shown.starts_with("text: a\n  | simulated: no\n"), "{shown}");
         assert!(!shown.lines().any(|line| line == "c"), "{shown}");
+    }
+
+    #[test]
+    fn no_two_lines_have_the_same_name() {
+        let data = json!({"used_bytes": 20480, "used_percent": 34.2, "memory_percent": 3.5, "memory": {"rss": 1}});
+        let shown = "used: 20.0 KiB (34.2 %)\nmemory percent: 3.5 %\nmemory:\n  rss: 1\n";
+        assert_eq!(text("system.get_x", &data, false), shown);
+        let disks = json!([
+            {"name": "a", "used_bytes": 20480, "used_percent": 34.2},
+            {"name": "b", "used_bytes": 512, "used_percent": null},
+        ]);
+        assert_eq!(text("system.get_x", &disks, false), "name  used\na     20.0 KiB (34.2 %)\nb     512 B\n");
+        let unknown = json!([
+            {"name": "a", "used_bytes": 20480, "used_percent": 34.2},
+            {"name": "b", "used_bytes": null, "used_percent": 7},
+        ]);
+        let shown =
+            "name  used               used percent\na     20.0 KiB (34.2 %)  34.2 %\nb     -                  7 %\n";
+        assert_eq!(text("system.get_x", &unknown, false), shown, "a share of nothing keeps its column");
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! A list of records as a table, where it fits the width of the terminal.
 
+use super::unit::is_share;
 use crate::terminal::printable;
 use serde_json::{Map, Value};
 
 /// The table of `items`, each line indented by `pad`: `None` if there are fewer than two, if one is no record of plain
-/// values, or if a line would be longer than `width`. `field` says a field's heading and its text.
+/// values, or if a line would be longer than `width`. `field` says the heading and the text of a field of a record.
 pub fn table(
     items: &[Value],
     pad: &str,
     width: usize,
-    field: impl Fn(&str, &Value) -> (String, String),
+    field: impl Fn(&str, &Value, &Map<String, Value>) -> (String, String),
 ) -> Option<String> {
     let records: Vec<&Map<String, Value>> = items.iter().map(Value::as_object).collect::<Option<_>>()?;
     if records.len() < 2 || records.iter().any(|record| record.values().any(Value::is_object)) {
@@ -19,15 +20,16 @@ pub fn table(
     for record in &records {
         names.extend(record.keys().filter(|name| !names.contains(name)).collect::<Vec<_>>());
     }
-    // A column that has nothing in any record says nothing.
-    names.retain(|name| records.iter().any(|record| record.get(*name).is_some_and(|value| !value.is_null())));
+    let has = |record: &Map<String, Value>, name: &str| record.get(name).is_some_and(|value| !value.is_null());
+    // A column that has nothing in any record, or only shares that stand behind their bytes, says nothing.
+    names.retain(|name| records.iter().any(|record| has(record, name) && !is_share(name, record)));
     let mut lines: Vec<Vec<String>> = vec![Vec::new(); records.len() + 1];
     for name in names {
         // The heading is the same for each value that is one.
-        let first = records.iter().filter_map(|record| record.get(name)).find(|value| !value.is_null());
-        lines[0].push(field(name, first.unwrap_or(&Value::Null)).0);
+        let first = records.iter().find(|record| has(record, name));
+        lines[0].push(first.map_or_else(String::new, |record| field(name, &record[name], record).0));
         for (line, record) in lines[1..].iter_mut().zip(&records) {
-            line.push(record.get(name).map_or_else(String::new, |value| field(name, value).1));
+            line.push(record.get(name).map_or_else(String::new, |value| field(name, value, record).1));
         }
     }
     // A text of several lines, or one that a terminal would obey, is no cell.
@@ -54,7 +56,9 @@ mod tests {
     use serde_json::json;
 
     fn drawn(items: Value, width: usize) -> Option<String> {
-        let plain = |name: &str, value: &Value| (name.to_owned(), value.as_str().map_or(value.to_string(), Into::into));
+        let plain = |name: &str, value: &Value, _: &Map<String, Value>| {
+            (name.to_owned(), value.as_str().map_or(value.to_string(), Into::into))
+        };
         table(items.as_array().unwrap(), "  ", width, plain)
     }
 

@@ -2,37 +2,60 @@
 //! `duration_ms`.
 
 use contract::audit::rfc3339;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The name without its unit, and the value with it; `None` if the name ends in no unit or the value is no number.
 pub fn with_unit(name: &str, value: &Value) -> Option<(String, String)> {
     let number = value.as_f64()?;
-    let cut = |end: &str| name.strip_suffix(end).filter(|rest| !rest.is_empty()).map(str::to_owned);
-    // Milliseconds and seconds since 1970 are above these (2001-09-09), durations of calls are not.
-    if number >= 1e12
-        && let Some(rest) = cut("_ms")
-    {
-        return Some((rest, moment(number)));
-    }
+    // Seconds since 1970 are above this (2001-09-09), times of another kind are not.
     if number >= 1e9
-        && let Some(rest) = cut("_time")
+        && let Some(rest) = name.strip_suffix("_time").filter(|rest| !rest.is_empty())
     {
         return Some((format!("{rest} time"), moment(number * 1000.0)));
     }
-    if let Some(rest) = cut("_bytes") {
-        return Some((rest, bytes(value)));
-    }
-    if let Some(rest) = cut("_bytes_per_sec") {
-        return Some((rest, format!("{}/s", bytes(value))));
-    }
-    if let Some(rest) = cut("_seconds") {
-        return Some((rest, seconds(value)));
-    }
-    UNITS.iter().find_map(|(end, unit)| cut(end).map(|rest| (rest, format!("{value} {unit}"))))
+    let (rest, end, unit) = split(name)?;
+    let text = match end {
+        // Milliseconds since 1970, of the same day.
+        "_ms" if number >= 1e12 => moment(number),
+        "_bytes" => bytes(value),
+        "_bytes_per_sec" => format!("{}/s", bytes(value)),
+        "_seconds" => seconds(value),
+        _ => format!("{value} {unit}"),
+    };
+    Some((rest.to_owned(), text))
 }
 
-/// The ends of names, and how the unit is written (SI).
+/// The share in percent of what `name` says in bytes, by the same record: `used_percent` beside `used_bytes`.
+pub fn share<'a>(name: &str, record: &'a Map<String, Value>) -> Option<&'a Value> {
+    let of = name.strip_suffix("_bytes")?;
+    record.get(&format!("{of}_percent")).filter(|share| share.is_number())
+}
+
+/// Whether `name` is such a share, which is printed behind the bytes.
+pub fn is_share(name: &str, record: &Map<String, Value>) -> bool {
+    let of = name.strip_suffix("_percent");
+    of.is_some_and(|of| record.get(&format!("{of}_bytes")).is_some_and(Value::is_number))
+}
+
+/// Whether another field of the record has the same name but for the unit.
+pub fn is_ambiguous(name: &str, record: &Map<String, Value>) -> bool {
+    let short = |name| split(name).map_or(name, |(rest, ..)| rest);
+    record.keys().any(|other| other != name && short(other) == short(name))
+}
+
+/// A name before its unit, that end, and how the unit is written.
+fn split(name: &str) -> Option<(&str, &'static str, &'static str)> {
+    let cut = |(end, unit): &(&'static str, &'static str)| {
+        name.strip_suffix(end).filter(|rest| !rest.is_empty()).map(|rest| (rest, *end, *unit))
+    };
+    UNITS.iter().find_map(cut)
+}
+
+/// The ends of names, and how the unit is written (SI); empty where it depends on the number.
 const UNITS: &[(&str, &str)] = &[
+    ("_bytes", ""),
+    ("_bytes_per_sec", ""),
+    ("_seconds", ""),
     ("_percent", "%"),
     ("_celsius", "°C"),
     ("_ms", "ms"),
@@ -110,6 +133,26 @@ mod tests {
         assert_eq!(said("uptime_seconds", json!(90_061)), "uptime: 1 d 1 h 1 min 1 s");
         assert_eq!(said("expires_ms", json!(1_795_723_453_870_u64)), "expires: 2026-11-26T20:04:13.870Z");
         assert_eq!(said("create_time", json!(1_795_723_453)), "create time: 2026-11-26T20:04:13.000Z");
+    }
+
+    #[test]
+    fn a_share_belongs_to_the_bytes_beside_it() {
+        let record =
+            json!({"used_bytes": 5, "used_percent": 34.2, "cpu_percent": 3, "free_bytes": null, "free_percent": 1});
+        let record = record.as_object().unwrap();
+        assert_eq!(share("used_bytes", record), Some(&json!(34.2)));
+        assert_eq!(share("free_percent", record), None);
+        let shares: Vec<&String> = record.keys().filter(|name| is_share(name, record)).collect();
+        assert_eq!(shares, ["used_percent"], "not those of nothing");
+    }
+
+    #[test]
+    fn names_that_differ_by_their_unit_only_are_ambiguous() {
+        let record =
+            json!({"memory": {}, "memory_percent": 2, "read_bytes": 1, "read_bytes_per_sec": 1, "cpu_percent": 1});
+        let record = record.as_object().unwrap();
+        let ambiguous: Vec<&String> = record.keys().filter(|name| is_ambiguous(name, record)).collect();
+        assert_eq!(ambiguous, ["memory", "memory_percent", "read_bytes", "read_bytes_per_sec"]);
     }
 
     #[test]

@@ -27,12 +27,17 @@ fn kept(name: &str) -> &'static str {
 }
 
 /// The command line as it is completed: without hidden commands, which clap_complete would offer, and with the names of
-/// tools and roles, which are texts to the parser (decision 451).
+/// tools, namespaces and roles, which are texts to the parser (decision 451).
 fn completed(command: &clap::Command) -> clap::Command {
     let registry = Registry::new(tools::NAMESPACES);
     let tools: Vec<&str> = registry.entries().map(|entry| kept(entry.name())).collect();
+    let mut namespaces: Vec<&str> = tools.iter().filter_map(|tool| Some(tool.split_once('.')?.0)).collect();
+    // Those of a server with routers.
+    namespaces.extend(tools::for_routers().map(|meta| meta.namespace()));
+    namespaces.dedup();
     let arg = |arg: &clap::Arg| match arg.get_id().as_str() {
         "role" => arg.clone().value_parser(PossibleValuesParser::new(["read_only", "ops_rw", "admin"])),
+        "namespace" => arg.clone().value_parser(PossibleValuesParser::new(namespaces.clone())),
         "tool" => arg.clone().value_parser(PossibleValuesParser::new(tools.clone())),
         _ => arg.clone(),
     };
@@ -113,12 +118,14 @@ fn bash_completes_below_the_first_level_and_values() {
         (vec!["call", "system.get_cl"], "system.get_clock"),
         (vec!["token", "make", "--role", ""], "ops_rw"),
         (vec!["serve", "--role", ""], "read_only"),
+        (vec!["tools", "--namespace", ""], "routeros"),
     ] {
         let offered = offered(&words);
         assert!(offered.iter().any(|word| word == wanted), "{words:?}: {offered:?}");
     }
     assert!(offered(&["gu"]).is_empty(), "a hidden command");
     assert_eq!(offered(&["call", "system.get_cl"]), ["system.get_clock"]);
+    assert_eq!(offered(&["tools", "--namespace", "gp"]), ["gpio"]);
 }
 
 /// Help as it is printed on a terminal of `columns`.
