@@ -15,6 +15,7 @@ mod orders;
 mod pages;
 mod pins;
 mod pipe;
+mod progress;
 mod service;
 mod slot;
 pub mod terminal;
