@@ -5,6 +5,7 @@ mod approve;
 mod approver;
 mod audit;
 mod bundle;
+mod call;
 mod channel;
 mod claim;
 mod console;
