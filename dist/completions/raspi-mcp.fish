@@ -114,7 +114,7 @@ tools\t''
 routeros\t''"
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l policy -d 'Show the actions, role, tier, policy and time limit of every tool, as configured'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l policy -d 'Show the actions, role, tier, policy and time limit of every tool, as the running server has them; if none runs, as configured'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l json -d 'Print the full descriptors as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -l write -d 'Write DIR/<namespace>/<operation>.json for every tool, and DIR/compat/<server>/<name>.json for names of other servers' -r -F

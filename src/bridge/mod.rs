@@ -5,7 +5,8 @@
 //! line. The server is identified by its pinned certificate, and the client never sees the token. If the server has
 //! lost the session (for example after an update), the bridge reopens it without the client noticing.
 
-pub mod events;
+pub mod call;
+mod events;
 mod link;
 mod message;
 mod standing;

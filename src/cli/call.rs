@@ -7,12 +7,14 @@ mod unit;
 
 use super::say::{out, outln};
 use super::{
+    bar::Bar,
     exit::{Exit, Failure},
     sources,
     target::Target,
 };
 use crate::terminal::{is_terminal, printable};
 use base::error::{ErrorCode, ToolError};
+use progress::CallProgress;
 use serde_json::{Map, Value};
 
 #[derive(clap::Args)]
@@ -40,7 +42,12 @@ pub struct WhatToCall {
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    args.what.run(|tool, arguments| args.target.call_with(sources, tool, &arguments, progress::show))
+    let target = &args.target;
+    args.what.run(|tool, arguments| {
+        // It goes away before the result is printed.
+        let progress = CallProgress { bar: Bar::default(), target };
+        target.call_with(sources, tool, &arguments, &mut |news| progress.show(news))
+    })
 }
 
 impl WhatToCall {

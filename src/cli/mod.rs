@@ -9,6 +9,7 @@ pub mod approve;
 mod approver;
 mod audit;
 mod backup;
+mod bar;
 mod bridge;
 mod bundle;
 mod call;

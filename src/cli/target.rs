@@ -2,7 +2,8 @@
 
 use super::{exit::Failure, sources};
 use crate::{
-    client::{self, Remote},
+    bridge::call::{LONGEST, News, ToolCall},
+    client::Remote,
     registry::Registry,
 };
 use appliance::certificate::Fingerprint;
@@ -17,7 +18,7 @@ pub struct Target {
     pub url: Option<String>,
     /// The fingerprint of the server's certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts
     #[arg(long, value_name = "PIN", requires = "url", value_parser = pin)]
-    pin: Option<Fingerprint>,
+    pub pin: Option<Fingerprint>,
     /// Use this Unix socket instead
     #[arg(long, value_name = "PATH", conflicts_with = "url")]
     pub socket: Option<PathBuf>,
@@ -37,11 +38,10 @@ impl Target {
     /// # Errors
     /// [`super::exit::Exit::Unreachable`] if no server answers there.
     pub fn call(&self, sources: &sources::Args, tool: &str, arguments: &Value) -> Result<Value, Failure> {
-        self.call_with(sources, tool, arguments, |_| {})
+        self.called(sources, tool, arguments, None)
     }
 
-    /// The same; `news` gets what the server reports before its answer. Only a Unix socket brings any: the plain
-    /// endpoint of HTTP has one answer for each request.
+    /// The same; `news` gets what the server reports before its answer, such as `notifications/progress`.
     ///
     /// # Errors
     /// [`super::exit::Exit::Unreachable`] if no server answers there.
@@ -50,19 +50,24 @@ impl Target {
         sources: &sources::Args,
         tool: &str,
         arguments: &Value,
-        news: impl FnMut(&Value),
+        news: News<'_>,
     ) -> Result<Value, Failure> {
-        let mut request = json!({
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": { "name": tool, "arguments": arguments },
-        });
+        self.called(sources, tool, arguments, Some(news))
+    }
+
+    fn called(
+        &self,
+        sources: &sources::Args,
+        tool: &str,
+        arguments: &Value,
+        news: Option<News<'_>>,
+    ) -> Result<Value, Failure> {
         let runtime = super::runtime()?;
         if let Some(url) = &self.url {
-            // A URL without a path means the plain endpoint.
-            let remote = Remote::new(url, "/api/mcp", self.pin, self.token_file.clone())?;
-            return Ok(runtime.block_on(client::http(&remote, &request))?);
+            // A URL without a path means MCP's endpoint, which reports progress.
+            let remote = Remote::new(url, "/mcp", self.pin, self.token_file.clone())?;
+            let call = ToolCall { client: "raspi-mcp call", tool, arguments, longest: LONGEST };
+            return Ok(runtime.block_on(call.answer(&remote, news))?);
         }
         let path = match &self.socket {
             Some(path) => path.clone(),
@@ -71,8 +76,20 @@ impl Target {
                 sources::reach(&own, |places| places.runtime_dir.join("mcp.sock"))
             }
         };
-        request["params"]["_meta"] = json!({ "progressToken": 1 });
-        Ok(runtime.block_on(local::request_with(&path, &request, news))?)
+        let mut request = json!({
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": { "name": tool, "arguments": arguments },
+        });
+        let answer = match news {
+            None => runtime.block_on(local::request(&path, &request)),
+            Some(news) => {
+                request["params"]["_meta"] = json!({ "progressToken": 1 });
+                runtime.block_on(local::request_with(&path, &request, news))
+            }
+        };
+        Ok(answer?)
     }
 }
 

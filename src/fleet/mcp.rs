@@ -1,12 +1,10 @@
 //! One call of one tool of a device, in MCP 2026-07-28: without a session, so no state remains there.
 
 use crate::{
-    bridge::events::Events,
+    bridge::call::{Answered, NoAnswer, ToolCall},
     client::{Remote, root_cause, tls_fault},
-    rpc::params::MODERN,
 };
 use base::error::{ErrorCode, ToolError};
-use reqwest::{Response, header};
 use serde_json::{Value, json};
 
 /// Longest answer that is read, in bytes; real ones have a few thousand.
@@ -25,33 +23,12 @@ pub struct Said {
 /// If there is no MCP answer: `unavailable` if no server, another server, or one that is not ours answers;
 /// `unauthenticated` or `resource_exhausted` if the token is refused.
 pub async fn call(remote: &Remote, tool: &str) -> Result<Said, ToolError> {
-    let request = json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {
-            "name": tool,
-            "arguments": {},
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": MODERN,
-                "io.modelcontextprotocol/clientInfo": { "name": "raspi-mcp fleet", "version": env!("CARGO_PKG_VERSION") },
-                "io.modelcontextprotocol/clientCapabilities": {},
-            },
-        },
-    });
-    let mut post = remote.client.post(remote.url.clone()).json(&request);
-    post = post.header(header::ACCEPT, "application/json, text/event-stream");
-    for (name, value) in [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", tool)] {
-        post = post.header(name, value);
-    }
-    if let Some(token) = remote.token() {
-        post = post.bearer_auth(token);
-    }
-    let response = post.send().await.map_err(|error| silent(&error))?;
-    let status = response.status();
-    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no type");
-    let kind: String = kind.chars().take(80).collect();
-    let mut message = message(response, &kind).await?;
+    let call = ToolCall { client: "raspi-mcp fleet", tool, arguments: &json!({}), longest: LONGEST };
+    let Answered { status, kind, mut message } = call.send(remote, None).await.map_err(|fault| match fault {
+        NoAnswer::Http(error) => silent(&error),
+        NoAnswer::TooLong => ToolError::unavailable(format!("its answer is longer than {LONGEST} bytes"))
+            .hint("another server answers there: check the address"),
+    })?;
     if let Some(error) = message.get("error").filter(|error| error.is_object()) {
         return Err(refused(status.as_u16(), error));
     }
@@ -65,29 +42,6 @@ pub async fn call(remote: &Remote, tool: &str) -> Result<Said, ToolError> {
     }
     let answer = if is_error { Err(error_of(&data, ErrorCode::Internal)) } else { Ok(data) };
     Ok(Said { answer, simulated })
-}
-
-/// The answer to the one request, from JSON or an event stream; `Null` if the response is neither.
-async fn message(mut response: Response, kind: &str) -> Result<Value, ToolError> {
-    let mut events = kind.starts_with("text/event-stream").then(Events::default);
-    let (mut body, mut length) = (Vec::new(), 0);
-    while let Some(chunk) = response.chunk().await.map_err(|error| silent(&error))? {
-        length += chunk.len();
-        if length > LONGEST {
-            return Err(ToolError::unavailable(format!("its answer is longer than {LONGEST} bytes"))
-                .hint("another server answers there: check the address"));
-        }
-        let Some(events) = &mut events else {
-            body.extend_from_slice(&chunk);
-            continue;
-        };
-        let complete = events.take(&chunk).unwrap_or_default();
-        let mut messages = complete.iter().filter_map(|data| serde_json::from_slice::<Value>(data).ok());
-        if let Some(answer) = messages.find(|message| message["id"] == 1) {
-            return Ok(answer);
-        }
-    }
-    Ok(serde_json::from_slice(&body).unwrap_or_default())
 }
 
 /// Converts a JSON-RPC error.

@@ -23,6 +23,7 @@ pub mod simulated;
 pub mod slot;
 pub mod slots;
 pub mod status;
+mod steps;
 pub mod trust;
 
 pub use place::FileLocation;

@@ -1,7 +1,7 @@
 //! `raspi-mcp bundle build`
 
 use super::{files, publishing};
-use crate::cli::{exit::Failure, say::outln};
+use crate::cli::{bar::Bar, exit::Failure, say::outln};
 use std::{
     fs::{self, File},
     io::{self, BufWriter, Write},
@@ -95,11 +95,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     let mut spool = spool(&args.out)?;
     let mut out = BufWriter::with_capacity(1 << 20, files::create(&args.out, 0o644)?);
-    let built = bundle::build(&plan, &mut root, &mut *boot, &mut spool, &mut out).map_err(Failure::from);
+    let bar = Bar::default();
+    let mut shown = |word: &'static str, done, total| bar.show(word, done, total, &files::mebibytes(done, total));
+    let built = bundle::build(&plan, &mut root, &mut *boot, &mut spool, &mut out, &mut shown).map_err(Failure::from);
     let synced = built.and_then(|built| {
         let file = out.into_inner().map_err(io::IntoInnerError::into_error);
         file.and_then(|file| file.sync_all()).map_err(|error| files::failed(&args.out, error)).map(|()| built)
     });
+    drop(bar);
     let built = synced.inspect_err(|_| drop(fs::remove_file(&args.out)))?;
     outln!("bundle    {} ({} bytes)\nmanifest  {}", args.out.display(), built.total, built.digest);
     outln!("blocks    {}, {} of them zeros\nunsigned: sign it with `raspi-mcp bundle sign`", built.blocks, built.zeros);

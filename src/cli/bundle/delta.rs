@@ -1,7 +1,7 @@
 //! `raspi-mcp bundle delta-size`
 
 use super::files;
-use crate::cli::{exit::Failure, say::outln};
+use crate::cli::{bar::Bar, exit::Failure, say::outln};
 use std::{
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -50,13 +50,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let mut file = files::open(&args.new)?;
         let unpacker = Unpacker::new().map_err(|error| BundleError::io("the decompressor", &error));
         let (mut stored, mut unpacker) = (Vec::new(), unpacker?);
+        let (bar, total) = (Bar::default(), new.blocks().last().map_or(0, |block| block.stored.end));
         let delta = delta::between_bundles(&old, &new, &mut |block, raw| {
             let failed = |error: std::io::Error| BundleError::io("the new bundle", &error);
             stored.resize((block.stored.end - block.stored.start) as usize, 0);
             file.seek(SeekFrom::Start(block.stored.start)).map_err(failed)?;
             file.read_exact(&mut stored).map_err(failed)?;
+            bar.show("reading", block.stored.end, total, &files::mebibytes(block.stored.end, total));
             unpacker.unpack(block, &stored, raw)
         })?;
+        drop(bar);
         say(size(&new).unwrap_or(0), &delta);
         return Ok(());
     }
@@ -65,7 +68,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             return Err(files::usage(format!("--block-size {size}: a power of two from 4096 to 1048576 is wanted")));
         }
         let (mut old, mut new) = (files::open(&args.old)?, files::open(&args.new)?);
-        say(*size, &delta::between_images(&mut old, &mut new, *size, args.level)?);
+        let bar = Bar::default();
+        let mut shown = |done, total| bar.show("packing", done, total, &files::mebibytes(done, total));
+        let delta = delta::between_images(&mut old, &mut new, *size, args.level, &mut shown)?;
+        drop(bar);
+        say(*size, &delta);
     }
     Ok(())
 }

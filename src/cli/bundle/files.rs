@@ -15,7 +15,7 @@ use update::{
 };
 
 #[cfg(feature = "console")]
-pub(in crate::cli) use super::publishing::{created, public_key, replace, secret_key, warn_of_future};
+pub(in crate::cli) use super::publishing::{created, mebibytes, public_key, replace, secret_key, warn_of_future};
 
 impl From<BundleError> for Failure {
     fn from(fault: BundleError) -> Self {

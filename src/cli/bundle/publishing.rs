@@ -56,6 +56,11 @@ pub(in crate::cli) fn created(told: Option<u64>) -> Result<u64, Failure> {
     told.or_else(variable).ok_or_else(|| usage("say when it is made, by --created or SOURCE_DATE_EPOCH"))
 }
 
+/// How far long work is, for a [`crate::cli::bar::Bar`].
+pub(in crate::cli) fn mebibytes(done: u64, total: u64) -> String {
+    format!("{} of {} MiB", done >> 20, total >> 20)
+}
+
 /// Warns that devices refuse a release created later than tomorrow. Only a warning: an offline machine's clock may be
 /// wrong.
 pub(in crate::cli) fn warn_of_future(created: u64) {

@@ -1,7 +1,7 @@
 //! `raspi-mcp bundle verify`
 
 use super::files;
-use crate::cli::{exit::Failure, say::outln};
+use crate::cli::{bar::Bar, exit::Failure, say::outln};
 use std::{
     fs::File,
     os::unix::fs::FileExt,
@@ -40,10 +40,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let mut reader =
         Reader { path, file, index: &index, unpacker: None, last: None, stored: Vec::new(), raw: Vec::new() };
+    let bar = Bar::default();
     for image in &release.manifest.images {
-        reader.whole(image)?;
+        reader.whole(image, &bar)?;
     }
     reader.boot(&release.manifest)?;
+    drop(bar);
     outln!(
         "good      {} {} (counter {})",
         release.manifest.product,
@@ -85,10 +87,12 @@ impl Reader<'_> {
     }
 
     /// Verifies every block of an image and the hash of the whole image.
-    fn whole(&mut self, image: &Image) -> Result<(), Failure> {
+    fn whole(&mut self, image: &Image, bar: &Bar) -> Result<(), Failure> {
         let mut whole = ring::digest::Context::new(&ring::digest::SHA256);
+        let total = u64::from(self.index.len());
         for n in self.index.range(image.kind) {
             whole.update(self.block(n)?);
+            bar.show("verifying", u64::from(n) + 1, total, image.kind.name());
         }
         if whole.finish().as_ref() == image.sha256.0 {
             Ok(())

@@ -1,7 +1,7 @@
 //! `raspi-mcp channel publish`
 
 use super::Place;
-use crate::cli::{bundle::files, exit::Failure};
+use crate::cli::{bar::Bar, bundle::files, exit::Failure};
 use std::path::{Path, PathBuf};
 use update::{
     AHEAD,
@@ -82,7 +82,10 @@ pub fn run(place: &Place, args: Args) -> Result<(), Failure> {
     publish(last.clone(), change.clone(), place.created(), u64::MAX >> 32)?;
     serve_roots(&tree, &args.roots)?;
     if args.url.is_none() {
-        tree.put_bundle(path, &name)?;
+        let bar = Bar::default();
+        tree.put_bundle(path, &name, &mut |done, total| {
+            bar.show("copying", done, total, &files::mebibytes(done, total))
+        })?;
     }
     place.next(&tree, last, change)
 }

@@ -4,13 +4,13 @@
 mod console;
 #[cfg(feature = "fleet")]
 mod member;
-mod progress;
 mod table;
 
 #[cfg(feature = "console")]
 pub use console::NewMember;
 
 use super::{
+    bar::Bar,
     exit::{Exit, Failure},
     say::outln,
     sources,
@@ -93,9 +93,10 @@ fn status(args: &StatusArgs) -> Result<(), Failure> {
     let inventory = Inventory::read(inventory)
         .map_err(|faults| Failure::new(Exit::Config, format!("the inventory is wrong:\n{faults}")))?;
     let asked_at = clock::now();
-    let (line, all) = (progress::ProgressLine::new(), inventory.devices.len());
-    let reports = super::runtime()?.block_on(fleet::ask(&inventory, |done| line.show(done, all, "devices asked")));
-    drop(line);
+    let (bar, all) = (Bar::default(), inventory.devices.len());
+    let shown = |done| bar.show("asking", done as u64, all as u64, &format!("{done} of {all} devices"));
+    let reports = super::runtime()?.block_on(fleet::ask(&inventory, shown));
+    drop(bar);
     if args.json {
         let text = serde_json::to_string_pretty(&Answer { asked_at, devices: &reports });
         outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, error.to_string()))?);

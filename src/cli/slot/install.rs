@@ -1,6 +1,6 @@
 //! `raspi-mcp slot install`: passes a bundle from a stick, a file or an address to the agent.
 
-use super::{agreed, authorization, bar::Bar};
+use super::{agreed, authorization, progress::InstallProgress};
 use crate::{
     cli::{exit::Failure, say::outln},
     terminal::printable,
@@ -51,12 +51,12 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     if !agreed(yes, "write it?")? {
         return Ok(());
     }
-    let bar = Bar::default();
+    let progress = InstallProgress::default();
     let plan = if reboot { RestartPlan::Soon } else { RestartPlan::Waits };
     let request = InstallRequest { tool: TOOL, authorization: Some(authorization()), restart: plan };
-    let upload = Upload { agent, request, spool, progress: &bar };
+    let upload = Upload { agent, request, spool, progress: &progress };
     let armed = upload.install(&bundle).await;
-    bar.end();
+    drop(progress);
     let armed = armed?;
     outln!("{} is written into slot {}, read back and armed", printable(&armed.version), armed.target);
     restart(agent, reboot, yes).await

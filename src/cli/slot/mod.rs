@@ -1,8 +1,8 @@
 //! `raspi-mcp slot`: the updates of `manage.*` at a console, through the agent only: works if the server does not
 //! answer, and without a network.
 
-mod bar;
 mod install;
+mod progress;
 mod table;
 
 use super::{

@@ -1,10 +1,13 @@
 //! One call of one tool of a device, over a stream that leads to its listener: TLS and the token are the device's own.
 
-use crate::client::{self, Remote, Trust};
+use crate::{
+    bridge::call::{LONGEST, ToolCall},
+    client::{Remote, Trust},
+};
 use appliance::certificate::Fingerprint;
 use base::error::ToolError;
 use reqwest::Url;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{
     io::{DuplexStream, copy_bidirectional},
     net::TcpListener,
@@ -31,18 +34,13 @@ pub async fn call_over(
     let address = listener.local_addr().map_err(no_port)?;
     let url: Url = format!("https://{address}/api/mcp").parse().map_err(|_| ToolError::internal("its own address"))?;
     let remote = Remote::listed(url, &Trust::Pin(pin), token)?;
-    let request = json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": { "name": tool, "arguments": arguments },
-    });
     let through = async {
         let (mut local, _) = listener.accept().await?;
         drop(listener);
         copy_bidirectional(&mut local, &mut stream).await
     };
-    let answer = client::http(&remote, &request);
+    let call = ToolCall { client: "raspi-mcp fleet", tool, arguments, longest: LONGEST };
+    let answer = call.answer(&remote, None);
     let mut answer = std::pin::pin!(answer);
     tokio::select! {
         answer = &mut answer => answer,

@@ -606,10 +606,10 @@ async fn a_tree_is_served_as_it_is_and_never_half() {
 
     let bundle = dir.path().join("made.bundle");
     fs::write(&bundle, "a bundle").unwrap();
-    assert_eq!(tree.put_bundle(&bundle, "x-1.0.0.bundle").unwrap(), "bundles/x-1.0.0.bundle");
-    assert!(tree.put_bundle(&bundle, "x-1.0.0.bundle").is_ok());
+    assert_eq!(tree.put_bundle(&bundle, "x-1.0.0.bundle", &mut |_, _| {}).unwrap(), "bundles/x-1.0.0.bundle");
+    assert!(tree.put_bundle(&bundle, "x-1.0.0.bundle", &mut |_, _| {}).is_ok());
     fs::write(&bundle, "a bundlE").unwrap();
-    assert_eq!(tree.put_bundle(&bundle, "x-1.0.0.bundle").unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(tree.put_bundle(&bundle, "x-1.0.0.bundle", &mut |_, _| {}).unwrap_err().code, ErrorCode::Conflict);
     for name in ["", "../x", "roots", "bundles", "A"] {
         assert_eq!(tree.last(name).unwrap_err().code, ErrorCode::InvalidArgument, "{name}");
     }

@@ -36,7 +36,7 @@ pub fn a_bundle(version: &str, counter: u64, boot: &[u8], root: &[u8], keys: &[u
 pub fn a_bundle_of(plan: &BundleContent, boot: &[u8], root: &[u8], keys: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let (mut root, mut boot) = (Cursor::new(root), Cursor::new(boot));
-    bundle::build(plan, &mut root, &mut boot, &mut Cursor::new(Vec::new()), &mut out).unwrap();
+    bundle::build(plan, &mut root, &mut boot, &mut Cursor::new(Vec::new()), &mut out, &mut |_, _, _| {}).unwrap();
     let mut envelope = envelope(&out);
     keys.iter().for_each(|number| trust::sign(&mut envelope, &a_key(*number)).unwrap());
     let head = envelope.encode().unwrap();

@@ -4,6 +4,7 @@ use super::{
     BundleError, Digest, ENTRY, Envelope, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot, frame::Packer,
     index::Zeros,
 };
+use crate::steps;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// The source of an image.
@@ -45,6 +46,9 @@ pub struct Built {
     pub zeros: u32,
 }
 
+/// Hears how far a build is: "packing" or "writing", and of how many bytes how many are done.
+pub type BuildProgress<'a> = &'a mut dyn FnMut(&'static str, u64, u64);
+
 /// Writes an unsigned bundle to `out`.
 ///
 /// The images are read once and block by block; stored blocks are buffered in `spool` (empty at its start), because the
@@ -59,6 +63,7 @@ pub fn build<'s, S: Read + Write + Seek>(
     boot: &'s mut dyn ImageSource,
     spool: &mut S,
     out: &mut dyn Write,
+    progress: BuildProgress<'_>,
 ) -> Result<Built, BundleError> {
     let mut manifest = plan.manifest();
     for (image, source) in manifest.images.iter_mut().zip([&mut *root, &mut *boot] as [&mut dyn ImageSource; 2]) {
@@ -74,9 +79,13 @@ pub fn build<'s, S: Read + Write + Seek>(
         boot.read_exact(into)
     })?;
     let mut index = Vec::with_capacity((manifest.index.size as usize).min(MAX_INDEX));
-    let (mut stored, mut zeros) = (0, 0);
+    let total: u64 = manifest.images.iter().map(|image| image.size).sum();
+    let (mut stored, mut zeros, mut before) = (0, 0, 0);
     for (image, source) in manifest.images.iter_mut().zip([root, boot]) {
-        let packed = pack(image, plan.level, source, spool, &mut index)?;
+        let packed = pack(image, plan.level, source, spool, &mut index, &mut |done| {
+            progress("packing", before + done, total);
+        })?;
+        before += image.size;
         stored += packed.0;
         zeros += packed.1;
     }
@@ -88,7 +97,8 @@ pub fn build<'s, S: Read + Write + Seek>(
     out.write_all(&envelope.encode()?).map_err(writing)?;
     out.write_all(&index).map_err(writing)?;
     spool.rewind().map_err(writing)?;
-    if io::copy(spool, out).map_err(writing)? != stored {
+    let copied = steps::copy(spool, out, stored, &mut |done| progress("writing", done, stored)).map_err(writing)?;
+    if copied != stored || spool.read(&mut [0]).map_err(writing)? != 0 {
         return Err(BundleError::malformed("the spool", "it was not empty, or lost bytes"));
     }
     out.flush().map_err(writing)?;
@@ -103,6 +113,7 @@ fn pack<S: Write>(
     source: &mut dyn ImageSource,
     spool: &mut S,
     index: &mut Vec<u8>,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<(u64, u32), BundleError> {
     let failed = |error: io::Error| BundleError::io(name(image.kind), &error);
     source.rewind().map_err(failed)?;
@@ -115,6 +126,7 @@ fn pack<S: Write>(
         let size = (image.size - n * u64::from(image.block_size)).min(image.block_size.into()) as usize;
         raw.truncate(size);
         source.read_exact(&mut raw).map_err(failed)?;
+        progress(n * u64::from(image.block_size) + size as u64);
         whole.update(&raw);
         if raw.iter().all(|byte| *byte == 0) {
             index.extend_from_slice(&[0; 4 + 32]);

@@ -41,6 +41,7 @@ impl Delta {
 }
 
 /// Between two images, in blocks of `block_size` bytes, packed at `level`. Memory: 32 bytes per block of the old image.
+/// `progress` hears how many of how many bytes of the new image are done.
 ///
 /// # Errors
 /// [`BundleError::Io`].
@@ -49,6 +50,7 @@ pub fn between_images(
     new: &mut dyn ImageSource,
     block_size: u32,
     level: i32,
+    progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Delta, BundleError> {
     let mut known = HashSet::new();
     each(old, block_size, "the old image", &mut |raw| {
@@ -62,6 +64,7 @@ pub fn between_images(
     each(new, block_size, "the new image", &mut |raw| {
         let computed = tree.as_mut().is_some_and(|tree| tree.has(at, raw));
         at += raw.len() as u64;
+        progress(at, size);
         if raw.iter().all(|byte| *byte == 0) {
             delta.add(raw.len(), 0, true);
             return Ok(());

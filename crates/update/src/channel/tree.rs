@@ -3,6 +3,7 @@
 use super::{ChannelIndex, INDEX, ROOTS};
 use crate::{
     bundle::is_word,
+    steps,
     trust::{MAX_SIGNED, Purpose, RootOfTrust, SecretKey, Signed},
 };
 use base::{
@@ -11,7 +12,7 @@ use base::{
 };
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -83,7 +84,7 @@ impl Tree {
     ) -> Result<PathBuf, ToolError> {
         let bytes = sign(index, keys, roots)?;
         let path = self.index(&index.channel)?;
-        self.put(&path, &mut bytes.as_slice())?;
+        self.put(&path, &bytes)?;
         Ok(path)
     }
 
@@ -105,7 +106,7 @@ impl Tree {
             _ => failed(&lock, &error),
         })?;
         let swapped = match read(&path) {
-            Ok(present) if present == expected => self.put(&path, &mut &*with),
+            Ok(present) if present == expected => self.put(&path, with),
             Ok(_) => Err(ToolError::new(ErrorCode::Conflict, format!("{} was changed meanwhile", path.display()))),
             Err(error) => Err(failed(&path, &error)),
         };
@@ -131,16 +132,16 @@ impl Tree {
             }
             _ => {}
         }
-        self.put(&path, &mut &*bytes)?;
+        self.put(&path, bytes)?;
         Ok(path)
     }
 
     /// Copies a bundle to `name`, and returns its address below the channel's base. An existing file of that name must
-    /// hold the same bytes.
+    /// hold the same bytes. `progress` hears how many of how many bytes are copied.
     ///
     /// # Errors
     /// `conflict` when it does not, `unavailable` when it cannot be copied.
-    pub fn put_bundle(&self, from: &Path, name: &str) -> Result<String, ToolError> {
+    pub fn put_bundle(&self, from: &Path, name: &str, progress: &mut dyn FnMut(u64, u64)) -> Result<String, ToolError> {
         let path = self.folder.join(BUNDLES).join(name);
         let mut bundle = File::open(from).map_err(|error| failed(from, &error))?;
         match File::open(&path) {
@@ -153,7 +154,12 @@ impl Tree {
                     .hint("a release never changes: build the next one with a higher version and counter"));
                 }
             }
-            Err(_) => self.put(&path, &mut bundle)?,
+            Err(_) => {
+                let size = bundle.metadata().map_err(|error| failed(from, &error))?.len();
+                self.filled(&path, |file| {
+                    steps::copy(&mut bundle, file, size, &mut |done| progress(done, size)).map(drop)
+                })?;
+            }
         }
         Ok(format!("{BUNDLES}/{name}"))
     }
@@ -166,11 +172,15 @@ impl Tree {
         Ok(self.folder.join(channel).join(INDEX))
     }
 
-    fn put(&self, path: &Path, from: &mut dyn Read) -> Result<(), ToolError> {
+    fn put(&self, path: &Path, bytes: &[u8]) -> Result<(), ToolError> {
+        self.filled(path, |file| file.write_all(bytes))
+    }
+
+    fn filled(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), ToolError> {
         let folder = path.parent().unwrap_or(&self.folder);
         // A web server reads it, so the umask determines the mode.
         fs::create_dir_all(folder)
-            .and_then(|()| whole::replace(path, 0o666, |file| io::copy(from, file).map(drop)))
+            .and_then(|()| whole::replace(path, 0o666, fill))
             .map_err(|error| failed(path, &error))
     }
 }

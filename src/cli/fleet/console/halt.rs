@@ -1,8 +1,8 @@
 //! `raspi-mcp fleet halt`: the order to refuse every change, and who confirms it.
 
 use super::connected;
-use crate::cli::fleet::progress::ProgressLine;
 use crate::cli::{
+    bar::Bar,
     exit::{Exit, Failure},
     runtime,
     say::outln,
@@ -43,8 +43,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         for name in &names {
             console.folder.device(name)?;
         }
-        let (line, all) = (ProgressLine::new(), names.len());
-        let told = |confirmed| line.show(confirmed, all, "devices confirm it");
+        let (bar, all) = (Bar::default(), names.len());
+        let told = |confirmed| {
+            bar.show("halting", confirmed as u64, all as u64, &format!("{confirmed} of {all} devices confirm it"));
+        };
         Ok::<_, Failure>(console.halt(names, args.all, &args.reason, Duration::from_secs(args.wait), told).await?)
     })?;
     if args.json {

@@ -37,8 +37,14 @@ fn a_boot_image_that_would_rewrite_the_bootloader_is_not_built() {
     for file in ["recovery.bin", "RECOVERY.ELF", "pieeprom.upd", "pieeprom.sig", "vl805.bin", "overlays/recovery.bin"] {
         let boot = a_boot(4 << 20, &[("config.txt", b""), ("overlays/a.dtb", b"x"), (file, b"boo")]);
         let (mut root, mut boot) = (Cursor::new(an_image(64 << 10, 1)), Cursor::new(boot));
-        let built =
-            bundle::build(&a_plan("1.0.0", 1), &mut root, &mut boot, &mut Cursor::new(Vec::new()), &mut Vec::new());
+        let built = bundle::build(
+            &a_plan("1.0.0", 1),
+            &mut root,
+            &mut boot,
+            &mut Cursor::new(Vec::new()),
+            &mut Vec::new(),
+            &mut |_, _, _| {},
+        );
         let name = file.rsplit('/').next().unwrap().to_uppercase();
         assert_eq!(built.unwrap_err(), BundleError::Forbidden { file: name });
     }

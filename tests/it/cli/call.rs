@@ -1,0 +1,73 @@
+//! `raspi-mcp call`: what it says before there is a result, on the machine and from another.
+
+use crate::{
+    cli::terminal::Terminal,
+    support::served::{
+        process::{Process, command},
+        soon,
+    },
+};
+use agent::{AgentLink, Client, operations::asks};
+use std::process::Command;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+
+#[tokio::test]
+async fn a_call_tells_where_the_person_answers_that_it_waits_for() {
+    // By default callers on this machine only read.
+    let server = Process::http(&["--role", "admin", "--set", "tools.enable=system"]).await;
+    let url = server.url.clone().unwrap();
+    let socket = server.socket();
+    let agent = AgentLink::Socket(Client::new(&server.path("run/agent.sock")));
+    let elsewhere = TempDir::new().unwrap();
+    for (to, is_far) in [(["--url", url.as_str()], true), (["--socket", socket.to_str().unwrap()], false)] {
+        let args = [&["call", "system.reboot", "--args", r#"{"delay_seconds": 600}"#], &to[..]].concat();
+        let mut call = command(&elsewhere, &args).spawn().unwrap();
+        let mut said = BufReader::new(call.stderr.take().unwrap());
+        let mut line = String::new();
+        soon(said.read_line(&mut line)).await.unwrap();
+        let id = line.trim().strip_prefix("waiting for a person: raspi-mcp approve ").expect(&line).to_owned();
+        let answer = asks::AnswerRequest { id, approve: false };
+        agent.call::<asks::AnswerAsk>(answer).await.unwrap();
+        let mut rest = String::new();
+        soon(said.read_to_string(&mut rest)).await.unwrap();
+        let here = format!("here with --url {url} --key FILE --device ID");
+        assert_eq!(rest.contains(&here), is_far, "{rest}");
+        assert!(rest.contains("said no to system.reboot"), "{rest}");
+        let output = soon(call.wait_with_output()).await.unwrap();
+        assert_eq!((output.status.code(), output.stdout), (Some(5), vec![]), "standard output is for results");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_no_header_could_have_is_no_tool() {
+    let server = Process::http(&[]).await;
+    let elsewhere = TempDir::new().unwrap();
+    for name in ["gpio.write_pín", "a\nb", "a b"] {
+        let args = ["call", name, "--url", server.url.as_deref().unwrap()];
+        let output = soon(command(&elsewhere, &args).output()).await.unwrap();
+        let why = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.code() == Some(2) && why.contains("there is no tool"),
+            "{name:?}: {:?} {why}",
+            output.status
+        );
+    }
+}
+
+/// Progress over the network is a bar on a terminal, which is gone before the result.
+#[tokio::test]
+async fn progress_is_a_bar_on_a_terminal_and_nothing_in_a_pipe() {
+    let pi = crate::support::served::Pi::start().await;
+    let url = format!("http://{}", pi.address());
+    let args = ["call", "test.steps", "--args", r#"{"steps": 40, "every_ms": 20}"#, "--url", &url];
+    let mut shown = Command::new(env!("CARGO_BIN_EXE_raspi-mcp"));
+    shown.args(args).env_clear();
+    let mut terminal = Terminal::of(shown, "", 80);
+    terminal.shows("work       [", 2).await;
+    terminal.shows("%  ", 2).await;
+    terminal.shows("\r\u{1b}[Kdone: yes", 1).await;
+    terminal.ends().await;
+    let piped = soon(command(&TempDir::new().unwrap(), &args).output()).await.unwrap();
+    assert!(piped.status.success() && piped.stderr.is_empty(), "{piped:?}");
+}
