@@ -19,7 +19,7 @@ async fn building_comparing_and_publishing_show_how_far_they_are() {
     let path = |name: &str| folder.path().join(name);
     fs::write(path("boot.img"), a_boot(4 << 20, &[("config.txt", b"x")])).unwrap();
     fs::write(path("root.img"), an_image(1 << 20, 1)).unwrap();
-    assert!(program(&folder, "bundle keygen publisher").status().unwrap().success());
+    assert!(program(&folder, "bundle keygen publisher").output().unwrap().status.success());
     let build = |out: &str| {
         format!(
             "bundle build --root root.img --boot boot.img --product p --version 1.0.0 --counter 1 --hardware b --expires 4102444800 --created 1790000000 --out {out}"
