@@ -38,8 +38,8 @@ pub(super) fn check(subject: &Subject, settings: &Settings, simulated: bool) -> 
 /// A machine on which the service was never installed: neither its user nor its units are there, and nothing answers.
 pub(super) fn not_installed(subject: &Subject) -> Option<Finding> {
     let unit = |unit: &&str| UNIT_FOLDERS.iter().any(|folder| subject.root.has(&format!("{folder}/{unit}")));
-    let is = subject.account.uid.is_some() || subject.agent.is_ok() || subject.server.is_ok();
-    (subject.account.is_service && !is && !UNITS.iter().any(|each| unit(each))).then(|| {
+    let found = subject.account.uid.is_some() || subject.agent.is_ok() || subject.server.is_ok();
+    (subject.account.is_service && !found && !UNITS.iter().any(unit)).then(|| {
         let mend = "install the package or the image; for a server of your own, run doctor as its user and not as root";
         Finding::note("service", "raspi-mcp is not installed as a service on this machine", mend)
     })

@@ -12,7 +12,7 @@ use contract::{
 use serde_json::Value;
 
 pub(super) fn run(registry: &Registry, sources: &sources::Args) -> Result<(), Failure> {
-    let settings = sources.settings(&registry, Vec::new())?;
+    let settings = sources.settings(registry, Vec::new())?;
     let socket = sources::reach(&settings.socket.path, |places| places.runtime_dir.join("mcp.sock"));
     let running = crate::cli::runtime()?.block_on(Running::ask(&socket));
     let of_server = running.as_ref().ok().and_then(Running::policy);
