@@ -47,6 +47,12 @@ rust_triple() {
   esac
 }
 
+# program_features MACHINE: cargo's options for the features of the program, a line each. Devices have no console of a fleet: it is in the
+# build for this computer's kind (decision 326).
+program_features() {
+  if [ "$1" != x86_64 ]; then printf '%s\n' --no-default-features --features guard --features fleet --features routeros; fi
+}
+
 # need_compiler MACHINE: the C compiler that links for it, and compiles SQLite and ring; with it come the kernel's headers.
 need_compiler() {
   case $1 in
