@@ -1,5 +1,13 @@
 # shellcheck shell=bash
-# How a Debian package is made from a prepared folder, and the list of what is in it. Sourced by ci/deb, after ci/cross.d/rust.sh.
+# How a Debian package is made from a prepared folder, and the list of what is in it. Sourced by ci/deb and ci/selftest, after ci/cross.d/rust.sh.
+
+# version_and_date: sets VERSION, and the date of all files. The same commit produces the same package.
+version_and_date() {
+  VERSION=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+  [ -n "$VERSION" ] || die "Cargo.toml has no version"
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+  export SOURCE_DATE_EPOCH
+}
 
 # debian_name MACHINE: Debian's word for it.
 debian_name() {
