@@ -1,7 +1,8 @@
 //! The contract of pins, buses and cameras, asserted on a board: `hardware [--board NAME] [--list | --ratios] [PART OF A NAME]...`
 //!
 //! Without `--board` it is the simulated one, so that `cargo test` runs it always. `ci/qemu-hw` runs it in its guests
-//! (`virt`, `raspi3b`), docs/hardware.md says how to run it on a real board. A line for each assertion, with its time.
+//! (`virt`, `raspi3b`). A line for each assertion, with its time. `hardware --selftest` is for people with a real board: the package
+//! raspi-mcp-selftest has it (docs/hardware.md).
 
 // A test may fail loudly.
 #![allow(clippy::unwrap_used)]
@@ -13,6 +14,8 @@ mod contract {
 }
 #[path = "hardware/ratios.rs"]
 mod ratios;
+#[path = "hardware/selftest.rs"]
+mod selftest;
 // Made for the conversations of tests/it and tests/tools, which need more of them.
 #[allow(dead_code)]
 #[path = "support"]
@@ -48,6 +51,9 @@ fn main() -> ExitCode {
         victim(&told.next().unwrap_or_default(), &told.next().unwrap_or_default());
         return ExitCode::SUCCESS;
     }
+    if std::env::args().nth(1).as_deref() == Some("--selftest") {
+        return selftest::run(args.skip(1));
+    }
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--board" => board = args.next().unwrap_or_default(),
@@ -58,12 +64,15 @@ fn main() -> ExitCode {
             word => words.push(word.to_owned()),
         }
     }
-    let Some(setup) = boards::setup(&board) else {
-        eprintln!("there is no board \"{board}\"; there are: {}", boards::names());
-        return ExitCode::from(2);
+    let setup = match boards::setup(&board) {
+        Ok(setup) => setup,
+        Err(fault) => {
+            eprintln!("{fault}");
+            return ExitCode::from(2);
+        }
     };
     if ratios {
-        ratios::print(setup);
+        ratios::print(&setup);
         return ExitCode::SUCCESS;
     }
     let wanted = |assertion: &&Assertion| words.is_empty() || words.iter().any(|word| assertion.name.contains(word));

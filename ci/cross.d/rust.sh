@@ -47,6 +47,12 @@ rust_triple() {
   esac
 }
 
+# program_features MACHINE: cargo's options for the features of the program, a line each. Devices have no console of a fleet: it is in the
+# build for this computer's kind (decision 326).
+program_features() {
+  if [ "$1" != x86_64 ]; then printf '%s\n' --no-default-features --features guard --features fleet --features routeros; fi
+}
+
 # need_compiler MACHINE: the C compiler that links for it, and compiles SQLite and ring; with it come the kernel's headers.
 need_compiler() {
   case $1 in
@@ -111,17 +117,17 @@ cross_cargo() {
     "CARGO_TARGET_${upper}_RUSTFLAGS=$remap --remap-path-prefix=$RUST/usr/src=/rust" "${cargo[@]}"
 }
 
-# build_hardware_test: builds the assertions of tests/hardware.rs for arm64 and prints the program's path. Only a few crates are
+# build_hardware_test MACHINE: builds the assertions of tests/hardware.rs for it and prints the program's path. Only a few crates are
 # optimised, which saves minutes. ci/bench, which measures times, sets OPTIMISED=1.
 build_hardware_test() {
-  local log=$BUILD/cross/hardware.log program crate options=()
+  local machine=$1 log=$BUILD/cross/hardware-$1.log program crate options=()
   for crate in gpio-cdev jpeg-encoder png fdeflate zune-jpeg; do
     options+=(--config "profile.dev.package.\"$crate\".opt-level=2")
   done
   [ -z "${OPTIMISED:-}" ] || options+=(--config profile.dev.opt-level=1)
   mkdir -p "$BUILD/cross"
-  say "building the assertions for aarch64 (see ${log#"$ROOT"/}) ..." >&2
-  program=$(cross_cargo aarch64 build "${options[@]}" --test hardware --message-format=json 2>"$log" |
+  say "building the assertions for $machine (see ${log#"$ROOT"/}) ..." >&2
+  program=$(cross_cargo "$machine" build "${options[@]}" --test hardware --message-format=json 2>"$log" |
     sed -nE 's/.*"name":"hardware".*"executable":"([^"]+)".*/\1/p') || true
   [ -x "$program" ] || {
     tail -40 "$log" >&2

@@ -93,6 +93,21 @@ class Look:
             raise Missed(f"the contract does not hold on {board} by {user}: {status}")
         self.seen += sum(1 for line in output if line.startswith("ok "))
 
+    def reports(self, user, options, proven):
+        """Runs `raspi-mcp-selftest` as that user with these options and shows its report: so many contracts are proven, and none fails.
+        The options name parts that are quick: holds() has run them all."""
+        command = f"hardware --selftest {options}"
+        if user != "root":
+            command = f"su -s /bin/sh {user} -c '{command}'"
+        said = self.pi.hand.run(f"{{ {command}; echo status $?; }} 2>&1 | tee /dev/console", within=300).splitlines()
+        print(f"  {self.pi.seconds():6.1f} s  the report of raspi-mcp-selftest {options}, by {user}:", flush=True)
+        print("".join(f"    | {line}\n" for line in said), end="", flush=True)
+        if any(len(line) > 80 for line in said):
+            raise Missed("the report has lines of more than 80 columns")
+        if said[-1] != "status 0" or not said[-2].startswith(f"total: {proven} proven, 0 FAILED, "):
+            raise Missed(f"the report ends with {said[-2]!r} and {said[-1]!r}: {proven} contracts should be proven, and none failed")
+        self.seen += proven
+
     def compares(self, board):
         """Compares our drivers with minimal programs. Only printed: times on a shared machine are not reliable."""
         how = "optimised" if os.environ.get("OPTIMISED") else "not optimised here; ci/bench measures it so that it is"
@@ -174,6 +189,7 @@ def virt(pi, look):
         "9030000.pl061", "SMBus stub driver", "channels: 1", "gpio-sim.0", "loopback", "spi:dh2228fv", "vivid-000-vid-cap"])
     removed(pi, look)
     look.holds("virt", "raspi-mcp")
+    look.reports("raspi-mcp", "--chip header exists seen gpio", 9)
     look.compares("virt")
     # From outside, like a client.
     outside = pi.mcp().call("system.get_capabilities")["modules"]
@@ -192,6 +208,7 @@ def raspi3b(pi, look):
 
     pi.hand.run("echo tmp105 0x48 >/sys/bus/i2c/devices/i2c-1/new_device")
     look.holds("raspi3b", "raspi-mcp")
+    look.reports("raspi-mcp", "--pins 17,22,23,24,26 --i2c 1:0x49 exists seen gpio::what gpio::a_pin i2c", 24)
     look.compares("raspi3b")
     # As under systemd, where the unit denies the server access to the registers: the agent reports the functions of the pins.
     pi.hand.run("chown root:root /dev/gpiomem && chmod 600 /dev/gpiomem")

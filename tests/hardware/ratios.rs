@@ -47,7 +47,7 @@ pub fn print(setup: &Setup) {
     if let Some(device) = hand.spi_loop {
         spi_transfer(device);
     }
-    if let Some(name) = hand.echo {
+    if let Some(name) = &hand.echo {
         serial_write(name);
     }
     for camera in hand.scene.iter().flat_map(|scene| scene.cameras()) {

@@ -11,9 +11,10 @@ use std::{
 
 const RECIPE: &str = "meta-raspi-mcp/recipes-raspi-mcp/raspi-mcp";
 const PACKAGE: &str = "buildroot-external/package/raspi-mcp";
-/// Of `dist/`, what is not for the root file system: Debian's packaging, examples for people, the boot script of partition 1, the initramfs, and
+/// Of `dist/`, what is not for the root file system: Debian's packaging, the package of the selftest, examples for people, the boot script of partition 1, the initramfs, and
 /// what the program is linked by.
-const ELSEWHERE: [&str; 6] = ["debian/", "examples/", "boot/", "initramfs/", "install", "hot-functions.txt"];
+const ELSEWHERE: [&str; 7] =
+    ["debian/", "selftest/", "examples/", "boot/", "initramfs/", "install", "hot-functions.txt"];
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

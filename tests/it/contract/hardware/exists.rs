@@ -4,7 +4,7 @@ use super::{Bench, assertions};
 use serde_json::json;
 
 assertions! {
-    exists: |_hand| true =>
+    exists: |hand| hand.is_board() =>
         the_board_is_what_it_is,
         a_simulated_answer_says_so_and_no_other,
         what_the_board_has_is_told;
@@ -32,8 +32,11 @@ async fn what_the_board_has_is_told(bench: &Bench) {
     for (module, there) in parts {
         assert!(!there || modules[module]["available"] == true, "{module}: {}", modules[module]);
     }
-    for (module, word) in bench.hand.devices {
+    for (module, word) in &bench.hand.devices {
         let told = modules[module]["devices"].as_array().unwrap_or_else(|| panic!("no devices of {module}: {modules}"));
-        assert!(told.iter().any(|device| device.as_str().unwrap().contains(word)), "no {word:?} among {told:?}");
+        assert!(
+            told.iter().any(|device| device.as_str().unwrap().contains(word.as_str())),
+            "no {word:?} among {told:?}"
+        );
     }
 }

@@ -52,7 +52,7 @@ async fn what_runs_on_is_stopped_by_the_next_server_which_says_so(bench: &Bench)
     let (hardware, software, driven) = pins(bench);
     let home = tempfile::tempdir().unwrap();
     let mut victim = Command::new(env::current_exe().unwrap())
-        .args([VICTIM, bench.board])
+        .args([VICTIM, &bench.board])
         .arg(home.path())
         .stdout(Stdio::piped())
         .spawn()
@@ -66,7 +66,7 @@ async fn what_runs_on_is_stopped_by_the_next_server_which_says_so(bench: &Bench)
     assert!(scope.signal(hardware).is_some(), "the kernel lets a channel run on");
     assert_eq!(scope.signal(software), None, "software ends with its process");
 
-    let next = Bench::living_in(bench.board, home.path());
+    let next = Bench::living_in(&bench.board, home.path());
     assert_eq!(scope.signal(hardware), None);
     let list = next.call("gpio.list_pins", json!({})).await.ok();
     let recovered: Vec<u64> = list["recovered"].as_array().unwrap().iter().map(|pin| pin.as_u64().unwrap()).collect();

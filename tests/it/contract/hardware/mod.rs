@@ -11,10 +11,12 @@ mod camera;
 mod exists;
 mod gpio;
 pub mod hand;
+pub mod here;
 mod i2c;
 pub mod killed;
 mod onewire;
 mod pwm;
+mod seen;
 mod sensors;
 mod serial;
 mod spi;
@@ -35,8 +37,8 @@ use tempfile::TempDir;
 
 /// A server on some board, and what is outside it.
 pub struct Bench {
-    /// Which board.
-    pub board: &'static str,
+    /// Which board: its name, which a second process of this program can be given.
+    pub board: String,
     pub hand: Hand,
     server: Pi,
     client: Pi,
@@ -64,10 +66,10 @@ impl Bench {
     }
 
     fn made(name: &str, home: &Path, kept: Option<TempDir>) -> Self {
-        let setup = boards::setup(name).unwrap_or_else(|| panic!("there is no board {name}: {}", boards::names()));
+        let setup = boards::setup(name).unwrap_or_else(|fault| panic!("{fault}"));
         let mut sources = Sources::new(Places::below(home), known());
         let file = home.join("bench.toml");
-        std::fs::write(&file, setup.configuration).unwrap();
+        std::fs::write(&file, &*setup.configuration).unwrap();
         sources.file = Some(file);
         let settings = config::load(&sources).unwrap_or_else(|faults| panic!("{faults}"));
         let root = Root::system();
@@ -125,6 +127,7 @@ pub struct Assertion {
 pub fn all() -> impl Iterator<Item = &'static Assertion> {
     [
         exists::ASSERTIONS,
+        seen::ASSERTIONS,
         gpio::ASSERTIONS,
         button::ASSERTIONS,
         i2c::ASSERTIONS,

@@ -22,7 +22,7 @@ async fn read(bench: &Bench, names: &[&str]) -> Vec<Value> {
 
 async fn each_is_listed_with_its_unit_and_what_it_hangs_on(bench: &Bench) {
     let listed = bench.call("sensors.list", json!({"limit": 1000})).await.ok();
-    for (name, unit, ..) in bench.hand.sensors {
+    for (name, unit, ..) in &bench.hand.sensors {
         let all = listed["sensors"].as_array().unwrap();
         let sensor =
             all.iter().find(|sensor| sensor["name"] == *name).unwrap_or_else(|| panic!("no {name}: {listed:#}"));

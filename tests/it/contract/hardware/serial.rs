@@ -95,7 +95,7 @@ async fn a_port_that_is_not_allowed_or_not_there_is_not_opened(bench: &Bench) {
 }
 
 async fn an_echo_comes_back_whole(bench: &Bench) {
-    let name = bench.hand.echo.expect("a port with an echo");
+    let name = bench.hand.echo.as_deref().expect("a port with an echo");
     bench.call("serial.open", at(name, json!({}))).await.ok();
     let text = "The quick brown fox jumps over the lazy dog. ".repeat(20);
     bench.call("serial.write", at(name, json!({"text": text, "drain": true}))).await.ok();
@@ -110,7 +110,7 @@ async fn an_echo_comes_back_whole(bench: &Bench) {
 }
 
 async fn a_line_takes_its_settings(bench: &Bench) {
-    let name = bench.hand.echo.expect("a port with an echo");
+    let name = bench.hand.echo.as_deref().expect("a port with an echo");
     for settings in [
         json!({"baud": 9600, "data_bits": 7, "parity": "even", "stop_bits": 2}),
         json!({"baud": 57_600, "parity": "odd"}),

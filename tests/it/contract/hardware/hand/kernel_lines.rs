@@ -47,8 +47,8 @@ impl Lines for GpioSim {
     fn free(&self) -> &[u8] {
         &[17, 22, 23, 24]
     }
-    fn forbidden(&self) -> u8 {
-        25
+    fn forbidden(&self) -> Option<u8> {
+        Some(25)
     }
     fn safe_high(&self) -> u8 {
         26
@@ -78,44 +78,62 @@ impl Lines for GpioSim {
     }
 }
 
-/// A Raspberry Pi's header: what its registers say, and wires from one pin to another.
+/// A header: what a Raspberry Pi's registers say, and wires from one pin to another.
 pub struct Header {
-    label: &'static str,
+    label: String,
     registers: Option<Gpio>,
     functions: Vec<(u8, &'static str)>,
+    free: Vec<u8>,
+    safe_high: u8,
+    forbidden: Option<u8>,
     /// Free pins, and what each is wired to.
-    wires: &'static [(u8, u8)],
+    wires: Vec<(u8, u8)>,
     /// The other ends that drive.
     driving: Mutex<BTreeMap<u8, Held>>,
 }
 
 /// `GPIOHANDLE_REQUEST_BIAS_DISABLE`: the resistor at the other end would pull against the one that is tried.
 const BIAS_DISABLE: u32 = 1 << 7;
-const FREE: [u8; 4] = [17, 22, 23, 24];
-const WIRED: [(u8, u8); 4] = [(17, 5), (22, 6), (23, 16), (24, 20)];
 
 impl Header {
     /// With nothing connected.
     pub fn bare() -> Self {
         // I2C and a serial port: what raspi3b's device tree has on.
         let functions = vec![(2, "SDA1"), (3, "SCL1"), (14, "TXD1"), (15, "RXD1")];
-        Self::of("pinctrl-bcm2835", functions, &[])
+        Self {
+            forbidden: Some(25),
+            ..Self::of("pinctrl-bcm2835".to_owned(), functions, &[17, 22, 23, 24, 26], Vec::new())
+        }
     }
 
-    /// With a wire from each free pin to another: 17 to 5, 22 to 6, 23 to 16, 24 to 20; and `dtparam=i2c_arm=on`.
-    ///
-    /// # Panics
-    /// When the board is no Raspberry Pi that we know.
-    pub fn wired(board: &Board) -> Self {
-        let chip = board.profile.expect("a known Raspberry Pi").header_chip;
-        let functions = if chip == hw::model::Chip::Rp1 { ["i2c1", "i2c1"] } else { ["SDA1", "SCL1"] };
-        Self::of(chip.label(), [2, 3].into_iter().zip(functions).collect(), &WIRED)
+    /// With pins that a person has named, four free ones and one with a safe level, and wires from the free ones. `functions` are of a
+    /// header before the Pi 5's, whose chip calls them by other names.
+    pub fn named(
+        board: &Board,
+        label: String,
+        pins: &[u8],
+        wires: Vec<(u8, u8)>,
+        functions: &[(u8, &'static str)],
+    ) -> Self {
+        let is_rp1 = board.profile.is_some_and(|profile| profile.header_chip == hw::model::Chip::Rp1);
+        let functions = functions.iter().map(|(pin, name)| (*pin, if is_rp1 { "i2c1" } else { name })).collect();
+        Self::of(label, functions, pins, wires)
     }
 
-    fn of(label: &'static str, functions: Vec<(u8, &'static str)>, wires: &'static [(u8, u8)]) -> Self {
+    fn of(label: String, functions: Vec<(u8, &'static str)>, pins: &[u8], wires: Vec<(u8, u8)>) -> Self {
         let registers = Gpio::new().ok();
         let functions = if registers.is_some() { functions } else { Vec::new() };
-        Self { label, registers, functions, wires, driving: Mutex::default() }
+        let (safe_high, free) = pins.split_last().expect("pins");
+        Self {
+            label,
+            registers,
+            functions,
+            free: free.to_vec(),
+            safe_high: *safe_high,
+            forbidden: None,
+            wires,
+            driving: Mutex::default(),
+        }
     }
 
     fn other_end(&self, number: u8) -> u8 {
@@ -130,13 +148,13 @@ impl Header {
 
 impl Lines for Header {
     fn free(&self) -> &[u8] {
-        &FREE
+        &self.free
     }
-    fn forbidden(&self) -> u8 {
-        25
+    fn forbidden(&self) -> Option<u8> {
+        self.forbidden
     }
     fn safe_high(&self) -> u8 {
-        26
+        self.safe_high
     }
     fn can_drive(&self) -> bool {
         !self.wires.is_empty()
@@ -150,20 +168,20 @@ impl Lines for Header {
     fn drive(&self, number: u8, high: bool) {
         let end = self.other_end(number);
         self.let_go(number);
-        self.driving().insert(end, request(self.label, end, LineRequestFlags::OUTPUT, high, "the hand"));
+        self.driving().insert(end, request(&self.label, end, LineRequestFlags::OUTPUT, high, "the hand"));
     }
     fn let_go(&self, number: u8) {
         let Some((_, end)) = self.wires.iter().find(|(pin, _)| *pin == number) else { return };
         self.driving().remove(end);
         // Whether a line that was let go is still driven is its driver's business.
         let open = LineRequestFlags::INPUT | LineRequestFlags::from_bits_retain(BIAS_DISABLE);
-        drop(request(self.label, *end, open, false, "the hand"));
+        drop(request(&self.label, *end, open, false, "the hand"));
     }
     fn level(&self, number: u8) -> Option<bool> {
         let pin = self.registers.as_ref()?.get(number).expect("a pin of the header");
         Some(pin.read() == Level::High)
     }
     fn hold(&self, number: u8, consumer: &str) -> Held {
-        hold(self.label, number, consumer)
+        hold(&self.label, number, consumer)
     }
 }

@@ -6,16 +6,18 @@ mod kernel_probe;
 pub mod kernel_scene;
 pub mod kernel_scope;
 mod kernel_wires;
+pub mod look;
 mod simulated;
 
 pub use kernel_lines::{GpioSim, Header};
 pub use kernel_port::Pty;
-pub use kernel_probe::KernelProbe;
+pub use kernel_probe::{KernelProbe, Thermometer};
 pub use kernel_scene::KernelScene;
 pub use kernel_wires::KernelWires;
 pub use simulated::hand as simulated;
 
 use hw::model::BoardKind;
+use look::Look;
 use std::any::Any;
 
 /// What is outside a board, part by part; `None` is a part that this board does not have.
@@ -23,7 +25,7 @@ pub struct Hand {
     /// What `system.get_capabilities` must call the board.
     pub kind: BoardKind,
     /// Words that `system.get_capabilities` must have among the devices of a module: `("gpio", "gpio-sim.0")`.
-    pub devices: &'static [(&'static str, &'static str)],
+    pub devices: Vec<(&'static str, String)>,
     pub lines: Option<Box<dyn Lines>>,
     pub wires: Option<Box<dyn Wires>>,
     pub scene: Option<Box<dyn Scene>>,
@@ -33,9 +35,36 @@ pub struct Hand {
     pub probe: Option<Box<dyn Probe>>,
     pub port: Option<Box<dyn Port>>,
     /// A serial port that sends back what it gets.
-    pub echo: Option<&'static str>,
+    pub echo: Option<String>,
     /// Sensors that the kernel has drivers for.
-    pub sensors: &'static [Measured],
+    pub sensors: Vec<Measured>,
+    /// What the kernel shows of the machine; `None` for the simulated board, which has no kernel.
+    pub look: Option<Look>,
+}
+
+impl Hand {
+    /// Of a machine that has nothing.
+    pub fn empty(look: Option<Look>) -> Self {
+        Self {
+            kind: BoardKind::Linux,
+            devices: Vec::new(),
+            lines: None,
+            wires: None,
+            scene: None,
+            scope: None,
+            spi_loop: None,
+            probe: None,
+            port: None,
+            echo: None,
+            sensors: Vec::new(),
+            look,
+        }
+    }
+
+    /// Whether it is a board: a Linux machine without any of these is none.
+    pub fn is_board(&self) -> bool {
+        self.kind != BoardKind::Linux || !self.devices.is_empty()
+    }
 }
 
 /// A 1-Wire thermometer.
@@ -72,8 +101,8 @@ pub type Held = Box<dyn Any>;
 pub trait Lines {
     /// Pins (BCM) with nothing connected, that the configuration allows and assertions may use: at least four.
     fn free(&self) -> &[u8];
-    /// A pin of the header that the configuration does not allow.
-    fn forbidden(&self) -> u8;
+    /// A pin of the header that the configuration does not allow; `None` where nobody has said that it may be tried.
+    fn forbidden(&self) -> Option<u8>;
     /// A pin of the header that the configuration has driven high while nobody uses it. It is allowed, and not free.
     fn safe_high(&self) -> u8;
     /// Whether [`Lines::drive`] works: an emulated chip may have nothing at its other end.

@@ -14,8 +14,8 @@ impl Lines for Simulated {
     fn free(&self) -> &[u8] {
         &[17, 22, 23, 24]
     }
-    fn forbidden(&self) -> u8 {
-        25
+    fn forbidden(&self) -> Option<u8> {
+        Some(25)
     }
     fn safe_high(&self) -> u8 {
         26
