@@ -122,8 +122,9 @@ fn hint(out: &Path) -> io::Result<()> {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,max-page-size=16384");
     }
     println!("cargo:rerun-if-changed={HOT}");
-    // A debug build has other functions, and ten times as many: it would only link more slowly.
-    if env::var("PROFILE").as_deref() == Ok("release") {
+    // A build that is not optimised has other functions, and ten times as many: it would only link more slowly, for ten minutes and more
+    // where it is a release otherwise (CARGO_PROFILE_RELEASE_OPT_LEVEL=0).
+    if env::var("PROFILE").as_deref() == Ok("release") && env::var("OPT_LEVEL").as_deref() != Ok("0") {
         let names = fs::read_to_string(HOT)?;
         // A compiler adds a number to a name of which there are several copies; what it takes for unlikely has sections of its own.
         let sections: String =

@@ -240,7 +240,7 @@ mod naming {
     use super::*;
 
     fn named(words: &str) -> Result<Named, String> {
-        Named::of_board(&format!("{NAME} {words}").trim_end().to_owned())
+        Named::of_board(&format!("{NAME} {words}").trim_end())
     }
 
     #[test]

@@ -90,7 +90,8 @@ async fn the_i2c_buses_are_those_of_the_kernel(bench: &Bench) {
     let mut told: Vec<(u64, String)> = buses.iter().map(told).collect();
     let mut there: Vec<(u64, String)> =
         seen(bench).i2c.iter().map(|(bus, name)| (u64::from(*bus), name.clone())).collect();
-    (told.sort(), there.sort());
+    told.sort();
+    there.sort();
     assert_eq!(told, there);
 }
 
@@ -104,6 +105,7 @@ async fn the_spi_devices_are_those_of_the_kernel(bench: &Bench) {
     }
     let mut there: Vec<(u64, u64)> =
         seen(bench).spi.iter().map(|(bus, select)| ((*bus).into(), (*select).into())).collect();
-    (told.sort_unstable(), there.sort_unstable());
+    told.sort_unstable();
+    there.sort_unstable();
     assert_eq!(told, there);
 }
