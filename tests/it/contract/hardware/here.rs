@@ -243,7 +243,7 @@ mod naming {
     use super::*;
 
     fn named(words: &str) -> Result<Named, String> {
-        Named::of_board(&format!("{NAME} {words}").trim_end())
+        Named::of_board(format!("{NAME} {words}").trim_end())
     }
 
     #[test]
