@@ -3,7 +3,10 @@
 //! What is named is a text of words, `pins=17,22,23,24,26 wires=5,6,16,20`, so that the name of the board is all that a second process
 //! of this program needs ([`super::killed`]).
 
-use super::hand::{Hand, Header, KernelWires, Slave, Thermometer, look::Look};
+use super::hand::{
+    Hand, Header, KernelWires, Slave, Thermometer,
+    look::{Look, names},
+};
 use hw::{board::Board, model::BoardKind};
 use std::fmt::Write as _;
 
@@ -209,7 +212,7 @@ impl Named {
             let wires = self.pins.iter().copied().zip(self.wires.iter().copied()).collect();
             Header::named(board, chip, &self.pins, wires, self.bus_pins())
         });
-        let gpio = look.chips.iter().map(|label| ("gpio", format!("({label})")));
+        let gpio = names("/dev", "gpiochip").into_iter().map(|number| ("gpio", format!("/dev/gpiochip{number}")));
         let i2c = look.i2c.iter().map(|(bus, _)| ("i2c", format!("/dev/i2c-{bus}")));
         let celsius = look.celsius.map(|celsius| ("cpu_thermal/temp1", "celsius", celsius - DRIFT, celsius + DRIFT));
         Hand {
@@ -240,7 +243,7 @@ mod naming {
     use super::*;
 
     fn named(words: &str) -> Result<Named, String> {
-        Named::of_board(&format!("{NAME} {words}").trim_end())
+        Named::of_board(format!("{NAME} {words}").trim_end())
     }
 
     #[test]
