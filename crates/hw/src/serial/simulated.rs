@@ -22,6 +22,8 @@ pub struct SimulatedSerial(Arc<Mutex<BTreeMap<&'static str, State>>>);
 struct State {
     /// This end and the other one, while the port is open.
     ends: Option<(UnixStream, UnixStream)>,
+    /// How often it was opened.
+    opened: u64,
     /// All that was sent.
     sent: Vec<u8>,
     line: Option<Line>,
@@ -109,20 +111,31 @@ impl SerialBackend for SimulatedSerial {
         near.set_nonblocking(true)?;
         far.set_nonblocking(true)?;
         let kept = near.try_clone()?;
-        self.on(name, |state| (state.ends, state.line, state.stuck) = (Some((kept, far)), Some(line), false));
-        Ok(Arc::new(SimulatedWire { near, name: known, ports: self.clone() }))
+        let number = self.on(name, |state| {
+            (state.ends, state.line, state.stuck) = (Some((kept, far)), Some(line), false);
+            state.opened += 1;
+            state.opened
+        });
+        Ok(Arc::new(SimulatedWire { near, name: known, number, ports: self.clone() }))
     }
 }
 
 struct SimulatedWire {
     near: UnixStream,
     name: &'static str,
+    /// Which opening of the port it is.
+    number: u64,
     ports: SimulatedSerial,
 }
 
 impl Drop for SimulatedWire {
     fn drop(&mut self) {
-        self.ports.on(self.name, |state| state.ends = None);
+        // A write that ends after the port was closed and opened again must not hang up the new line.
+        self.ports.on(self.name, |state| {
+            if state.opened == self.number {
+                state.ends = None;
+            }
+        });
     }
 }
 
@@ -167,5 +180,23 @@ impl Wire for SimulatedWire {
 
     fn faults(&self) -> Option<[u32; 5]> {
         Some(self.ports.on(self.name, |state| state.faults))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serial::port::{Flow, Parity};
+
+    #[test]
+    fn a_line_that_was_closed_late_does_not_hang_up_the_next_one() {
+        let ports = SimulatedSerial::default();
+        let line = Line { baud: 9600, data_bits: 8, parity: Parity::None, stop_bits: 1, flow: Flow::None };
+        let old = ports.open(LOOPBACK, line).expect("it is there");
+        let new = ports.open(LOOPBACK, line).expect("it is there");
+        drop(old);
+        assert_eq!(new.send(b"soak").expect("the new line is there"), 4);
+        drop(new);
+        assert_eq!(ports.feed(LOOPBACK, b"x"), 0, "nobody has it open");
     }
 }
