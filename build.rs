@@ -72,7 +72,19 @@ fn carry_words(out: &Path) -> io::Result<()> {
     carry_text(&fs::read_to_string(WORDS)?, &out.join("words.rs"))
 }
 
-/// The length of a text, and the text compressed.
+/// What `Introspect` answers (`src/transport/bus/methods.rs`): the files that packages install.
+fn carry_interfaces(out: &Path) -> io::Result<()> {
+    const FOLDER: &str = "dist/dbus-1/interfaces";
+    println!("cargo:rerun-if-changed={FOLDER}");
+    for file in fs::read_dir(FOLDER)? {
+        let file = file?;
+        let name = format!("{}.rs", file.file_name().to_string_lossy());
+        carry_text(&fs::read_to_string(file.path())?, &out.join(name))?;
+    }
+    Ok(())
+}
+
+/// The length of a text, and the text compressed (`src/compressed.rs`).
 fn carry_text(text: &str, to: &Path) -> io::Result<()> {
     let compressed = zstd::bulk::compress(text.as_bytes(), 19)?;
     fs::write(to, format!("({}, &{compressed:?})", text.len()))
@@ -146,6 +158,7 @@ fn main() -> io::Result<()> {
     carry_schemas(Path::new(&out))?;
     carry_compat(Path::new(&out))?;
     carry_words(Path::new(&out))?;
+    carry_interfaces(Path::new(&out))?;
     println!("cargo:rerun-if-changed=web");
     carry_page("web", "/page/", "main.js", &Path::new(&out).join("page.rs"))?;
     carry_page("web/approval", "/", "page.js", &Path::new(&out).join("approval.rs"))?;

@@ -19,6 +19,7 @@ pub mod broker;
 pub mod claim;
 pub mod cli;
 pub mod client;
+pub mod compressed;
 pub mod daemon;
 pub mod doctor;
 pub mod fleet;

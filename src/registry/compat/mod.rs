@@ -9,7 +9,10 @@ mod rows;
 pub use errors::UNKNOWN_TOOL;
 
 use super::{entry::Entry, tool::ToolOutput};
-use crate::services::Services;
+use crate::{
+    compressed::{self, Compressed},
+    services::Services,
+};
 use base::error::ToolError;
 use contract::schema::Checker;
 use serde_json::{Map, Value, json, value::to_raw_value};
@@ -34,7 +37,7 @@ pub struct Alias {
 }
 
 /// Descriptions and schemas by name: the length of the JSON, and `dbus_mcp.json` compressed by zstd.
-const TEXTS: (usize, &[u8]) = include!(concat!(env!("OUT_DIR"), "/compat.rs"));
+const TEXTS: Compressed = include!(concat!(env!("OUT_DIR"), "/compat.rs"));
 
 /// Every name, in the order of the listing.
 pub fn all() -> &'static [Alias] {
@@ -54,8 +57,7 @@ pub fn replaces(tool: &str) -> bool {
 impl Alias {
     /// Its description and schemas.
     fn texts(&self) -> Value {
-        let json = zstd::bulk::decompress(TEXTS.1, TEXTS.0).expect("build.rs compressed it");
-        let mut texts: Value = serde_json::from_slice(&json).expect("build.rs read it");
+        let mut texts: Value = serde_json::from_str(&compressed::text(TEXTS)).expect("build.rs read it");
         texts[self.name].take()
     }
 

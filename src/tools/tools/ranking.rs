@@ -4,14 +4,17 @@
 //! nothing. One word in common is enough to be found; BM25 puts the rarer words and the more telling columns first.
 
 use super::spelling::Vocabulary;
-use crate::registry::entry::Entry;
+use crate::{
+    compressed::{self, Compressed},
+    registry::entry::Entry,
+};
 use contract::meta::Declaration;
 use rusqlite::{Connection, params};
 use search::split;
 use std::sync::Arc;
 
 /// `tool: word word ...`, a line for each tool: the length of `words.txt`, and the file compressed by zstd.
-const WORDS: (usize, &[u8]) = include!(concat!(env!("OUT_DIR"), "/words.rs"));
+const WORDS: Compressed = include!(concat!(env!("OUT_DIR"), "/words.rs"));
 /// The same for the tools of the console.
 #[cfg(feature = "console")]
 const FLEET_WORDS: &str = include_str!("fleet_words.txt");
@@ -109,8 +112,7 @@ fn indexed(tools: &[Arc<Entry>]) -> rusqlite::Result<(Connection, Vocabulary)> {
 
 /// `words.txt`, decompressed: to be read once for all tools.
 pub fn words() -> String {
-    let text = zstd::bulk::decompress(WORDS.1, WORDS.0).expect("build.rs compressed it");
-    String::from_utf8(text).expect("build.rs read it as text")
+    compressed::text(WORDS)
 }
 
 /// The line of `words.txt` for this tool.

@@ -1,5 +1,6 @@
 //! The methods at this door: their interfaces and types, and what introspection shows of them.
 
+use crate::compressed::{self, Compressed};
 use zbus::Message;
 
 pub const NAME: &str = "org.raspimcp";
@@ -17,10 +18,9 @@ pub const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 const PEER: &str = "org.freedesktop.DBus.Peer";
 const INTROSPECTABLE: &str = "org.freedesktop.DBus.Introspectable";
 /// What the packages install, and what `Introspect` answers.
-const OBJECT_XML: &str = include_str!("../../../dist/dbus-1/interfaces/org.raspimcp.xml");
-const CALL_XML: &str = include_str!("../../../dist/dbus-1/interfaces/org.raspimcp.Call1.xml");
-
-const ORCHESTRATOR_XML: &str = include_str!("../../../dist/dbus-1/interfaces/org.dbusmcp.Orchestrator.xml");
+const OBJECT_XML: Compressed = include!(concat!(env!("OUT_DIR"), "/org.raspimcp.xml.rs"));
+const CALL_XML: Compressed = include!(concat!(env!("OUT_DIR"), "/org.raspimcp.Call1.xml.rs"));
+const ORCHESTRATOR_XML: Compressed = include!(concat!(env!("OUT_DIR"), "/org.dbusmcp.Orchestrator.xml.rs"));
 
 /// Most bytes of arguments that are small by nature: names, options, the addresses of sixteen subscriptions.
 pub const SMALL: usize = 16 * 1024;
@@ -123,9 +123,9 @@ impl Place {
     /// The answer to `Introspect`; `calls` are the numbers of the caller's calls.
     pub fn xml(&self, calls: impl Iterator<Item = u64>) -> String {
         match self {
-            Self::Server => OBJECT_XML.to_owned(),
-            Self::Call(_) => CALL_XML.to_owned(),
-            Self::Orchestrator => ORCHESTRATOR_XML.to_owned(),
+            Self::Server => compressed::text(OBJECT_XML),
+            Self::Call(_) => compressed::text(CALL_XML),
+            Self::Orchestrator => compressed::text(ORCHESTRATOR_XML),
             Self::Between(children) => nodes(children.iter().map(|child| (*child).to_owned())),
             Self::Calls => nodes(calls.map(|number| number.to_string())),
             Self::Nothing => nodes(std::iter::empty()),

@@ -1,4 +1,18 @@
-//! The table of chips, by address: text in `chips.txt`, read when it is asked.
+//! The table of chips, by address: text in `chips.txt`, read when it is asked. It has the chips by the addresses at which they are
+//! usually found: what `i2c.identify` knows. One line a chip, six columns:
+//!
+//! ```text
+//! chip | addresses | what it is | identity | overlay | source
+//! ```
+//!
+//! - identity: `-` has no register that tells it apart. `d0=60` is one that does: a register and the bytes it holds, in hexadecimal;
+//!   `/f8` after them is a mask, `+` joins registers that must all fit. Reading a register writes its number first, so these are
+//!   registers whose reading clears nothing and whose number is no command. `!` takes a written byte as a command or a level: at its
+//!   addresses no register is read, whatever other chips are found there, unless the caller insists. Multiplexers and displays that can
+//!   be at 0x76 and 0x77 too are `-` there: the channels that a register number selects are selected again before each use.
+//! - overlay: the argument of `dtoverlay=` in config.txt that gives it a kernel driver (arch/arm/boot/dts/overlays/README of
+//!   github.com/raspberrypi/linux), `-` for none. A last `,addr` becomes `,addr=0x..`.
+//! - source: the driver of Linux that knows the identity or the addresses, or the data sheet.
 
 use contract::values::I2cAddress;
 
@@ -30,7 +44,7 @@ pub struct IdentityRegister {
 
 /// The chips that are usually found at an address, in the order of the table.
 pub fn at(address: I2cAddress) -> impl Iterator<Item = Chip> {
-    let columns = TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(columns);
+    let columns = TABLE.lines().filter_map(columns);
     columns.filter(move |(addresses, _)| covers(addresses, address.number())).map(|(_, chip)| chip)
 }
 
