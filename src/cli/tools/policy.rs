@@ -2,7 +2,7 @@
 
 use crate::cli::say::{out, outln};
 use crate::cli::{exit::Failure, running::Running, sources};
-use crate::registry::Registry;
+use crate::{registry::Registry, terminal::printable};
 use contract::{
     access::policy::Policy,
     actions::{ACTIONS, DOES, Does, Ruling, Words},
@@ -15,21 +15,21 @@ pub(super) fn run(registry: &Registry, sources: &sources::Args) -> Result<(), Fa
     let settings = sources.settings(registry, Vec::new())?;
     let socket = sources::reach(&settings.socket.path, |places| places.runtime_dir.join("mcp.sock"));
     let running = crate::cli::runtime()?.block_on(Running::ask(&socket));
-    let of_server = running.as_ref().ok().and_then(Running::policy);
     #[cfg(feature = "routeros")]
     if running.as_ref().map_or(!settings.routeros.is_empty(), Running::has_routers) {
         registry.set_namespace(crate::routeros::table::NAMESPACE, crate::tools::routeros::entries()?)?;
     }
-    match of_server {
-        Some(policy) => {
+    let why = match running.as_ref().map(Running::policy) {
+        Ok(Some(policy)) => {
             outln!("The policy of the server on {}:\n", socket.display());
             out!("{}", table(registry, &policy));
+            return Ok(());
         }
-        None => {
-            outln!("The policy of the configuration; no server answers on {}:\n", socket.display());
-            out!("{}", table(registry, &Policy::of(&settings)));
-        }
-    }
+        Ok(None) => format!("the server on {} does not report its own", socket.display()),
+        Err(error) => printable(&error.message),
+    };
+    outln!("The policy of the configuration; {why}:\n");
+    out!("{}", table(registry, &Policy::of(&settings)));
     Ok(())
 }
 
