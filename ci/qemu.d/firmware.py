@@ -10,7 +10,7 @@ import re
 import subprocess
 import threading
 
-from machine import BOARD, Machine, board
+from machine import Machine, board, device_tree
 from wires import Console, Missed
 
 SECTOR = 512
@@ -200,8 +200,7 @@ class Pi:
 
     def tree(self, partition, trial):
         """The board's device tree with the firmware's data about this boot (chosen/bootloader, big-endian numbers)."""
-        path = os.path.join(self.folder, "firmware.dtb")
-        run(*BOARD, "-M", f"dumpdtb={path}", "-nodefaults", "-display", "none")
+        path = device_tree(os.path.join(self.folder, "firmware.dtb"))
         run("fdtput", "-c", path, "/chosen/bootloader")
         # PM_RSTS: power-on, or a full reset by the watchdog, which these boards also use for an orderly restart.
         rsts = 0x1020 if self.starts else 0x1000

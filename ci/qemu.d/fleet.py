@@ -121,12 +121,18 @@ class Fleet:
         attempt = self.status()["last_attempt"]
         self.bench.check("it proved itself", (attempt["version"], attempt["phase"]), (version, "committed"))
 
-    def is_back(self, version, because):
-        """Checks that 2.0.0 runs after trials of that version, and that the reason contains those words."""
+    def is_back(self, version, because, last_words=None):
+        """Checks that 2.0.0 runs after trials of that version, that the reason contains those words, and that the kernel's last messages
+        contain these, or that there are none."""
         attempt = self.status()["last_attempt"]
         why = (attempt["version"], attempt["phase"], because in attempt["reason"])
         if why != (version, "rolled_back", True):
             raise Missed(f"of the trial of {version} it says: {attempt}")
+        log = attempt.get("log_tail") or ""
+        if (last_words or "") not in log or bool(log) != bool(last_words):
+            raise Missed(f"the kernel's last messages of {version} should contain {last_words!r}; they are: {log!r}")
+        if log:
+            self.bench.says(f"its kernel's last messages, {len(log)} bytes: {last_words}")
         self.bench.check(f"after trials of {version}, {attempt['reason']!r} (reset: {attempt['reset_cause']}), there runs", self.runs(), "2.0.0")
 
     def runs(self):

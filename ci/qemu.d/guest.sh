@@ -111,7 +111,7 @@ guest_pieces() {
   local into=$1 binary=$2
   mkdir -p "$into"
   cp "$GUEST_KERNEL/boot/vmlinuz-$GUEST_RELEASE" "$into/Image"
-  guest_initramfs "$into/initrd" ci/qemu.d/initramfs-init virtio_blk erofs ext4 virtio_net i6300esb
+  guest_initramfs "$into/initrd" ci/qemu.d/initramfs-init virtio_blk erofs ext4 virtio_net i6300esb ramoops
   rm -rf "$into/tree"
   mkdir -p "$into/tree"
   guest_tree "$into/tree" "$binary"

@@ -17,7 +17,7 @@ import time
 from bench import Bench, load, tell, told
 from disk import MIB, Disk, run
 from firmware import Pi
-from machine import Machine, board, raspberry_pi_3
+from machine import Machine, board, raspberry_pi_3, u_boot
 from releases import CHANNEL, Release, Workshop
 from webspace import NAME, WebSpace, certificates
 from wires import Missed, SecureMcp, visited
@@ -132,7 +132,8 @@ class Appliance(Bench):
         elif self.flow == "pi3":
             self.machine = Machine([*raspberry_pi_3(card, self.images, web, PORTS, broker), *more], log, hand_device=())
         else:
-            self.machine = Machine([*board(card, web, ports=PORTS, broker=broker), "-bios", os.path.join(self.images, "u-boot.bin"), *counted, *more], log)
+            chain = u_boot(self.images, self.folder)
+            self.machine = Machine([*board(card, web, ports=PORTS, broker=broker), *chain, *counted, *more], log)
         return self.machine
 
     def answers(self, within=BOOT_SECONDS):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+from disk import run
 from wires import Console, Hand, Mcp, Missed, Qmp
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -17,6 +18,11 @@ WEB_ADDRESS = "10.0.2.100"
 # Where the guest finds the broker of its fleet.
 BROKER_ADDRESS, BROKER_PORT = "10.0.2.101", 4222
 BOARD = ("qemu-system-aarch64", "-M", "virt,acpi=off", "-cpu", "cortex-a72", "-smp", "1", "-m", "512")
+# The board's GPIO chip, a PL061 (ARM DDI 0190): its registers, and the line with an LED.
+GPIO, LED_LINE = 0x0903_0000, 6
+# Memory for the kernel's last messages, which a restart keeps (Documentation/admin-guide/ramoops.rst): in the middle of the board's 512 MiB,
+# where neither U-Boot nor what it loads lies.
+RAMOOPS, RAMOOPS_BYTES = 0x5000_0000, 0x4_0000
 
 # The guest's end of the control channel, on boards with PCI.
 VIRTIO_HAND = ("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=hand,name=hand")
@@ -98,10 +104,44 @@ class Machine:
         """Cuts the power: nothing can finish."""
         self.close()
 
+    def led(self):
+        """The level of the LED's line, 0 or 1, read at the GPIO chip as a meter would."""
+        # Address bits 9 to 2 of the data register select the lines that are read.
+        said = self.qmp.ask("human-monitor-command", **{"command-line": f"xp /1xw {GPIO + (4 << LED_LINE):#x}"})
+        return int(said.split()[-1], 16) >> LED_LINE & 1
+
 
 def appliance(disk, log, extra=(), web=None, writes=None):
     """The bench's Raspberry Pi: an arm64 board with U-Boot, a GPIO chip (acpi=off), a disk, a watchdog and a network card."""
-    return Machine([*board(disk, web, writes), "-bios", os.path.join(disk.pieces, "u-boot.bin"), *extra], log)
+    return Machine([*board(disk, web, writes), *u_boot(disk.pieces, os.path.dirname(log)), *extra], log)
+
+
+def u_boot(pieces, folder):
+    """QEMU's options for a board that starts with U-Boot, from the folder `pieces`; its device tree is written to the other folder."""
+    return ["-bios", os.path.join(pieces, "u-boot.bin"), "-dtb", device_tree(os.path.join(folder, "virt.dtb"))]
+
+
+def device_tree(path):
+    """Writes the device tree of that board: QEMU's own, with an LED named ACT on its GPIO chip and memory that survives a restart, as a
+    Raspberry Pi has them. Returns its path."""
+    run(*BOARD, "-M", f"dumpdtb={path}", "-nodefaults", "-display", "none")
+    chip = run("fdtget", path, f"/pl061@{GPIO:x}", "phandle").decode().strip()
+    memory = f"/reserved-memory/ramoops@{RAMOOPS:x}"
+    for node in ("/leds/act", memory):
+        run("fdtput", "-c", "-p", path, node)
+    for node, name, kind, *values in (
+        ("/leds", "compatible", "s", "gpio-leds"),
+        ("/leds/act", "label", "s", "ACT"),
+        ("/leds/act", "gpios", "i", chip, LED_LINE, 0),
+        ("/reserved-memory", "#address-cells", "i", 2),
+        ("/reserved-memory", "#size-cells", "i", 2),
+        ("/reserved-memory", "ranges", "s"),
+        (memory, "compatible", "s", "ramoops"),
+        (memory, "reg", "i", 0, RAMOOPS, 0, RAMOOPS_BYTES),
+        (memory, "record-size", "i", RAMOOPS_BYTES // 4),
+    ):
+        run("fdtput", "-t", kind, path, node, name, *map(str, values))
+    return path
 
 
 def board(disk, web=None, writes=None, goes_on=False, ports=(9000,), broker=None):

@@ -1,5 +1,6 @@
 """An unclaimed card shows a code on its console. Whoever reads it there can claim the card once; nobody can use it before."""
 
+import datetime
 import os
 import subprocess
 import urllib.error
@@ -19,12 +20,17 @@ def story(bench):
         fingerprint = pi.console.expect(r"^ *fingerprint +(\S+)", within=60).group(1)
         port = pi.qmp.forwarded_port(SERVER)
         bench.says("it shows a code and a fingerprint on its console")
+        if has_led := bench.flow == "uboot":
+            blinks(bench, pi)
         bench.awaits(lambda: status(port, "/healthz") == 200, 200, "an answer to /healthz")
         bench.check("MCP before it is claimed", mcp(port, "nobody's"), "refused")
         token = claim(bench, port, code, fingerprint)
         bench.says("claimed by the code, through the pinned certificate")
         client = bench.awaits(lambda: SecureMcp(port, token, fingerprint), 120, "an answer with the token")
         bench.says(f"{len(client.request('tools/list', {})['tools'])} tools with that token")
+        if has_led:
+            pi.console.expect("This machine has its owner now", within=60)
+            stays(bench, pi, client)
         try:
             claim(bench, port, code, fingerprint)
             raise Missed("it was claimed twice")
@@ -41,6 +47,26 @@ def claim(bench, port, code, fingerprint):
     """As an owner does, with our own program: the token."""
     command = [os.environ["RASPI_MCP_HOST"], "claim", f"https://127.0.0.1:{port}", "--fingerprint", fingerprint, "--code", code]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout.strip()
+
+
+def blinks(bench, pi):
+    """The LED, half a second on and half a second off, measured at the board's GPIO chip."""
+    levels = []
+    bench.awaits(lambda: levels.append(pi.led()) or len(changes(levels)) > 4, 60, "blinking LED", every=0.02)
+    bench.says(f"its LED blinks: {' '.join(map(str, changes(levels)))}")
+
+
+def stays(bench, pi, client):
+    """For two seconds of the machine's clock the LED does not change."""
+    moment = lambda: datetime.datetime.fromisoformat(client.call("system.get_clock")["time"].replace("Z", "+00:00"))
+    levels, until = [], moment() + datetime.timedelta(seconds=2)
+    bench.awaits(lambda: levels.append(pi.led()) or moment() >= until, 200, "two seconds by the machine's clock", every=0.1)
+    bench.check(f"changes of its LED among {len(levels)} levels, with an owner", len(changes(levels)) - 1, 0)
+
+
+def changes(levels):
+    """Without the repetitions: 1 1 0 0 1 becomes 1 0 1."""
+    return [level for at, level in enumerate(levels) if at == 0 or level != levels[at - 1]]
 
 
 def status(port, path):
