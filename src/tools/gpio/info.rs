@@ -91,7 +91,13 @@ pub struct LeaseInfo {
 
 /// Converts a future instant to wall-clock time.
 pub(in crate::tools) fn stamp(at: Instant) -> String {
-    clock::stamp(OffsetDateTime::now_utc() + at.saturating_duration_since(Instant::now()))
+    stamps()(at)
+}
+
+/// Converts the future instants of one answer to wall-clock time: equal instants have equal times.
+pub(super) fn stamps() -> impl Fn(Instant) -> String + Copy {
+    let (wall, now) = (OffsetDateTime::now_utc(), Instant::now());
+    move |at| clock::stamp(wall + at.saturating_duration_since(now))
 }
 
 /// Converts the kernel's monotonic timestamp of an edge to wall-clock time.
@@ -116,6 +122,7 @@ impl PinInfo {
             Function::Alt(function) => (PinMode::Alt, Some(function)),
             Function::Unknown => (PinMode::Unknown, None),
         };
+        let stamp = stamps();
         Ok(Self {
             pin: pin.bcm(),
             header: pin.header(),

@@ -2,7 +2,7 @@
 
 use super::{
     begin,
-    info::{back, stamp},
+    info::{back, stamps},
     lasts, lease_seconds, permit, pin,
     refusal::told,
     value::Value,
@@ -171,6 +171,7 @@ impl Tool for WritePin {
         };
         let written = written.map_err(|refusal| told(pin, refusal))?;
         cx.notes.changed();
+        let stamp = stamps();
         Ok(Out {
             pin: pin.bcm(),
             value: args.value,
