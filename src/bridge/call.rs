@@ -64,7 +64,7 @@ impl ToolCall<'_> {
             NoAnswer::Http(error) => remote.offline(&error),
             NoAnswer::TooLong => ToolError::unavailable(format!("the answer is longer than {} bytes", self.longest)),
         })?;
-        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS) {
+        if status == StatusCode::UNAUTHORIZED {
             let why = message["error"]["message"].as_str().unwrap_or("the token is not accepted");
             return Err(ToolError::new(ErrorCode::Unauthenticated, why));
         }

@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use agent::{AgentLink, Client, operations::asks};
-use std::process::Command;
+use std::{fs, process::Command};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -53,6 +53,26 @@ async fn a_name_that_no_header_could_have_is_no_tool() {
             output.status
         );
     }
+}
+
+/// After ten wrong tokens from an address the server asks it to wait: that is not the answer to a wrong token.
+#[tokio::test]
+async fn too_many_wrong_tokens_are_not_called_a_wrong_token() {
+    let server = Process::http(&[]).await;
+    let folder = TempDir::new().unwrap();
+    let token = folder.path().join("token");
+    fs::write(&token, "rmcp_wrong\n").unwrap();
+    let args = ["call", "system.get_basic_info", "--url", server.url.as_deref().unwrap(), "--token-file"];
+    let args = [&args[..], &[token.to_str().unwrap()]].concat();
+    let mut said = Vec::new();
+    for _ in 0..11 {
+        let output = soon(command(&folder, &args).output()).await.unwrap();
+        said.push((output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap()));
+    }
+    let (last, wrong) = said.split_last().unwrap();
+    assert!(wrong.iter().all(|(code, _)| *code == 5), "{said:?}");
+    assert!(last.0 == 1 && last.1.contains("too many tokens from this address were not accepted\n"), "{said:?}");
+    assert!(last.1.contains("check which token the client sends"), "{said:?}");
 }
 
 /// Progress over the network is a bar on a terminal, which is gone before the result.
