@@ -123,14 +123,16 @@ fn hint(out: &Path) -> io::Result<()> {
     println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     // A folder whose `ld` links in the place of the compiler's own, for compilers whose linker does not know that (ci/cross).
     println!("cargo:rerun-if-env-changed=RASPI_MCP_LD");
-    if let Ok(folder) = env::var("RASPI_MCP_LD") {
+    let packing = env::var("RASPI_MCP_LD");
+    if let Ok(folder) = &packing {
         println!("cargo:rustc-link-arg-bins=-B{folder}");
         // Functions with the same code become one, which LLVM's linker can and GNU's cannot. No function's address is compared.
         println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
     }
     // Between parts that are mapped in different ways lies a page, and GNU's linker takes 64 KiB for one on arm64. No kernel of a
-    // Raspberry Pi has pages larger than a Pi 5's (decision 198).
-    if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") {
+    // Raspberry Pi has pages larger than a Pi 5's (decision 198). LLVM's linker pads no file, and with its 64 KiB memory is the same at
+    // each start (decision 469).
+    if packing.is_err() && env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,max-page-size=16384");
     }
     println!("cargo:rerun-if-changed={HOT}");
