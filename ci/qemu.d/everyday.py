@@ -8,8 +8,11 @@ NO_PLAN = {"plan_id": "nobody-s", "plan_hash": "0" * 64}
 
 
 def system(day):
-    for name in ("basic_info", "health_snapshot", "capabilities", "clock", "network_info"):
-        yield f"system.get_{name}", {}
+    yield "system.get_basic_info", {}
+    yield "system.get_health_snapshot", {}
+    yield "system.get_capabilities", {}
+    yield "system.get_clock", {}
+    yield "system.get_network_info", {}
     yield "system.get_detailed_network_info", {"include_routing_table": True, "include_connections": True}
     software = yield "system.list_packages", {"name": "systemd"}
     day.saw("packages with systemd in their name", software["pagination"]["total_count"])
@@ -75,8 +78,9 @@ def cameras(day):
 
 
 def manage(day):
-    for name in ("server_status", "capabilities", "update_status"):
-        yield f"manage.get_{name}", {}
+    yield "manage.get_server_status", {}
+    yield "manage.get_capabilities", {}
+    yield "manage.get_update_status", {}
     yield "manage.export_settings", {}
     yield "manage.check_for_updates", {}
     yield "manage.preview_os_updates", {}, "failed_precondition"
@@ -127,7 +131,10 @@ def buses(day):
     yield "i2c.transfer", CHIP | {"data": [1], "length": 1}
     yield "spi.list_buses", {}
     yield "onewire.list_devices", {}
+    yield "onewire.read", {"address": "28-000000000001"}, "not_found"
     yield "serial.list_ports", {}
+    # No port is configured, so that none is open.
+    yield "serial.read", {"port": "console"}, "failed_precondition"
     yield "i2c.identify", CHIP
     yield "sensors.list", {}
     yield "sensors.read", {}
@@ -138,6 +145,16 @@ def search(day):
     yield "tools.describe", {"names": ["service.restart"]}
     yield "tools.run_read", {"name": "system.get_clock"}
     yield "tools.run", {"name": "system.get_clock", "arguments": {}}
+    found = yield "vector.search", {"query": "restart a service"}
+    day.saw("passages about restarting a service", len(found["matches"]))
+    yield "vector.get_page", {}
+    yield "vector.get_status", {}
+
+
+def agents(day):
+    # Nobody has configured one.
+    yield "agents.list", {}
+    yield "agents.get_status", {"agent_id": "nobody-s"}, "not_found"
 
 
 def power(day):
@@ -147,4 +164,4 @@ def power(day):
         yield tool, {"cancel": True}
 
 
-GROUPS = (system, metrics, network, services, cameras, manage, logs, files, commands, pins, buses, search, power)
+GROUPS = (system, metrics, network, services, cameras, manage, logs, files, commands, pins, buses, search, agents, power)

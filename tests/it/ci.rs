@@ -162,3 +162,40 @@ fn the_quick_tier_knows_every_crate() {
         assert!(rows.iter().any(|(pattern, _)| *pattern == row), "ci/parts/quick has no row {row}");
     }
 }
+
+/// Tools that a card without further settings does not list: `days` cannot call them.
+const NOT_ON_A_PLAIN_CARD: [&str; 10] = [
+    "agents.send_task",
+    "agents.shutdown",
+    "agents.spawn",
+    "fleet.",
+    "routeros.",
+    "serial.close",
+    "serial.open",
+    "serial.write",
+    "spi.transfer",
+    "vector.rebuild",
+];
+
+/// The story `days` calls every tool of a card. It is too long for CI, so a new tool without a call there is found here.
+#[test]
+fn every_tool_of_a_card_is_called_on_a_simulated_day() {
+    let day = text("ci/qemu.d/everyday.py");
+    let (mut called, mut missing) = (0, Vec::new());
+    for folder in fs::read_dir(here().join("schemas")).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
+        let files = fs::read_dir(folder.path()).unwrap().flatten();
+        for file in files.filter(|file| file.path().extension().is_some_and(|kind| kind == "json")) {
+            let tool = format!("{}.{}", folder.file_name().display(), file.path().file_stem().unwrap().display());
+            if NOT_ON_A_PLAIN_CARD.iter().any(|other| tool.starts_with(other)) {
+                continue;
+            }
+            if day.contains(&format!("\"{tool}\"")) {
+                called += 1;
+            } else {
+                missing.push(tool);
+            }
+        }
+    }
+    assert!(missing.is_empty(), "ci/qemu.d/everyday.py has no call of {missing:?}");
+    assert!(called > 60, "{called}");
+}
