@@ -69,6 +69,10 @@ impl NetworkManager {
         Self { state, changed, connection, task }
     }
 
+    /// From now on "home" is one that NetworkManager has made by itself: it is in memory only.
+    pub fn generates_home(&self) {
+        self.lock().profiles.generates(1);
+    }
     /// The name of the profile that is active on eth0.
     pub fn active(&self) -> Option<&'static str> {
         let state = self.lock();
@@ -330,7 +334,8 @@ fn objects(state: &State) -> HashMap<OwnedObjectPath, HashMap<String, Props>> {
     }
     // 4 is another user's, 5 has just been deleted.
     for number in (1..=5).chain(state.profiles.numbers().into_iter().filter(|number| *number > 5)) {
-        add(&format!("{ROOT}/Settings/{number}"), vec![(format!("{NM}.Settings.Connection"), Props::new())]);
+        let flags = props([("Flags", value(state.profiles.flags(number)))]);
+        add(&format!("{ROOT}/Settings/{number}"), vec![(format!("{NM}.Settings.Connection"), flags)]);
     }
     if let Some(index) = state.active {
         let (uuid, name) = state.profiles.named(index + 1);

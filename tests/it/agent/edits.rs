@@ -223,6 +223,31 @@ mod networkmanager {
         assert_eq!(nm.has("radio", true, SECURITY, "psk"), None);
     }
 
+    /// Otherwise the machine has no network after its next start: NetworkManager generates no profile for Ethernet where there is one.
+    #[tokio::test]
+    async fn a_generated_connection_is_kept_before_another_for_ethernet() {
+        let (_daemon, nm, net) = start().await;
+        nm.generates_home();
+        let home = || nm.has("home", true, "connection", "id");
+        made(&net, true, json!({"connection": "attic", "ssid": "x", "activate": false})).await.unwrap();
+        assert_eq!(home(), None, "Wi-Fi takes no cable's place");
+        made(&net, true, json!({"connection": "tried", "device": "eth0", "ipv4": "dhcp"})).await.unwrap();
+        assert_eq!(home(), None, "nothing is on the card yet");
+        confirm(&net, true).await;
+        assert_eq!(home().as_deref(), Some("home"));
+
+        nm.generates_home();
+        made(
+            &net,
+            true,
+            json!({"connection": "spare", "ipv4": "192.0.2.7/24", "autoconnect": false, "activate": false}),
+        )
+        .await
+        .unwrap();
+        assert_eq!(home().as_deref(), Some("home"));
+        assert_eq!(nm.has("spare", true, "ipv4", "method").as_deref(), Some("manual"));
+    }
+
     #[tokio::test]
     async fn a_scan_waits_for_its_end_and_says_when_there_was_none() {
         let (_daemon, nm, net) = start().await;

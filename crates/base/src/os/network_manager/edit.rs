@@ -4,9 +4,9 @@
 //! NetworkManager and nowhere else.
 
 use super::{
-    PROFILE, SERVICE, absent,
+    ETHERNET, PROFILE, SERVICE, absent,
     change::{Ipv4Change, Ipv4Method, ProfileChange, WifiSecurity},
-    said, unknown,
+    generated, said, unknown,
 };
 use crate::{
     error::{ErrorCode, ToolError},
@@ -18,21 +18,21 @@ use zbus::{DynamicType, Message, OwnedObjectPath, OwnedVariant, Variant};
 
 const SETTINGS_PATH: &str = "/org/freedesktop/NetworkManager/Settings";
 const SETTINGS: &str = "org.freedesktop.NetworkManager.Settings";
-/// Types of profiles (NM_SETTING_WIRELESS_SETTING_NAME and others).
+/// The type of profiles for Wi-Fi (NM_SETTING_WIRELESS_SETTING_NAME).
 pub const WIFI: &str = "802-11-wireless";
-const ETHERNET: &str = "802-3-ethernet";
 const SECURITY: &str = "802-11-wireless-security";
 /// Settings with secrets that a change must keep.
 const SECRET: [&str; 2] = [SECURITY, "802-1x"];
 /// NM_SETTINGS_ADD_CONNECTION2_FLAG_TO_DISK and NM_SETTINGS_UPDATE2_FLAG_TO_DISK.
-const TO_DISK: u32 = 1;
+pub(super) const TO_DISK: u32 = 1;
 const IN_MEMORY: u32 = 2;
 /// NetworkManager does not use it by itself before we do.
 const BLOCK_AUTOCONNECT: u32 = 0x20;
 
-type Settings = HashMap<String, HashMap<String, OwnedVariant>>;
+pub(super) type Settings = HashMap<String, HashMap<String, OwnedVariant>>;
 
-/// Adds a profile with that UUID. Returns its object path.
+/// Adds a profile with that UUID. Returns its object path. Before one for Ethernet comes to the card, those that
+/// NetworkManager generated are written there: see [`generated`].
 ///
 /// # Errors
 /// `invalid_argument` for what NetworkManager takes for no profile.
@@ -48,6 +48,9 @@ pub async fn add(bus: &DBus, uuid: &str, change: &ProfileChange, keep: bool) -> 
         set(&mut settings, WIFI, "mode", "infrastructure")?;
     }
     apply(&mut settings, change)?;
+    if keep && kind == ETHERNET {
+        generated::keep(bus).await?;
+    }
     let flags = if keep { TO_DISK } else { IN_MEMORY | BLOCK_AUTOCONNECT };
     let object = DBusObject { service: SERVICE, path: SETTINGS_PATH, interface: SETTINGS };
     let options: HashMap<String, OwnedVariant> = HashMap::new();
@@ -82,7 +85,8 @@ pub async fn update(bus: &DBus, path: &str, change: &ProfileChange, keep: bool) 
     write(bus, object, settings, flags).await
 }
 
-/// Writes the profile with that UUID, as it is in memory, to the card.
+/// Writes the profile with that UUID, as it is in memory, to the card; as [`add`], those that NetworkManager generated
+/// come first.
 ///
 /// # Errors
 /// `not_found` when it is gone.
@@ -91,6 +95,9 @@ pub async fn save(bus: &DBus, uuid: &str) -> Result<(), ToolError> {
     let answer = call(bus, all, "GetConnectionByUuid", &uuid).await?;
     let path: OwnedObjectPath = answer.body().deserialize().map_err(|fault| unknown("GetConnectionByUuid", &fault))?;
     let object = DBusObject { service: SERVICE, path: path.as_str(), interface: PROFILE };
+    if generated::kind(&read(bus, object, "GetSettings", &()).await?) == Some(ETHERNET) {
+        generated::keep(bus).await?;
+    }
     write(bus, object, Settings::new(), TO_DISK).await
 }
 
@@ -111,7 +118,7 @@ pub fn fits(kind: &str, change: &ProfileChange) -> Result<(), ToolError> {
     }
 }
 
-async fn read<B: Serialize + DynamicType>(
+pub(super) async fn read<B: Serialize + DynamicType>(
     bus: &DBus,
     object: DBusObject<'_>,
     method: &str,
@@ -121,7 +128,7 @@ async fn read<B: Serialize + DynamicType>(
     call(bus, object, method, body).await?.body().deserialize().map_err(|fault| unknown(method, &fault))
 }
 
-async fn write(bus: &DBus, object: DBusObject<'_>, settings: Settings, flags: u32) -> Result<(), ToolError> {
+pub(super) async fn write(bus: &DBus, object: DBusObject<'_>, settings: Settings, flags: u32) -> Result<(), ToolError> {
     let options: HashMap<String, OwnedVariant> = HashMap::new();
     call(bus, object, "Update2", &(settings, flags, options)).await.map(drop)
 }

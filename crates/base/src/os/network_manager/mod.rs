@@ -7,6 +7,7 @@ pub mod activation;
 pub mod change;
 pub mod edit;
 pub mod flush;
+mod generated;
 pub mod profile;
 pub mod radio;
 pub mod scan;
@@ -27,6 +28,8 @@ const WIRELESS: &str = "org.freedesktop.NetworkManager.Device.Wireless";
 const ACCESS_POINT: &str = "org.freedesktop.NetworkManager.AccessPoint";
 const ACTIVE: &str = "org.freedesktop.NetworkManager.Connection.Active";
 const PROFILE: &str = "org.freedesktop.NetworkManager.Settings.Connection";
+/// The type of profiles for Ethernet (NM_SETTING_WIRED_SETTING_NAME).
+const ETHERNET: &str = "802-3-ethernet";
 const CHECKPOINT: &str = "org.freedesktop.NetworkManager.Checkpoint";
 /// Limit of objects: a Pi has about a hundred, most of them access points.
 const OBJECTS: usize = 8192;
