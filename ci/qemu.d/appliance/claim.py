@@ -1,6 +1,7 @@
 """An unclaimed card shows a code on its console. Whoever reads it there can claim the card once; nobody can use it before."""
 
 import datetime
+import itertools
 import os
 import subprocess
 import urllib.error
@@ -66,7 +67,7 @@ def stays(bench, pi, client):
 
 def changes(levels):
     """Without the repetitions: 1 1 0 0 1 becomes 1 0 1."""
-    return [level for at, level in enumerate(levels) if at == 0 or level != levels[at - 1]]
+    return [level for level, _ in itertools.groupby(levels)]
 
 
 def status(port, path):
