@@ -32,7 +32,7 @@ const BLOCK_AUTOCONNECT: u32 = 0x20;
 pub(super) type Settings = HashMap<String, HashMap<String, OwnedVariant>>;
 
 /// Adds a profile with that UUID. Returns its object path. Before one for Ethernet comes to the card, those that
-/// NetworkManager generated are written there: see [`generated`].
+/// NetworkManager generated are written there.
 ///
 /// # Errors
 /// `invalid_argument` for what NetworkManager takes for no profile.
