@@ -67,6 +67,8 @@ impl Profiles {
     pub fn flags(&self, number: usize) -> u32 {
         match (self.all.contains_key(&number), self.card.contains_key(&number)) {
             (true, false) if number <= 3 => 3,
+            // It has just gone, with its device.
+            _ if number == 5 => 3,
             (true, false) => 1,
             _ => 0,
         }

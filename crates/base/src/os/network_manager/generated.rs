@@ -7,6 +7,7 @@
 use super::{
     ETHERNET, InterfaceProperties, Objects, PROFILE, SERVICE,
     edit::{Settings, TO_DISK, read, write},
+    is_gone,
 };
 use crate::{
     error::ToolError,
@@ -27,7 +28,11 @@ pub(super) async fn keep(bus: &DBus) -> Result<(), ToolError> {
     let objects = Objects::read(bus).await?;
     for (path, _) in objects.all(PROFILE).filter(|(_, profile)| is_generated(profile)) {
         let object = DBusObject { service: SERVICE, path, interface: PROFILE };
-        let settings = read(bus, object, "GetSettings", &()).await?;
+        let settings = match read(bus, object, "GetSettings", &()).await {
+            // It went with its device since it was listed.
+            Err(error) if is_gone(&error) => continue,
+            answer => answer?,
+        };
         if kind(&settings) == Some(ETHERNET) {
             write(bus, object, Settings::new(), TO_DISK).await?;
         }
