@@ -13,6 +13,9 @@ use crate::{
 use base::error::ToolError;
 use std::{collections::BTreeMap, ops::Range};
 
+/// Bytes between progress reports.
+const TELL: u64 = 4 << 20;
+
 /// How a block is obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockOrigin {
@@ -115,8 +118,7 @@ impl InstallPlan {
             let way = plan.way(sides, n, &block, &mut ours, &mut theirs)?;
             plan.ways.push(way);
             done += u64::from(block.size);
-            // Reported per 4 MiB.
-            if done - told > (4 << 20) || done == total {
+            if done - told > TELL || done == total {
                 told = done;
                 watch.progress(&InstallProgress { phase: Phase::Comparing, done, total });
             }
@@ -130,6 +132,7 @@ impl InstallPlan {
     }
 
     /// Searches the whole running slot for blocks that are not in the same place. 16 bytes of memory per missing block.
+    /// The progress that is reported meanwhile stays the same: the server gives up an agent that reports none.
     fn find_moved(
         &mut self,
         sides: &Sides<'_>,
@@ -155,6 +158,10 @@ impl InstallPlan {
                 return Err(ToolError::cancelled("the update"));
             }
             let there = Block { at: u64::from(place) * u64::from(first.size), ..first.clone() };
+            if there.at.is_multiple_of(TELL) {
+                let (done, total) = (self.total, self.total);
+                watch.progress(&InstallProgress { phase: Phase::Comparing, done, total });
+            }
             if fill(area, &there, &mut bytes).is_err() {
                 continue;
             }

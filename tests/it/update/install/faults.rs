@@ -189,3 +189,21 @@ fn whoever_watches_can_end_it_and_it_goes_on_later() {
         pi.install(&bundle).0.unwrap();
     }
 }
+
+#[test]
+fn a_search_for_moved_blocks_is_no_silence() {
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<u64>>);
+    impl InstallObserver for Heard {
+        fn progress(&self, progress: &InstallProgress) {
+            if progress.phase == Phase::Comparing {
+                self.0.lock().unwrap().push(progress.done);
+            }
+        }
+    }
+    let (mut pi, heard) = (Pi::new(SimulatedBootChain::Uboot), Arc::new(Heard::default()));
+    pi.watch = heard.clone();
+    pi.engine(&bundle("2.0.0", 2, 2)).unwrap();
+    let all = (BOOT + ROOT) as u64;
+    assert_eq!(*heard.0.lock().unwrap(), [all; 3], "the comparison, and the search in each of two areas");
+}

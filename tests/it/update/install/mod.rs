@@ -12,7 +12,7 @@ use ::update::{
     disk::{Area, Disk, Layout, MemoryDisk},
     firmware::Outcome,
     install::{
-        Armed, Finish, InstallEngine, InstallRecord, InstallSite, MachineFacts,
+        Armed, Finish, InstallEngine, InstallProgress, InstallRecord, InstallSite, MachineFacts,
         hooks::{InstallObserver, Unwatched},
         judge,
     },
