@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from peers import Peers, our_environment
+from peers import Peers, our_environment, plain_stdio
 from wire import Broken, Stdio, request_bytes
 
 OURS, NODE, BUILD, OUTPUT = sys.argv[1:5]
@@ -24,6 +24,9 @@ FOLDER = tempfile.mkdtemp(prefix="bench-")
 FILES = f"{FOLDER}/files"
 FILE = f"{FILES}/4k.txt"
 PEERS = Peers(NODE, BUILD)
+
+# Nobody gets below it on the same computer.
+BARE = "the system calls alone (ci/bench.d/nothing.c)"
 
 # The measurements, and the required figures (ms, p50).
 FIGURES = {
@@ -51,6 +54,11 @@ CONTENDERS = [
         "every": ("process.list_processes", {"limit": 1000}),
         "services": ("service.list_services", {"limit": 1000}),
         "status": ("service.get_status", {"service_name": SERVICE, "with_logs": False}),
+        "read": ("files.read", {"path": FILE}),
+    }),
+    (BARE, plain_stdio("/usr/bin/nothing"), 300, {
+        "processes": ("process.list_processes", {}),
+        "every": ("process.list_processes", {"limit": 1000}),
         "read": ("files.read", {"path": FILE}),
     }),
     ("linux-mcp-server 1.7.0", PEERS.linux_mcp, 20, {
@@ -177,6 +185,12 @@ def cell(times):
     return f"{min(times):.2f} / {statistics.median(times):.2f}"
 
 
+def ratios(took):
+    both = [(words, took["raspi-mcp"].get(figure), took[BARE].get(figure)) for figure, (words, _) in FIGURES.items()]
+    return ", ".join(f"{statistics.median(mine) / statistics.median(bare):.2f} for the {words}"
+                     for words, mine, bare in both if isinstance(mine, list) and isinstance(bare, list))
+
+
 def write(took, memory):
     missed, goals = 0, []
     for figure, (words, wanted) in FIGURES.items():
@@ -185,7 +199,7 @@ def write(took, memory):
             print(f"raspi-mcp, {words}: {mine}", file=sys.stderr)
         p50 = statistics.median(mine) if isinstance(mine, list) else float("nan")
         others = [statistics.median(figures[figure]) for name, figures in took.items()
-                  if name != "raspi-mcp" and isinstance(figures.get(figure), list)]
+                  if name not in ("raspi-mcp", BARE) and isinstance(figures.get(figure), list)]
         best = min(others, default=float("nan"))
         met = p50 < wanted and p50 < best
         missed += not met
@@ -200,6 +214,8 @@ def write(took, memory):
         "| server | " + " | ".join(words for words, _ in FIGURES.values()) + " |", "| --- " * (len(FIGURES) + 1) + "|",
         *(f"| {name} | " + " | ".join(cell(took.get(name, {}).get(figure)) for figure in FIGURES) + " |"
           for name, *_ in CONTENDERS), "",
+        f"raspi-mcp / the system calls alone, by medians: {ratios(took)}. No server is faster than those on the same "
+        "computer.", "",
     ]
     for name, figures in took.items():
         for figure, times in figures.items():
