@@ -162,6 +162,23 @@ async fn a_server_that_ended_goes_on_but_not_for_ever() {
 }
 
 #[tokio::test]
+async fn what_the_previous_server_left_is_under_way_before_it_is_resumed() {
+    let folder = TempDir::new().unwrap();
+    let engine = Arc::new(Stepwise::default());
+    jobs(&folder).start(order(), engine.clone()).unwrap();
+    kept_in(&folder, "running").await;
+
+    let next = jobs(&folder);
+    let refused = next.start(UpdateOrder { id: "b2".into(), ..order() }, engine.clone()).unwrap_err();
+    assert_eq!((refused.code, &refused.details["job_id"]), (ErrorCode::Conflict, &"a1".into()), "{refused}");
+    assert!(!next.cancel_of("b2") && next.can_cancel() && next.cancel_of("a1"));
+    assert_eq!(next.newest().unwrap().error().unwrap().code, ErrorCode::Cancelled);
+    assert!(!next.resume(engine.clone()), "it was cancelled");
+    kept_in(&folder, "cancelled").await;
+    next.start(order(), engine).unwrap();
+}
+
+#[tokio::test]
 async fn an_armed_slot_is_not_the_jobs_to_cancel() {
     struct Armed(Notify);
     impl UpdateEngine for Armed {

@@ -61,6 +61,13 @@ struct Now {
     fault: Option<String>,
 }
 
+impl Now {
+    /// The job that is running, or that the previous server left and nobody has resumed yet.
+    fn unfinished(&self) -> Option<&JobRecord> {
+        self.kept.as_ref().filter(|kept| self.cancel.is_some() || kept.state == JobState::Running)
+    }
+}
+
 impl Jobs {
     /// Loads the job of the previous server from `folder`, which need not exist yet.
     pub fn open(folder: &Path, wall: Wall) -> Self {
@@ -92,17 +99,16 @@ impl Jobs {
 
     /// Whether [`Jobs::cancel`] would end one.
     pub fn can_cancel(&self) -> bool {
-        let now = self.lock();
-        now.cancel.is_some() && now.kept.as_ref().is_some_and(|kept| kept.phase < Phase::Armed)
+        self.lock().unfinished().is_some_and(|kept| kept.phase < Phase::Armed)
     }
 
-    /// Checks that no job is running.
+    /// Checks that no job is running, and that none of the previous server waits to be resumed.
     ///
     /// # Errors
     /// `conflict`, with whose job it is and since when.
     pub fn free(&self) -> Result<(), ToolError> {
         let now = self.lock();
-        let Some(kept) = now.kept.as_ref().filter(|_| now.cancel.is_some()) else { return Ok(()) };
+        let Some(kept) = now.unfinished() else { return Ok(()) };
         let since = Stamp(kept.started_ms);
         let whose = &kept.order.principal;
         Err(ToolError::new(
@@ -159,12 +165,19 @@ impl Jobs {
 
     fn cancel_if(&self, is: impl FnOnce(&JobRecord) -> bool) -> bool {
         let now = self.lock();
-        let (Some(token), Some(kept)) = (&now.cancel, &now.kept) else { return false };
-        let ends = kept.phase < Phase::Armed && is(kept);
-        if ends {
-            token.cancel();
+        let Some(kept) = now.unfinished().filter(|kept| kept.phase < Phase::Armed && is(kept)) else { return false };
+        match &now.cancel {
+            Some(token) => token.cancel(),
+            None => {
+                let mut kept = kept.clone();
+                kept.end(Err(cancelled(&kept.order.tool)), self.0.wall.now_ms());
+                drop(now);
+                // It must not be resumed, whenever the file is written.
+                self.lock().kept = Some(kept.clone());
+                base::task::spawn(self.clone().put_down(kept));
+            }
         }
-        ends
+        true
     }
 
     /// Waits until no job is running. Returns the newest.
