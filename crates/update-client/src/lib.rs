@@ -117,7 +117,7 @@ impl UpdateClient {
         let client = self.clone();
         let machine = Arc::downgrade(machine);
         base::task::spawn(stop.run_until_cancelled_owned(async move {
-            let simulated = trial_monitor::run(&client, &machine).await;
+            let check = trial_monitor::run(&client, &machine).await;
             let goes_on = async {
                 if !client.0.jobs.resume(Arc::new(UpdateJob { client: client.clone(), machine: Weak::clone(&machine) }))
                 {
@@ -125,11 +125,16 @@ impl UpdateClient {
                 }
             };
             let simulated = async {
-                if simulated {
+                if check.is_simulated {
                     trial_monitor::run_simulated(&client, &machine).await;
                 }
             };
-            futures::join!(goes_on, simulated, poller::run(&client, &machine), client.dead_man_switch());
+            let healthy = async {
+                if !check.is_over {
+                    trial_monitor::until_healthy(&client, &machine).await;
+                }
+            };
+            futures::join!(goes_on, simulated, healthy, poller::run(&client, &machine), client.dead_man_switch());
         }));
     }
 

@@ -3,7 +3,7 @@
 
 use crate::UpdateClient;
 use agent::{
-    HealthReport, MAX_PROBLEM, MAX_PROBLEMS,
+    HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS,
     operations::update::{GetUpdateStatus, ReportHealth},
 };
 use base::{
@@ -28,8 +28,10 @@ use update::{
 const PACE: Duration = Duration::from_secs(5);
 /// Consecutive healthy checks that are required: what crashes after some seconds is not healthy.
 const ENOUGH: u32 = 2;
-/// Interval between checks while the old system is offline and a version waits to be tried again.
-const OFFLINE: Duration = Duration::from_secs(60);
+/// Checks at that interval before anything else goes on, of a boot that is no trial: services may still be starting.
+const SOON: u32 = 12;
+/// Interval between checks afterwards; and while the old system is offline and a version waits to be tried again.
+const LATER: Duration = Duration::from_secs(60);
 /// Interval and number of attempts while waiting for an agent that starts later than the server.
 const AGENT: Duration = Duration::from_secs(2);
 const AGENT_TRIES: u32 = 60;
@@ -38,17 +40,43 @@ const AGENT_TRIES: u32 = 60;
 const SIMULATED: Duration = Duration::from_millis(500);
 const SIMULATED_TIMES: u32 = 120;
 
-/// Handles what the last restart left open. Returns when that is done, with whether the machine is simulated.
-pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> bool {
-    let Some(status) = client.first_word().await else { return false };
+/// What is known of this boot once [`run`] returns.
+pub(crate) struct BootCheck {
+    pub is_simulated: bool,
+    /// Nothing has to be reported any more.
+    pub is_over: bool,
+}
+
+/// Handles what the last restart left open. Returns when that is done, or after a minute of a boot that is no trial and
+/// not healthy.
+pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> BootCheck {
+    let Some(status) = client.first_word().await else { return BootCheck { is_simulated: false, is_over: true } };
+    let mut check = BootCheck { is_simulated: status.simulated, is_over: true };
     if in_trial(&status).is_some() {
         client.prove(machine).await;
     } else if failed_into(&status) {
         client.look_from_the_old_slot(machine).await;
-    } else {
-        client.tell_well(machine, &status).await;
+    } else if !status.simulated {
+        check.is_over = client.tell_well(machine).await;
+        for _ in 1..SOON {
+            if check.is_over {
+                break;
+            }
+            sleep(PACE).await;
+            check.is_over = client.tell_well(machine).await;
+        }
     }
-    status.simulated
+    check
+}
+
+/// Goes on with the checks of a boot that is no trial, until it is healthy.
+pub(crate) async fn until_healthy(client: &UpdateClient, machine: &Weak<Machine>) {
+    loop {
+        sleep(LATER).await;
+        if client.tell_well(machine).await {
+            return;
+        }
+    }
 }
 
 /// On a simulated machine this server survives the machine's restarts: handles each of them.
@@ -139,15 +167,18 @@ impl UpdateClient {
         Some(verdict)
     }
 
-    /// No trial and none that failed: reports the health of this boot once, for a boot chain that counts boots.
-    async fn tell_well(&self, machine: &Weak<Machine>, status: &UpdateStatus) {
-        if status.simulated {
-            return;
-        }
-        if let Some(verdict) = self.examine(machine).await
-            && let Err(error) = self.report(&verdict, false).await
-        {
-            tracing::warn!(target: "update", %error, "the agent was not told how this boot does");
+    /// No trial and none that failed: reports the health of this boot, for a boot chain that counts boots. The network does
+    /// not count: this system has proved itself, and the one in the other slot would have no other network. Returns
+    /// whether the boot was found healthy.
+    async fn tell_well(&self, machine: &Weak<Machine>) -> bool {
+        let Some(verdict) = self.examine(machine).await else { return true };
+        let verdict = if verdict.is_offline() { HealthVerdict::Healthy } else { verdict };
+        match self.report(&verdict, false).await {
+            Ok(taken) => verdict.is_healthy() && taken.problems.is_empty(),
+            Err(error) => {
+                tracing::warn!(target: "update", %error, "the agent was not told how this boot does");
+                false
+            }
         }
     }
 
@@ -158,8 +189,8 @@ impl UpdateClient {
             good = if verdict.is_healthy() { good + 1 } else { 0 };
             if good == 0 || good >= ENOUGH {
                 match self.report(&verdict, false).await {
-                    Ok(true) => break,
-                    Ok(false) => {}
+                    Ok(taken) if taken.committed || !taken.trial => break,
+                    Ok(_) => {}
                     Err(error) => {
                         tracing::warn!(target: "update", %error, "the agent was not told how this trial does")
                     }
@@ -170,15 +201,15 @@ impl UpdateClient {
         self.moved();
     }
 
-    /// Reports to the agent. Returns whether the trial is over.
-    async fn report(&self, verdict: &HealthVerdict, offline: bool) -> Result<bool, ToolError> {
+    /// Reports to the agent.
+    async fn report(&self, verdict: &HealthVerdict, offline: bool) -> Result<HealthTaken, ToolError> {
         let problems = verdict.problems().iter().take(MAX_PROBLEMS).map(|problem| shortened(problem.to_string()));
         let report = HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), offline };
         let taken = self.0.agent.call::<ReportHealth>(report).await?;
         for problem in &taken.problems {
-            tracing::warn!(target: "update", problem, "the agent does not commit yet");
+            tracing::warn!(target: "update", problem, "the agent does not find this boot healthy yet");
         }
-        Ok(taken.committed || !taken.trial)
+        Ok(taken)
     }
 
     /// After a failed trial, with the old system running again. If the network is unavailable here too, it was not the
@@ -207,7 +238,7 @@ impl UpdateClient {
         self.moved();
         // While offline, the additional attempt would be wasted.
         while offline && self.examine(machine).await.is_some_and(|verdict| verdict.is_offline()) {
-            sleep(OFFLINE).await;
+            sleep(LATER).await;
         }
     }
 
