@@ -57,7 +57,7 @@ What a change costs, without the noise of a shared computer: processor time of t
 and memory of both halves. Times beside other servers are in [benchmarks.md](benchmarks.md).
 
 Written by `./ci/bench-icount --rebase`; do not edit. `./ci/test icount` measures again. While the versions below are those of the computer
-that measures, a figure more than 2 % above this table fails (of memory, 4 %). A change that is worth it commits a new table. With other versions the
+that measures, a figure that is more than 2 % above this table in two boots fails (of memory, 4 %). A change that is worth it commits a new table. With other versions the
 figures are printed only, and a person commits a new table.
 
 ## Measured with

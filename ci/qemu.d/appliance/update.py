@@ -74,6 +74,5 @@ def grown(bench):
 def kept(bench, client, photo):
     """What an owner would miss. Among it: by what a phone knows the approval page, and an approver the device."""
     taken = client.call("camera.get_photo", name=photo)
-    log = client.call("logs.get_recent_audit_logs", limit=100)["entries"]
-    calls = [entry for entry in log if entry["tool"] == "camera.take_photo"]
+    calls = client.call("logs.get_recent_audit_logs", tool="camera.take_photo")["entries"]
     return {"page and device": bench.page(), "name": client.call("system.get_basic_info")["hostname"], "photo": taken["size_bytes"], "calls": len(calls)}

@@ -124,17 +124,8 @@ impl UpdateClient {
                     client.finish_armed().await;
                 }
             };
-            let simulated = async {
-                if check.is_simulated {
-                    trial_monitor::run_simulated(&client, &machine).await;
-                }
-            };
-            let healthy = async {
-                if !check.is_over {
-                    trial_monitor::until_healthy(&client, &machine).await;
-                }
-            };
-            futures::join!(goes_on, simulated, healthy, poller::run(&client, &machine), client.dead_man_switch());
+            let rest = trial_monitor::run_on(&client, &machine, check);
+            futures::join!(goes_on, rest, poller::run(&client, &machine), client.dead_man_switch());
         }));
     }
 

@@ -57,30 +57,23 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> BootC
     } else if failed_into(&status) {
         client.look_from_the_old_slot(machine).await;
     } else if !status.simulated {
-        check.is_over = client.tell_well(machine).await;
-        for _ in 1..SOON {
-            if check.is_over {
-                break;
-            }
-            sleep(PACE).await;
-            check.is_over = client.tell_well(machine).await;
-        }
+        check.is_over = client.tell_well(machine, PACE, SOON).await;
     }
     check
 }
 
-/// Goes on with the checks of a boot that is no trial, until it is healthy.
-pub(crate) async fn until_healthy(client: &UpdateClient, machine: &Weak<Machine>) {
-    loop {
+/// Handles what is still open after [`run`].
+pub(crate) async fn run_on(client: &UpdateClient, machine: &Weak<Machine>, check: BootCheck) {
+    if check.is_simulated {
+        run_simulated(client, machine).await;
+    } else if !check.is_over {
         sleep(LATER).await;
-        if client.tell_well(machine).await {
-            return;
-        }
+        client.tell_well(machine, LATER, u32::MAX).await;
     }
 }
 
 /// On a simulated machine this server survives the machine's restarts: handles each of them.
-pub(crate) async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
+async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
     let (mut marks, mut starts) = (client.marks(), client.0.agent.starts());
     loop {
         let started = async {
@@ -167,19 +160,27 @@ impl UpdateClient {
         Some(verdict)
     }
 
-    /// No trial and none that failed: reports the health of this boot, for a boot chain that counts boots. The network does
-    /// not count: this system has proved itself, and the one in the other slot would have no other network. Returns
-    /// whether the boot was found healthy.
-    async fn tell_well(&self, machine: &Weak<Machine>) -> bool {
-        let Some(verdict) = self.examine(machine).await else { return true };
-        let verdict = if verdict.is_offline() { HealthVerdict::Healthy } else { verdict };
-        match self.report(&verdict, false).await {
-            Ok(taken) => verdict.is_healthy() && taken.problems.is_empty(),
-            Err(error) => {
-                tracing::warn!(target: "update", %error, "the agent was not told how this boot does");
-                false
+    /// No trial and none that failed: reports the health of this boot until it is healthy, for a boot chain that counts
+    /// boots; at most so many times. The network does not count: this system has proved itself, and the one in the other
+    /// slot would have no other network. Returns whether the boot was found healthy.
+    async fn tell_well(&self, machine: &Weak<Machine>, pace: Duration, times: u32) -> bool {
+        for time in 0..times {
+            if time > 0 {
+                sleep(pace).await;
+            }
+            let Some(mut verdict) = self.examine(machine).await else { return true };
+            if verdict.is_offline() {
+                verdict = HealthVerdict::Healthy;
+            }
+            match self.report(&verdict, false).await {
+                Ok(taken) if verdict.is_healthy() && taken.problems.is_empty() => return true,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(target: "update", %error, "the agent was not told how this boot does")
+                }
             }
         }
+        false
     }
 
     async fn prove(&self, machine: &Weak<Machine>) {
