@@ -187,7 +187,7 @@ def cell(times):
 
 def ratios(took):
     both = [(words, took["raspi-mcp"].get(figure), took[BARE].get(figure)) for figure, (words, _) in FIGURES.items()]
-    return ", ".join(f"{statistics.median(mine) / statistics.median(bare):.2f} for the {words}"
+    return "; ".join(f"{words}: {statistics.median(mine) / statistics.median(bare):.2f}"
                      for words, mine, bare in both if isinstance(mine, list) and isinstance(bare, list))
 
 
@@ -214,8 +214,7 @@ def write(took, memory):
         "| server | " + " | ".join(words for words, _ in FIGURES.values()) + " |", "| --- " * (len(FIGURES) + 1) + "|",
         *(f"| {name} | " + " | ".join(cell(took.get(name, {}).get(figure)) for figure in FIGURES) + " |"
           for name, *_ in CONTENDERS), "",
-        f"raspi-mcp / the system calls alone, by medians: {ratios(took)}. No server is faster than those on the same "
-        "computer.", "",
+        f"raspi-mcp / the system calls alone, by medians: {ratios(took)}. No server of the same computer is faster than those.", "",
     ]
     for name, figures in took.items():
         for figure, times in figures.items():
