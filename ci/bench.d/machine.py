@@ -47,20 +47,19 @@ def shell(command):
     return ("bash_execute", {"command": command})
 
 
+# Ours, by figure.
+CALLS = {
+    "processes": ("process.list_processes", {}),
+    "every": ("process.list_processes", {"limit": 1000}),
+    "services": ("service.list_services", {"limit": 1000}),
+    "status": ("service.get_status", {"service_name": SERVICE, "with_logs": False}),
+    "read": ("files.read", {"path": FILE}),
+}
+
 # The other servers list all processes. raspi-mcp's first page has 100 processes, selected from all of them.
 CONTENDERS = [
-    ("raspi-mcp", ours, 300, {
-        "processes": ("process.list_processes", {}),
-        "every": ("process.list_processes", {"limit": 1000}),
-        "services": ("service.list_services", {"limit": 1000}),
-        "status": ("service.get_status", {"service_name": SERVICE, "with_logs": False}),
-        "read": ("files.read", {"path": FILE}),
-    }),
-    (BARE, plain_stdio("/usr/bin/nothing"), 300, {
-        "processes": ("process.list_processes", {}),
-        "every": ("process.list_processes", {"limit": 1000}),
-        "read": ("files.read", {"path": FILE}),
-    }),
+    ("raspi-mcp", ours, 300, CALLS),
+    (BARE, plain_stdio("/usr/bin/nothing"), 300, {figure: CALLS[figure] for figure in ("processes", "every", "read")}),
     ("linux-mcp-server 1.7.0", PEERS.linux_mcp, 20, {
         "processes": ("list_processes", {"host": "localhost"}),
         "every": ("list_processes", {"host": "localhost"}),
@@ -141,9 +140,8 @@ def with_a_job():
         started = server.request("tools/call", {"name": "metrics.start_sampling_job", "arguments": {"interval_seconds": 5}})
         if "error" in started or started["result"].get("isError"):
             raise Broken(json.dumps(started)[:400])
-        figures = CONTENDERS[0][3]
         for n in range(300 if QUICK else 3_000):
-            tool, arguments = list(figures.values())[n % len(figures)]
+            tool, arguments = list(CALLS.values())[n % len(CALLS)]
             server.request("tools/call", {"name": tool, "arguments": arguments})
         server.request("tools/call", {"name": "metrics.get_realtime_metrics", "arguments": {}})
         return server.process.rss_kib() / 1024
