@@ -240,7 +240,7 @@ class Mcp:
             raise Missed(f"{method} was answered with {json.dumps(answer.get('error'))}")
         return answer["result"]
 
-    def call(self, tool, _meta=None, **arguments):
+    def call(self, tool, /, _meta=None, **arguments):
         """Calls a tool that must succeed and returns its structured result."""
         result = self.request("tools/call", {"name": tool, "arguments": arguments} | ({"_meta": _meta} if _meta else {}))
         if result.get("isError"):
