@@ -28,10 +28,16 @@ use update::{
 const PACE: Duration = Duration::from_secs(5);
 /// Consecutive healthy checks that are required: what crashes after some seconds is not healthy.
 const ENOUGH: u32 = 2;
+/// Checks at that interval of the old system, before it counts as offline: at least as long as the shortest trial (30 s),
+/// so that a network that comes up late is seen.
+const LOOKS: u32 = 7;
 /// Checks at that interval before anything else goes on, of a boot that is no trial: services may still be starting.
 const SOON: u32 = 12;
-/// Interval between checks afterwards; and while the old system is offline and a version waits to be tried again.
+/// Interval between checks while the old system is offline and a version waits to be tried again; and the first one
+/// after [`SOON`] checks. From there on it doubles, since each check fetches the channel's index.
 const LATER: Duration = Duration::from_secs(60);
+/// Longest interval between checks of a boot that stays unhealthy.
+const MOST: Duration = Duration::from_secs(3600);
 /// Interval and number of attempts while waiting for an agent that starts later than the server.
 const AGENT: Duration = Duration::from_secs(2);
 const AGENT_TRIES: u32 = 60;
@@ -48,27 +54,35 @@ pub(crate) struct BootCheck {
 }
 
 /// Handles what the last restart left open. Returns when that is done, or after a minute of a boot that is no trial and
-/// not healthy.
+/// not healthy. A release that failed while this system was offline as well keeps it from returning: nothing else may be
+/// installed before that one was tried again.
 pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> BootCheck {
     let Some(status) = client.first_word().await else { return BootCheck { is_simulated: false, is_over: true } };
     let mut check = BootCheck { is_simulated: status.simulated, is_over: true };
     if in_trial(&status).is_some() {
         client.prove(machine).await;
-    } else if failed_into(&status) {
-        client.look_from_the_old_slot(machine).await;
-    } else if !status.simulated {
-        check.is_over = client.tell_well(machine, PACE, SOON).await;
+        return check;
+    }
+    let offline = awaits_verdict(&status) && client.look_from_the_old_slot(machine).await;
+    if !status.simulated {
+        check.is_over = client.tell_well(machine, SOON).await;
+    }
+    if offline {
+        client.until_online(machine).await;
     }
     check
 }
 
 /// Handles what is still open after [`run`].
-pub(crate) async fn run_on(client: &UpdateClient, machine: &Weak<Machine>, check: BootCheck) {
+pub(crate) async fn run_on(client: &UpdateClient, machine: &Weak<Machine>, mut check: BootCheck) {
     if check.is_simulated {
         run_simulated(client, machine).await;
-    } else if !check.is_over {
-        sleep(LATER).await;
-        client.tell_well(machine, LATER, u32::MAX).await;
+    }
+    let mut pause = LATER;
+    while !check.is_over {
+        sleep(pause).await;
+        pause = (pause * 2).min(MOST);
+        check.is_over = client.tell_well(machine, 1).await;
     }
 }
 
@@ -98,13 +112,13 @@ async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
             if in_trial(&status).is_some() {
                 client.prove(machine).await;
                 let after = client.0.agent.get::<GetUpdateStatus>().await;
-                if after.as_ref().is_ok_and(failed_into) {
-                    client.look_from_the_old_slot(machine).await;
+                if after.as_ref().is_ok_and(awaits_verdict) && client.look_from_the_old_slot(machine).await {
+                    client.until_online(machine).await;
                 }
                 marks = client.marks();
                 break;
             }
-            if !status.slots.iter().any(|slot| slot.state == SlotState::Armed) {
+            if !is_armed(&status) {
                 break;
             }
             sleep(SIMULATED).await;
@@ -117,10 +131,16 @@ pub fn in_trial(status: &UpdateStatus) -> Option<Slot> {
     status.slots.iter().find(|slot| slot.running && slot.state == SlotState::Trial).map(|slot| slot.slot)
 }
 
-/// Whether this boot follows a failed trial.
-fn failed_into(status: &UpdateStatus) -> bool {
-    let attempt = status.last_attempt.as_ref().filter(|attempt| attempt.phase == Phase::RolledBack);
-    attempt.is_some_and(|attempt| status.slots.iter().any(|slot| slot.running && slot.slot != attempt.target))
+/// Whether a trial failed, and its version waits for the verdict about this system.
+fn awaits_verdict(status: &UpdateStatus) -> bool {
+    // The attempt stays rolled back until the next one begins; its slot changes with the verdict.
+    let failed = status.last_attempt.as_ref().is_some_and(|attempt| attempt.phase == Phase::RolledBack);
+    let waits = |state| matches!(state, SlotState::Trial | SlotState::Armed);
+    failed && status.slots.iter().any(|slot| !slot.running && waits(slot.state))
+}
+
+fn is_armed(status: &UpdateStatus) -> bool {
+    status.slots.iter().any(|slot| slot.state == SlotState::Armed)
 }
 
 /// Truncated to the length that the agent accepts.
@@ -160,24 +180,21 @@ impl UpdateClient {
         Some(verdict)
     }
 
-    /// No trial and none that failed: reports the health of this boot until it is healthy, for a boot chain that counts
-    /// boots; at most so many times. The network does not count: this system has proved itself, and the one in the other
-    /// slot would have no other network. Returns whether the boot was found healthy.
-    async fn tell_well(&self, machine: &Weak<Machine>, pace: Duration, times: u32) -> bool {
+    /// No trial: reports the health of this boot until it is healthy, for a boot chain that counts boots; at most so many
+    /// times. The network does not count: this system has proved itself, and the one in the other slot would have no
+    /// other network. Returns whether the boot was found healthy.
+    async fn tell_well(&self, machine: &Weak<Machine>, times: u32) -> bool {
         for time in 0..times {
             if time > 0 {
-                sleep(pace).await;
+                sleep(PACE).await;
             }
             let Some(mut verdict) = self.examine(machine).await else { return true };
             if verdict.is_offline() {
                 verdict = HealthVerdict::Healthy;
             }
-            match self.report(&verdict, false).await {
-                Ok(taken) if verdict.is_healthy() && taken.problems.is_empty() => return true,
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(target: "update", %error, "the agent was not told how this boot does")
-                }
+            let taken = self.tell(&verdict, false).await;
+            if taken.is_some_and(|taken| verdict.is_healthy() && taken.problems.is_empty()) {
+                return true;
             }
         }
         false
@@ -188,14 +205,9 @@ impl UpdateClient {
         loop {
             let Some(verdict) = self.examine(machine).await else { return };
             good = if verdict.is_healthy() { good + 1 } else { 0 };
-            if good == 0 || good >= ENOUGH {
-                match self.report(&verdict, false).await {
-                    Ok(taken) if taken.committed || !taken.trial => break,
-                    Ok(_) => {}
-                    Err(error) => {
-                        tracing::warn!(target: "update", %error, "the agent was not told how this trial does")
-                    }
-                }
+            let is_due = good == 0 || good >= ENOUGH;
+            if is_due && self.tell(&verdict, false).await.is_some_and(|taken| taken.committed || !taken.trial) {
+                break;
             }
             sleep(PACE).await;
         }
@@ -213,32 +225,42 @@ impl UpdateClient {
         Ok(taken)
     }
 
+    /// The same; a failure is logged.
+    async fn tell(&self, verdict: &HealthVerdict, offline: bool) -> Option<HealthTaken> {
+        let taken = self.report(verdict, offline).await;
+        taken
+            .inspect_err(|error| tracing::warn!(target: "update", %error, "the agent was not told how this boot does"))
+            .ok()
+    }
+
     /// After a failed trial, with the old system running again. If the network is unavailable here too, it was not the
-    /// new version's fault, and the agent may try it once more.
-    async fn look_from_the_old_slot(&self, machine: &Weak<Machine>) {
-        // Up to seven checks, 5 s apart: at least as long as the shortest trial (30 s), so that a network that comes up
-        // late is seen.
-        let mut verdict = self.examine(machine).await;
-        for _ in 0..6 {
-            if !verdict.as_ref().is_some_and(HealthVerdict::is_offline) {
-                break;
+    /// new version's fault, and the agent may try it once more. Returns whether it is unavailable.
+    async fn look_from_the_old_slot(&self, machine: &Weak<Machine>) -> bool {
+        let mut looks = 1;
+        let verdict = loop {
+            let Some(verdict) = self.examine(machine).await else { return false };
+            if !verdict.is_offline() || looks == LOOKS {
+                break verdict;
             }
+            looks += 1;
             sleep(PACE).await;
-            verdict = self.examine(machine).await;
-        }
-        let Some(verdict) = verdict else { return };
+        };
         let offline = verdict.is_offline();
-        match self.report(&verdict, offline).await {
-            Ok(_) if offline => tracing::warn!(
+        if self.tell(&verdict, offline).await.is_some() && offline {
+            tracing::warn!(
                 target: "update",
                 "the old system is offline as well: the version that failed is not blocked for that"
-            ),
-            Ok(_) => {}
-            Err(error) => tracing::warn!(target: "update", %error, "the agent was not told how the old system does"),
+            );
         }
         self.moved();
-        // While offline, the additional attempt would be wasted.
-        while offline && self.examine(machine).await.is_some_and(|verdict| verdict.is_offline()) {
+        offline
+    }
+
+    /// Waits while the network is unavailable and a version is armed: the additional attempt would be wasted.
+    async fn until_online(&self, machine: &Weak<Machine>) {
+        while self.0.agent.get::<GetUpdateStatus>().await.as_ref().map_or(true, is_armed)
+            && self.examine(machine).await.is_some_and(|verdict| verdict.is_offline())
+        {
             sleep(LATER).await;
         }
     }

@@ -108,8 +108,8 @@ async fn a_download_that_outlasts_the_window_restarts_the_device_in_the_next_one
     assert_eq!(runs(&status), (Some("1.1.0"), Some(Phase::Committed)), "{status:?}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_waits_for_its_restart_can_be_taken_back() {
+/// A device on which 1.1.0 was taken back while it waited for its restart.
+async fn taken_back() -> Device {
     use agent::operations::update::RollBackRequest;
     let mut device = Device::at(0, late_lines);
     device.web.release("1.1.0", 11, "x");
@@ -123,9 +123,29 @@ async fn what_waits_for_its_restart_can_be_taken_back() {
     let job = timeout(HOUR, device.jobs().settled()).await.expect("its end").unwrap();
     assert!(job.message.contains("taken back"), "{job:?}");
     assert_eq!(runs(&device.status().await), (None, Some(Phase::RolledBack)), "what the factory made");
+    device
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_its_restart_can_be_taken_back() {
+    let device = taken_back().await;
     sleep(2 * HOUR).await;
     device.jobs().free().unwrap();
     assert_eq!(device.restarts(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_was_given_up_does_not_keep_rounds_from_an_interface_that_is_gone() {
+    let mut device = taken_back().await;
+    // It had another network when that update was armed.
+    let file = device.folder().join("baseline.json");
+    let mut before: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    before["interfaces"] = serde_json::json!(["wlan7"]);
+    std::fs::write(&file, before.to_string()).unwrap();
+    device.serve();
+    device.web.release("1.1.1", 12, "mended\n");
+    let job = device.job_begins().await;
+    assert_eq!(job.order.wanted.version.as_deref(), Some("1.1.1"));
 }
 
 #[tokio::test(start_paused = true)]

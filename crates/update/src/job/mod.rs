@@ -164,16 +164,16 @@ impl Jobs {
     }
 
     fn cancel_if(&self, is: impl FnOnce(&JobRecord) -> bool) -> bool {
-        let now = self.lock();
+        let mut now = self.lock();
         let Some(kept) = now.unfinished().filter(|kept| kept.phase < Phase::Armed && is(kept)) else { return false };
         match &now.cancel {
             Some(token) => token.cancel(),
             None => {
                 let mut kept = kept.clone();
                 kept.end(Err(cancelled(&kept.order.tool)), self.0.wall.now_ms());
-                drop(now);
                 // It must not be resumed, whenever the file is written.
-                self.lock().kept = Some(kept.clone());
+                now.kept = Some(kept.clone());
+                drop(now);
                 base::task::spawn(self.clone().put_down(kept));
             }
         }
