@@ -144,7 +144,7 @@ async fn a_version_that_was_given_up_does_not_keep_rounds_from_an_interface_that
     std::fs::write(&file, before.to_string()).unwrap();
     device.serve();
     device.web.release("1.1.1", 12, "mended\n");
-    let job = device.job_begins().await;
+    let job = timeout(24 * HOUR, device.job_begins()).await.expect("a round within a day");
     assert_eq!(job.order.wanted.version.as_deref(), Some("1.1.1"));
 }
 
