@@ -30,14 +30,14 @@ const PACE: Duration = Duration::from_secs(5);
 const ENOUGH: u32 = 2;
 /// Checks at that interval of the old system, before it counts as offline: at least as long as the shortest trial (30 s),
 /// so that a network that comes up late is seen.
-const LOOKS: u32 = 7;
+const OLD_SLOT_CHECKS: u32 = 7;
 /// Checks at that interval before anything else goes on, of a boot that is no trial: services may still be starting.
 const SOON: u32 = 12;
 /// Interval between checks while the old system is offline and a version waits to be tried again; and the first one
 /// after [`SOON`] checks. From there on it doubles, since each check fetches the channel's index.
 const LATER: Duration = Duration::from_secs(60);
 /// Longest interval between checks of a boot that stays unhealthy.
-const MOST: Duration = Duration::from_secs(3600);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 /// Interval and number of attempts while waiting for an agent that starts later than the server.
 const AGENT: Duration = Duration::from_secs(2);
 const AGENT_TRIES: u32 = 60;
@@ -81,7 +81,7 @@ pub(crate) async fn run_on(client: &UpdateClient, machine: &Weak<Machine>, mut c
     let mut pause = LATER;
     while !check.is_over {
         sleep(pause).await;
-        pause = (pause * 2).min(MOST);
+        pause = (pause * 2).min(LONGEST_PAUSE);
         check.is_over = client.tell_well(machine, 1).await;
     }
 }
@@ -239,7 +239,7 @@ impl UpdateClient {
         let mut looks = 1;
         let verdict = loop {
             let Some(verdict) = self.examine(machine).await else { return false };
-            if !verdict.is_offline() || looks == LOOKS {
+            if !verdict.is_offline() || looks == OLD_SLOT_CHECKS {
                 break verdict;
             }
             looks += 1;
