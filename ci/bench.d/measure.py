@@ -226,7 +226,7 @@ def goals():
          float("inf") if beyond < 12 else 0.12, f"<= 0.12, or < 12 µs beyond `nothing`: {beyond:.1f}"),
         ("CPU per call over stdio / TypeScript SDK's echo", lambda: median(stdio.cpu_us) / median(ts_stdio.cpu_us), 0.5, "<= 0.50"),
         ("p50 over stdio, ms", lambda: median(stdio.p50_ms), 0.2, "< 0.2"),
-        ("arm64 release (stripped), MB", lambda: os.path.getsize(os.path.join(BUILD, "cross", "aarch64", "raspi-mcp")) / 1e6, 14, "< 14"),
+        ("arm64 release (stripped), MB", lambda: os.path.getsize(os.path.join(BUILD, "cross", "aarch64", "raspi-mcp")) / 1e6, 24, "< 24"),
     ]
     rows, missed = ["| goal | measured | required | |", "| --- | --- | --- | --- |"], 0
     for what, value, limit, words in wanted:
