@@ -58,16 +58,46 @@ install_product() {
   chroot "$root" useradd bob
 }
 
+# A name for the machine and its cgroups, which nothing else on this computer has.
+MACHINE=raspi-mcp-ci-$$
+
+# own_cgroup: moves this shell, and what it starts, into a cgroup of its own in each hierarchy that systemd uses. A container in its
+# caller's cgroup shares it with every other one there: two systemds then find each other's processes in units of the same name, and
+# neither may kill them ("Failed to send signal SIGKILL to auxiliary processes").
+own_cgroup() {
+  local id controllers path root
+  while IFS=: read -r id controllers path; do
+    case $id:$controllers in
+      0:) root=$(findmnt -n -o TARGET -t cgroup2 | head -1) ;;
+      *:name=systemd) root=$(findmnt -n -o TARGET -t cgroup -O name=systemd | head -1) ;;
+      *) continue ;;
+    esac
+    if [ -z "$root" ]; then continue; fi
+    # Inside the caller's, where a systemd on this computer may have delegated it.
+    mkdir -p "$root${path%/}/$MACHINE"
+    echo "$BASHPID" >"$root${path%/}/$MACHINE/cgroup.procs"
+    printf '%s\n' "$root${path%/}/$MACHINE" >>"$WORK/cgroups"
+  done </proc/self/cgroup
+}
+
+# remove_cgroups: removes what own_cgroup and the container made, from below.
+remove_cgroups() {
+  local folder
+  [ -f "$WORK/cgroups" ] || return 0
+  while read -r folder; do find "$folder" -depth -type d -exec rmdir {} \; 2>/dev/null || true; done <"$WORK/cgroups"
+}
+
 # boot_container ROOT: boots it, also after each reboot from inside, and waits until it is up. Sets LEADER.
 boot_container() {
   local started=${EPOCHREALTIME/./}
   # systemd-nspawn(1): with --keep-unit a container that restarts itself ends with 133, for others to start it again.
   (
+    own_cgroup
     status=133
     while [ "$status" = 133 ]; do
       status=0
       systemd-nspawn --quiet --boot --private-network --register=no --keep-unit --link-journal=no "${NSPAWN_OPTIONS[@]}" \
-        --machine="raspi-mcp-ci-$$" --directory="$1" &
+        --machine="$MACHINE" --directory="$1" &
       echo $! >"$WORK/nspawn.pid"
       wait $! || status=$?
     done
@@ -93,7 +123,10 @@ find_leader() {
 
 stop_container() {
   # Switched off already: another process may have its ID by now.
-  if ! kill -0 "${SUPERVISOR:-none}" 2>/dev/null; then return 0; fi
+  if ! kill -0 "${SUPERVISOR:-none}" 2>/dev/null; then
+    remove_cgroups
+    return 0
+  fi
   # nspawn answers SIGTERM by telling the system inside to power off.
   kill "$(cat "$WORK/nspawn.pid")" 2>/dev/null || true
   if ! timeout 30 tail --pid="$SUPERVISOR" -f /dev/null; then
@@ -102,6 +135,7 @@ stop_container() {
   fi
   wait "$SUPERVISOR" 2>/dev/null || true
   SUPERVISOR=
+  remove_cgroups
 }
 
 # c COMMAND...: runs it in the container as root, without this environment. It is killed after a minute: a system that
