@@ -23,7 +23,7 @@ RASPI_MCP_CARGO_ENV = \
 	CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 
 # Without the guard, which stands in for systemd, and without the console of a fleet. Installing builds once more, so it is told as well.
-RASPI_MCP_CARGO_BUILD_OPTS = --bin raspi-mcp --no-default-features --features fleet,routeros
+RASPI_MCP_CARGO_BUILD_OPTS = --package raspi-mcp --bin raspi-mcp --no-default-features --features fleet,routeros
 RASPI_MCP_CARGO_INSTALL_OPTS = --no-default-features --features fleet,routeros
 
 # The scripts that make the card have it make the update as well. Its size

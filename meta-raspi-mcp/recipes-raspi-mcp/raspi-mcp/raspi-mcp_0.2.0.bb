@@ -67,7 +67,7 @@ BINDGEN_EXTRA_CLANG_ARGS:class-target = "--sysroot=${STAGING_DIR_TARGET}"
 export CARGO_PROFILE_RELEASE_STRIP = "false"
 
 # Not the libraries of the workspace, which the class would install as well.
-CARGO_BUILD_FLAGS:append = " --bin raspi-mcp"
+CARGO_BUILD_FLAGS:append = " --package raspi-mcp --bin raspi-mcp"
 # Without the guard, which stands in for systemd, and without the console of a fleet, which its owner has elsewhere.
 CARGO_BUILD_FLAGS:append:class-target = " --no-default-features --features fleet,routeros"
 
