@@ -14,6 +14,8 @@ DEBIAN_OPTIONS=(-o "Dir::Etc::SourceList=$DEBIAN_APT/sources.list" -o Dir::Etc::
 debian_update() {
   if [ -n "${DEBIAN_UPDATED:-}" ]; then return; fi
   mkdir -p "$DEBIAN_APT/lists/partial" "$DEBIAN_APT/cache/archives/partial"
+  # A new machine has no lists, and apt names the sources of those only.
+  if [ "$(id -u)" = 0 ] && ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; then apt-get -qq update; fi
   debian_sources >"$DEBIAN_APT/sources.list"
   apt-get "${DEBIAN_OPTIONS[@]}" -qq update
   DEBIAN_UPDATED=yes

@@ -21,23 +21,6 @@ die() {
 # step TEXT: what a script that takes long does now, and the seconds since its start.
 step() { printf '%5d s  %s\n' "$SECONDS" "$*"; }
 
-# What takes long takes turns in a complete run of ./ci/test: at commits whose hash begins with one of these digits. docs/ci.md explains them.
-declare -A TURNS=(
-  ["updates of the guest"]=02468ace ["guests with hardware"]=02468ace ["stories of the whole card"]=13579bdf ["the story fleet"]=13
-  ["types of armv7"]=13579bdf ["a program for armv7"]=57 ["clippy as images are built"]=9b ["options of Debian's kernel"]=9b
-  ["the card of a Raspberry Pi 3"]=df
-)
-
-# at_this_commit WHAT: whether it is done now. By hand always; in a complete run (RASPI_MCP_ROTATE) by TURNS. Says what is left out.
-at_this_commit() {
-  local digits=${TURNS[$1]:?} hash
-  [ -n "${RASPI_MCP_ROTATE:-}" ] || return 0
-  hash=$(git rev-parse HEAD 2>/dev/null || true)
-  if [ -n "$hash" ] && [[ $digits == *"${hash:0:1}"* ]]; then return 0; fi
-  say "left out at this commit, by its hash: $1"
-  return 1
-}
-
 # need_debian COMMAND PACKAGE...: installs the Debian packages if the command is missing.
 need_debian() {
   local command=$1 as_root=()

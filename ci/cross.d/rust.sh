@@ -78,12 +78,6 @@ need_packing_linker() {
   ln -sf "$(command -v ld.lld-16)" "$BUILD/cross/ld/ld"
 }
 
-# built_machines: those for which ci/cross makes a program; armv7 is only checked, or left, in some complete runs of ./ci/test.
-built_machines() {
-  echo aarch64
-  case ${RASPI_MCP_ARMV7:-} in '' | unoptimised) echo armv7 ;; esac
-}
-
 # need_cross MACHINE...: all that cross_cargo takes.
 need_cross() {
   local machine
@@ -152,6 +146,21 @@ gnu_triple() {
     x86_64) echo x86_64-linux-gnu ;;
     *) die "unknown machine \"$1\": aarch64, armv7 or x86_64" ;;
   esac
+}
+
+# answers_alike MACHINE: the program for it answers calls of ten tools under emulation as it does here.
+answers_alike() {
+  local machine=$1 work
+  work=$(mktemp -d)
+  # shellcheck disable=SC2064 # the folder of this call
+  trap "stop_server; rm -rf '$work'" EXIT
+  need_emulator "$machine"
+  sandbox "$work/sandbox"
+  start_server "$work/log" "${EMULATOR[@]}" "$BUILD/cross/$machine/raspi-mcp" serve --http 127.0.0.1:0
+  RASPI_MCP_GROUND=$SERVER_URL cargo test --locked --quiet --test it -- grounds::ten_tools --nocapture | tee "$work/said"
+  # cargo succeeds even if the filter matches no test.
+  grep -q "tools answered alike on $SERVER_URL" "$work/said" || die "the conversation did not run"
+  stop_server
 }
 
 # glibc_needed BINARY: the newest version of its symbols.

@@ -1,4 +1,6 @@
-//! The parts of `ci/test` and their limits in docs/ci.md, and the table of `ci/parts/quick`.
+//! The parts of `ci/test`, their limits in docs/ci.md and their inputs, and the table of `ci/parts/quick`.
+
+mod plan;
 
 use raspi_mcp::registry::Registry;
 use std::{
@@ -7,8 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a complete run may take, on the machine that the table is from.
-const COMPLETE_RUN: u32 = 60 * 60;
+/// What the parts of every run may take together, in seconds, on the machine that the table is from.
+const EVERY_RUN: u32 = 40 * 60;
+/// What all parts may take together, in seconds: a run that lasts longer is lost.
+const ALL_PARTS: u32 = 90 * 60;
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -16,20 +20,6 @@ fn here() -> &'static Path {
 
 fn text(file: &str) -> String {
     fs::read_to_string(here().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
-}
-
-/// The parts that a complete run leaves out at some commits, and what they are called in the table of turns (decision 439).
-const PARTS_BY_TURNS: [(&str, &str); 3] = [
-    ("qemu-update", "updates of the guest"),
-    ("qemu-hw", "guests with hardware"),
-    ("image", "stories of the whole card"),
-];
-
-/// The first digits of the commits at which that is done: `["clippy as images are built"]=9b` of `TURNS` in ci/lib.sh.
-fn turns(what: &str) -> String {
-    let script = text("ci/lib.sh");
-    let (_, rest) = script.split_once(&format!("[\"{what}\"]=")).unwrap_or_else(|| panic!("{what} takes no turns"));
-    rest.chars().take_while(char::is_ascii_hexdigit).collect()
 }
 
 /// A row of the table of parts; times in seconds.
@@ -55,11 +45,30 @@ fn rows() -> Vec<Row> {
     text("docs/ci.md").lines().filter_map(row).collect()
 }
 
-/// The parts of a complete run, in order.
-fn complete() -> Vec<String> {
-    let script = text("ci/test");
-    let line = script.lines().find_map(|line| line.strip_prefix("ALL=(")?.strip_suffix(')'));
-    line.expect("ci/test lists its parts").split(' ').map(str::to_owned).collect()
+/// ci/inputs.toml.
+fn inputs() -> toml::Table {
+    text("ci/inputs.toml").parse().expect("ci/inputs.toml is TOML")
+}
+
+fn table<'a>(of: &'a toml::Table, name: &str) -> &'a toml::Table {
+    of[name].as_table().unwrap_or_else(|| panic!("[{name}] is a table"))
+}
+
+/// The parts of every run, and those that run where an input has changed, each in the order of a run.
+fn parts() -> (Vec<String>, Vec<String>) {
+    let inputs = inputs();
+    let names = |name: &str| {
+        let text = text("ci/inputs.toml");
+        let (_, text) = text.split_once("\n[always]").expect("[always]");
+        let at = |part: &String| {
+            let row = if name == "always" { format!("\n{part} = [") } else { format!("\n[{name}.{part}]") };
+            text.find(&row).unwrap_or_else(|| panic!("ci/inputs.toml has no line {row:?}"))
+        };
+        let mut names: Vec<String> = table(&inputs, name).keys().cloned().collect();
+        names.sort_by_key(at);
+        names
+    };
+    (names("always"), names("by_inputs"))
 }
 
 #[test]
@@ -79,25 +88,42 @@ fn every_part_has_a_ceiling_and_every_row_is_a_part() {
         .map(|entry| entry.expect("a readable entry").file_name().to_string_lossy().into_owned())
         .collect();
     assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), scripts, "docs/ci.md and ci/parts");
-    let complete = complete();
-    assert_eq!(listed[..complete.len()], complete, "docs/ci.md has the order of ci/test");
+    let (mut complete, by_inputs) = parts();
+    complete.extend(by_inputs);
+    assert_eq!(listed[..complete.len()], complete, "docs/ci.md has the order of ci/inputs.toml");
     assert_eq!(listed[complete.len()..], ["quick"], "only this is not part of a complete run");
 }
 
 #[test]
-fn a_complete_run_takes_less_than_an_hour() {
-    let (rows, complete) = (rows(), complete());
+fn the_parts_of_every_run_fit_40_minutes_and_all_parts_90() {
+    let (rows, (always, _)) = (rows(), parts());
     for row in &rows {
         assert!(row.time <= row.ceiling, "{} took {} s, and its ceiling is {} s", row.part, row.time, row.ceiling);
     }
-    for digit in "0123456789abcdef".chars() {
-        let runs = |row: &&Row| {
-            complete.contains(&row.part)
-                && !PARTS_BY_TURNS.iter().any(|(part, what)| *part == row.part && !turns(what).contains(digit))
-        };
-        let sum: u32 = rows.iter().filter(runs).map(|row| row.time).sum();
-        assert!(sum < COMPLETE_RUN, "the parts of a commit {digit}... take {}:{:02} together", sum / 60, sum % 60);
+    let total = |wanted: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| wanted(row)).map(|row| row.time).sum::<u32>();
+    let every_run = total(&|row| always.contains(&row.part));
+    assert!(every_run < EVERY_RUN, "the parts of every run take {}:{:02}", every_run / 60, every_run % 60);
+    let all = total(&|row| row.part != "quick");
+    assert!(all < ALL_PARTS, "all parts take {}:{:02}", all / 60, all % 60);
+}
+
+#[test]
+fn what_parts_read_is_a_group_and_each_group_is_read_or_left_on_purpose() {
+    let inputs = inputs();
+    let groups = table(&inputs, "groups");
+    let strings = |value: &toml::Value| -> Vec<String> {
+        value.as_array().expect("a list").iter().map(|name| name.as_str().expect("a name").to_owned()).collect()
+    };
+    let mut read: Vec<String> = table(&inputs, "always").values().flat_map(&strings).collect();
+    for (part, row) in table(&inputs, "by_inputs") {
+        read.extend(strings(&row["reads"]));
+        let tools = row["tools"].as_str().expect("which tools it reads");
+        assert!(["named", "all", "none"].contains(&tools), "{part}: tools = {tools:?}");
     }
+    let known: BTreeSet<&String> = groups.keys().collect();
+    let named: BTreeSet<&String> = read.iter().collect();
+    assert_eq!(named.difference(&known).collect::<Vec<_>>(), Vec::<&&String>::new(), "parts read what is no group");
+    assert_eq!(known.difference(&named).collect::<Vec<_>>(), Vec::<&&String>::new(), "no part reads these groups");
 }
 
 /// The table of `ci/parts/quick`: a pattern of paths, and the modules of tests/it, or of tests/tools as tools::MODULE.
