@@ -6,6 +6,16 @@ GUEST=$BUILD/qemu
 GUEST_KERNEL=$GUEST/kernel
 GUEST_PARTS=$GUEST/parts
 
+# begin_preparation: whoever comes second waits, since parts of ./ci/test that run side by side install the same packages and unpack them into
+# the same folders. It lasts until end_preparation or the end of the script.
+begin_preparation() {
+  mkdir -p "$GUEST"
+  exec {PREPARATION}>"$GUEST/lock"
+  flock "$PREPARATION"
+}
+
+end_preparation() { exec {PREPARATION}>&-; }
+
 # need_qemu: installs QEMU 9 or newer; older versions have no I2C on their Raspberry Pi boards. Debian 12 has it in its backports.
 need_qemu() {
   local as_root=()
