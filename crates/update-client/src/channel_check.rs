@@ -2,7 +2,7 @@
 
 use crate::UpdateClient;
 use crate::fetch::{DownloadLimits, HttpClient, look};
-use agent::operations::update::GetUpdateStatus;
+use agent::operations::update::{ChannelHeard, GetUpdateStatus};
 use base::{
     error::ToolError,
     os::{blocking, clock::synchronized, ids},
@@ -83,7 +83,8 @@ impl UpdateClient {
             let synchronised = status.simulated || synchronized(&self.0.root) == Some(true);
             let http = self.http_client_from(status.time_floor, synchronised)?;
             let bases = update.bases();
-            let (roots, seen) = self.remembered(channel).await?;
+            let (image, seen) = self.remembered(channel).await?;
+            let roots = self.agreed_roots(image).await?;
             let checked_ms = self.now_ms();
             let wanted = IndexCriteria {
                 product: &update.product,
@@ -105,6 +106,9 @@ impl UpdateClient {
                     remember(&folder, &kept.iter().fold(now_seen, channel::AcceptedIndex::over))
                 })
                 .await?;
+            }
+            if !status.heard {
+                self.channel_heard().await;
             }
             let index = looked.accepted.index;
             let offer = |release: &channel::ReleaseEntry| {
@@ -132,6 +136,16 @@ impl UpdateClient {
         })
     }
 
+    /// Has the agent record with the running version that it reached its channel. Not worth failing a check: the next one does it again.
+    async fn channel_heard(&self) {
+        match self.0.agent.get::<ChannelHeard>().await {
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(target: "update", %error, "that the channel was reached could not be recorded");
+            }
+        }
+    }
+
     /// This device as described to the channel. A version that a caller names replaces `update.pin`.
     fn device(&self, status: &UpdateStatus, version: Option<&str>, by_itself: bool) -> TargetDevice {
         let update = &self.0.settings.update;
@@ -155,7 +169,7 @@ impl UpdateClient {
         }
     }
 
-    /// The current root of trust, and what was last accepted from a channel.
+    /// The image's root of trust, and what was last accepted from a channel.
     async fn remembered(&self, channel: &str) -> Result<(RootOfTrust, Option<channel::AcceptedIndex>), ToolError> {
         let (file, folder) =
             (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
@@ -168,7 +182,7 @@ impl UpdateClient {
                     .hint("update.trust names the one of the image; `raspi-mcp bundle trust` makes one")
             })?;
             let roots = RootOfTrust::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", shown))?;
-            Ok((crate::root_rotation::followed(roots, &folder), recall(&folder, &channel)))
+            Ok((roots, recall(&folder, &channel)))
         })
         .await
     }

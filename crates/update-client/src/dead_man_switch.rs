@@ -56,6 +56,7 @@ impl UpdateClient {
                 sleep_or_news(left, &mut moved).await;
                 continue;
             }
+            // This also records it.
             let channel = self.0.settings.update.channel.clone();
             if self.find(&channel, None).await.is_ok() {
                 continue;
@@ -80,9 +81,12 @@ impl UpdateClient {
     }
 
     /// When the running version was committed, in milliseconds since 1970 UTC, if the channel was not reached since
-    /// then.
+    /// then. The agent's record of that counts, and what the server remembers of a channel, which versions without such a record left.
     async fn unheard_since(&self) -> Result<Option<i64>, ToolError> {
         let status = self.0.agent.get::<GetUpdateStatus>().await?;
+        if status.heard {
+            return Ok(None);
+        }
         let committed = || {
             let last = status.last_attempt.filter(|last| last.phase == Phase::Committed)?;
             let running = status.slots.iter().find(|slot| slot.running)?;

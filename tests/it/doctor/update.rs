@@ -37,6 +37,7 @@ fn status() -> UpdateStatus {
         time_floor: NOW,
         trial_seconds_left: None,
         restart: None,
+        heard: false,
         layout: "mbr-ab-1".into(),
         hardware: Vec::new(),
         blocked: Vec::new(),

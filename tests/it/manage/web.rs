@@ -2,7 +2,7 @@
 
 use crate::{
     support::served::{Answer, Door, Pi, Wire},
-    update::{a_boot_of, a_bundle_of, a_plan, a_root_file, signed},
+    update::{a_boot_of, a_bundle_of, a_key, a_plan, a_root_file, ids, signed},
 };
 use contract::{config::Settings, meta::Mode};
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use std::{fs, path::Path, time::Duration};
 use tempfile::TempDir;
 use update::{
     bundle::Digest,
-    channel::{ChannelIndex, ReleaseEntry, Rollout},
-    trust::Purpose,
+    channel::{ChannelIndex, ROOTS, ReleaseEntry, Rollout},
+    trust::{KeyRole, Purpose, RootFile},
 };
 
 pub const SIMULATED: &str = "raspi-mcp,simulated";
@@ -27,6 +27,9 @@ pub struct Web {
     /// Its time, in seconds since 1970: stands still.
     now: u64,
     index: ChannelIndex,
+    root: RootFile,
+    /// The number of the key that signs the channel.
+    channel_key: u8,
 }
 
 /// For how long what is published holds, in seconds.
@@ -42,8 +45,8 @@ impl Web {
         let folder = TempDir::new().unwrap();
         let mut root = a_root_file(1);
         (root.created, root.expires) = (now - 100, now + HOLDS);
-        let root = signed(Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
-        fs::write(folder.path().join("root.signed"), root).unwrap();
+        let signed_root = signed(Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
+        fs::write(folder.path().join("root.signed"), signed_root).unwrap();
         let index = ChannelIndex {
             format: 1,
             product: crate::update::PRODUCT.into(),
@@ -55,7 +58,43 @@ impl Web {
             releases: Vec::new(),
             revoked: Vec::new(),
         };
-        Self { folder, now, index }
+        Self { folder, now, index, root, channel_key: 21 }
+    }
+
+    /// The root after `root`: new root keys and a new channel key, the same release keys. `salt` tells it from others of its version.
+    fn next_root(root: &RootFile, salt: u8) -> (RootFile, u8, Vec<u8>) {
+        // Below 30 are the keys of the first one.
+        let root_keys = |version: u64, salt| match version {
+            1 => [1, 2],
+            _ => [0, 1].map(|key| 30 + 4 * u8::try_from(version).unwrap() + 2 * salt + key),
+        };
+        let (version, channel) = (root.version + 1, 130 + 2 * u8::try_from(root.version).unwrap() + salt);
+        let (old, new) = (root_keys(root.version, 0), root_keys(version, salt));
+        let next = RootFile {
+            version,
+            keys: [&new[..], &[11, 12, 13, channel]].concat().iter().map(|key| a_key(*key).public()).collect(),
+            root: KeyRole { keys: ids(&new), threshold: 2 },
+            channel: KeyRole { keys: ids(&[channel]), threshold: 1 },
+            ..root.clone()
+        };
+        let text = signed(Purpose::Root, &serde_json::to_vec(&next).unwrap(), &[old, new].concat());
+        (next, channel, text)
+    }
+
+    /// Publishes the next root of trust, and a channel that only its key has signed.
+    pub fn rotate(&mut self) {
+        let (next, channel, text) = Self::next_root(&self.root, 0);
+        let folder = self.folder.path().join(ROOTS);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("{}.signed", next.version)), text).unwrap();
+        (self.root, self.channel_key) = (next, channel);
+        self.publish();
+    }
+
+    /// A root of version 2 by the keys of the first one that is not the published one.
+    pub fn another_root(&self) -> Vec<u8> {
+        let first = RootFile { created: self.root.created, expires: self.root.expires, ..a_root_file(1) };
+        Self::next_root(&first, 1).2
     }
 
     /// Publishes a release whose simulated system is as its root image says.
@@ -93,7 +132,8 @@ impl Web {
         self.index.sequence += 1;
         let text = self.index.encode().unwrap();
         fs::create_dir_all(self.folder.path().join("stable")).unwrap();
-        fs::write(self.folder.path().join("stable/index.signed"), signed(Purpose::Channel, &text, &[21])).unwrap();
+        fs::write(self.folder.path().join("stable/index.signed"), signed(Purpose::Channel, &text, &[self.channel_key]))
+            .unwrap();
     }
 
     pub fn change(&mut self, change: impl FnOnce(&mut ChannelIndex)) {

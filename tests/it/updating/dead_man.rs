@@ -7,7 +7,11 @@ use serde_json::json;
 
 /// A device that has committed 1.1.0 just now, and an owner who wants to hear of it within six hours. Nobody else looks at the channel.
 async fn committed() -> Device {
-    let mut device = Device::at(0, |update| (update.check_interval_hours, update.dead_man_hours) = (0, 6));
+    let mut device = Device::set(0, |settings| {
+        (settings.update.check_interval_hours, settings.update.dead_man_hours) = (0, 6);
+        // The switch needs no permission.
+        deny(settings, "manage.rollback");
+    });
     device.web.release("1.1.0", 11, "the second system\n");
     let bundle = device.bundle("1.1.0");
     let (link, args) = (device.link(), json!({}));
@@ -117,4 +121,87 @@ async fn without_the_owners_word_nobody_is_told() {
     device.serve();
     sleep(1000 * HOUR).await;
     assert_eq!((device.told(), device.restarts()), (0, 0));
+}
+
+/// A device that has committed 1.1.0, and has heard its channel since.
+async fn heard() -> Device {
+    let mut device = committed().await;
+    device.serve();
+    sleep(7 * HOUR).await;
+    assert!(device.status().await.heard, "its own look is recorded");
+    device.channel(false);
+    device
+}
+
+/// It stays on 1.1.0 for two months, and nothing is blocked.
+async fn stays(device: &mut Device) {
+    for _ in 0..20 {
+        device.serve();
+        sleep(72 * HOUR).await;
+    }
+    assert_eq!((device.told(), device.restarts()), (0, 1));
+    let status = device.status().await;
+    assert_eq!(runs(&status), (Some("1.1.0"), Some(Phase::Committed)));
+    assert!(status.blocked.is_empty(), "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn months_after_it_was_heard_a_lost_data_partition_sends_nobody_back() {
+    let mut device = heard().await;
+    std::fs::remove_dir_all(device.folder()).unwrap();
+    stays(&mut device).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn months_after_it_was_heard_another_channels_name_sends_nobody_back() {
+    let mut device = heard().await;
+    device.channel(true);
+    Arc::make_mut(&mut device.settings).update.channel = "stabel".into();
+    stays(&mut device).await;
+    assert!(device.status().await.heard);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_record_of_the_slots_sends_nobody_back() {
+    let mut device = heard().await;
+    device.loses_state_partition().await;
+    device.serve();
+    sleep(1000 * HOUR).await;
+    assert_eq!((device.told(), device.restarts()), (0, 0), "of this agent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_heard_counts_for_that_version_and_not_for_the_next_one() {
+    let mut device = heard().await;
+    device.channel(true);
+    device.web.release("1.2.0", 12, "the third system\n");
+    let bundle = device.bundle("1.2.0");
+    let (link, args) = (device.link(), json!({}));
+    device.stop();
+    {
+        let _still = Standstill::begin();
+        install(&link, request(&args, None), &bundle).await.unwrap();
+    }
+    assert!(link.get::<op::update::ChannelHeard>().await.unwrap(), "what is armed beside it changes nothing");
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
+    device.restarted(2).await;
+    assert!(!link.get::<op::update::ChannelHeard>().await.unwrap(), "a version on trial has no commit");
+    assert!(link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
+    assert!(!device.status().await.heard);
+    device.channel(false);
+    device.serve();
+    device.restarted(3).await;
+    assert_eq!(device.told(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_agent_goes_back_for_no_server_that_forgot_what_was_heard() {
+    let mut device = heard().await;
+    device.stop();
+    let authorization =
+        agent::Authorization { principal: agent::DEAD_MAN.into(), args_sha256: String::new(), ask_id: None };
+    sleep(100 * HOUR).await;
+    let asked = op::update::RollBackRequest { dry_run: false, authorization };
+    let refused = device.link().call::<op::update::RollBack>(asked).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::PermissionDenied, "{refused:?}");
 }

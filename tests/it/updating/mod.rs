@@ -7,6 +7,7 @@
 mod armed;
 mod dead_man;
 mod left;
+mod roots;
 mod rounds;
 mod still;
 
@@ -109,11 +110,19 @@ impl Device {
 
     /// The power fails and comes back: both halves are gone, and a new agent finds what is on the card.
     async fn power_cut(&mut self) {
+        self.power_off().await;
+        self.power_on();
+    }
+
+    async fn power_off(&mut self) {
         self.stop();
         let gone = Arc::downgrade(&self.agent.take().expect("an agent"));
         while gone.strong_count() > 0 {
             sleep(Duration::from_millis(10)).await;
         }
+    }
+
+    fn power_on(&mut self) {
         let root = Root::at(self.dir.path());
         let boot = format!("boot at {}", (self.clock)());
         self.agent = Some(Self::agent_of(&self.settings, &root, &self.clock, &boot));

@@ -47,11 +47,31 @@ impl ImageDescription {
     }
 }
 
-/// The newest root of trust: the image's, then those that were accepted after it.
+/// The roots of trust that this machine has.
+pub struct TrustChain {
+    /// The one that counts.
+    pub newest: RootOfTrust,
+    /// What leads from the image's root to it: versions and whole files, oldest first.
+    accepted: Vec<(u64, String)>,
+}
+
+impl TrustChain {
+    /// The whole file of the root that follows version `after`, if it was accepted beyond the image's.
+    pub fn after(&self, after: u64) -> Option<&str> {
+        self.accepted.iter().find(|(version, _)| after.checked_add(1) == Some(*version)).map(|(_, text)| text.as_str())
+    }
+
+    /// The whole files of the accepted roots, oldest first.
+    pub fn files(self) -> Vec<String> {
+        self.accepted.into_iter().map(|(_, text)| text).collect()
+    }
+}
+
+/// The image's root of trust, then those that were accepted after it.
 ///
 /// # Errors
 /// `failed_precondition` when there is none, or the file is invalid.
-pub(crate) fn roots(root: &Root, file: &Path, accepted: &[String]) -> Result<RootOfTrust, ToolError> {
+pub(crate) fn roots(root: &Root, file: &Path, accepted: &[String]) -> Result<TrustChain, ToolError> {
     let path = file.display().to_string();
     let bytes = root.read_bytes(&path).map_err(|error| {
         ToolError::precondition(format!("there is no root of trust at {path}: {error}"))
@@ -60,5 +80,12 @@ pub(crate) fn roots(root: &Root, file: &Path, accepted: &[String]) -> Result<Roo
     })?;
     let first = RootOfTrust::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", path))?;
     // A root that does not follow belongs to another image's chain: the newer image brought a newer root itself.
-    Ok(accepted.iter().fold(first, |roots, next| roots.accept(next.as_bytes()).unwrap_or(roots)))
+    let chain = TrustChain { newest: first, accepted: Vec::new() };
+    Ok(accepted.iter().fold(chain, |mut chain, next| {
+        if let Ok(newer) = chain.newest.accept(next.as_bytes()) {
+            chain.accepted.push((newer.version(), next.clone()));
+            chain.newest = newer;
+        }
+        chain
+    }))
 }

@@ -4,7 +4,7 @@ use super::System;
 use update::{
     Slot,
     boot::Evidence,
-    slots::{Blocked, BootState, PendingUpdate, Stage, StateRecord, clock},
+    slots::{self, Blocked, BootState, PendingUpdate, Stage, StateRecord, clock},
     status::{BlockedRelease, SlotState, SlotStatus, UpdateStatus},
 };
 
@@ -24,6 +24,7 @@ impl System {
             time_floor: clock::floor(state, self.machine.built),
             trial_seconds_left: seconds_left,
             restart: state.update.as_ref().filter(|update| update.stage == Stage::Armed).map(|update| update.restart),
+            heard: slots::was_heard(state, &seen),
             layout: self.card.layout.clone(),
             hardware: self.card.hardware.clone(),
             blocked: state.blocked.iter().map(of_blocked).chain(state.update.as_ref().and_then(judged)).collect(),

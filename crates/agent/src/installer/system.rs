@@ -3,7 +3,7 @@
 use super::{
     Installer,
     card::BootableCard,
-    image::{self, ImageDescription},
+    image::{self, ImageDescription, TrustChain},
     planned_restart::into,
 };
 use crate::{clock::Clock, machine::PowerAction, power::Restarts, settings::AgentSettings};
@@ -15,7 +15,7 @@ use update::{
     install::{InstallRecord, InstallSite, Judged, MachineFacts, hooks::InstallObserver, judge::judge},
     slots::{self, BootState, Here, Ledger, PendingUpdate, Settled, Stage, UpdateLimits},
     status::RestartPlan,
-    trust::{RootOfTrust, VerifiedRelease},
+    trust::VerifiedRelease,
 };
 
 /// A machine with two slots.
@@ -86,11 +86,11 @@ impl System {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The newest root of trust.
+    /// The roots of trust: the image's, and those that were accepted since.
     ///
     /// # Errors
     /// `failed_precondition` when the image has none.
-    pub fn roots(&self) -> Result<RootOfTrust, ToolError> {
+    pub fn roots(&self) -> Result<TrustChain, ToolError> {
         image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)
     }
 
@@ -116,7 +116,7 @@ impl System {
     /// # Errors
     /// Those of [`judge`]; `failed_precondition` without a root of trust.
     pub fn judge(&self, head: &[u8]) -> Result<(VerifiedRelease, Judged), ToolError> {
-        let roots = self.roots()?;
+        let roots = self.roots()?.newest;
         let verdict = judge(head, &roots, &self.machine, &self.record, self.reckoned())?;
         let (release, manifest) = (verdict.release, |release: &VerifiedRelease| release.manifest.clone());
         let about = manifest(&release);

@@ -76,4 +76,6 @@ operations! {
     network::ScanWifi,
     backup::MakeBackup,
     backup::RestoreBackup,
+    update::GetNextRoot,
+    update::ChannelHeard,
 }

@@ -119,14 +119,17 @@ pub struct SlotRecord {
     pub note: Option<String>,
     /// Must not be started: its head is zeroed, now or at the next boot that can.
     pub barred: bool,
+    /// Its version has reached its channel since it was committed (`update.dead_man_hours`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub heard: bool,
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
 impl Default for SlotRecord {
     fn default() -> Self {
-        let state = SlotState::Unknown;
-        Self { version: None, counter: None, manifest: None, state, note: None, barred: false, more: Map::new() }
+        let (state, more) = (SlotState::Unknown, Map::new());
+        Self { version: None, counter: None, manifest: None, state, note: None, barred: false, heard: false, more }
     }
 }
 

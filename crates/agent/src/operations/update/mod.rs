@@ -1,7 +1,9 @@
 //! Updates: install, restart into the new slot, its trial, and rollback.
 
+mod channel_heard;
 mod install;
 mod mark_good;
+mod next_root;
 mod reboot_into;
 mod report_health;
 mod resume;
@@ -9,9 +11,11 @@ mod roll_back;
 mod status;
 mod trust_root;
 
+pub use channel_heard::{ChannelHeard, ChannelHeardRequest};
 pub use install::{Install, InstallRequest};
 pub(crate) use install::{InstallSession, begin, may_take_over, take_over};
 pub use mark_good::{MarkGood, MarkGoodRequest, MarkedGood};
+pub use next_root::{GetNextRoot, NextRootRequest};
 pub use reboot_into::{RebootIntoRequest, RebootIntoUpdate};
 pub use report_health::ReportHealth;
 pub use resume::{ResumeRequest, ResumeUpdate};
