@@ -283,6 +283,9 @@ _raspi__mcp() {
             raspi__mcp__subcmd__slot,status)
                 cmd="raspi__mcp__subcmd__slot__subcmd__status"
                 ;;
+            raspi__mcp__subcmd__slot,unblock)
+                cmd="raspi__mcp__subcmd__slot__subcmd__unblock"
+                ;;
             raspi__mcp__subcmd__tls,init)
                 cmd="raspi__mcp__subcmd__tls__subcmd__init"
                 ;;
@@ -3100,7 +3103,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__mcp__subcmd__slot)
-            opts="-h --config --set --help status install rollback mark-good"
+            opts="-h --config --set --help status install rollback mark-good unblock"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3189,6 +3192,28 @@ _raspi__mcp() {
             ;;
         raspi__mcp__subcmd__slot__subcmd__status)
             opts="-h --json --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__mcp__subcmd__slot__subcmd__unblock)
+            opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -742,13 +742,14 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and _
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand notifications; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -f -a "status" -d 'Show both slots, the last update, and a running trial'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -f -a "install" -d 'Write a bundle into the inactive slot, and try it at the next restart'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -f -a "rollback" -d 'Go back to the other slot: end a trial, disarm an update, or leave a version that misbehaves'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -f -a "mark-good" -d 'Commit the system on trial, if all checks find it healthy'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good unblock" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good unblock" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good unblock" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good unblock" -f -a "status" -d 'Show both slots, the last update, and a running trial'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good unblock" -f -a "install" -d 'Write a bundle into the inactive slot, and try it at the next restart'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good unblock" -f -a "rollback" -d 'Go back to the other slot: end a trial, disarm an update, or leave a version that misbehaves'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good unblock" -f -a "mark-good" -d 'Commit the system on trial, if all checks find it healthy'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good unblock" -f -a "unblock" -d 'Let a release that is blocked here be installed again'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from status" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from status" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from status" -l json -d 'Print everything as JSON'
@@ -766,6 +767,9 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_see
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from unblock" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from unblock" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from unblock" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand prepare" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand prepare" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand prepare" -s h -l help -d 'Print help'

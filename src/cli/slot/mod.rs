@@ -16,7 +16,9 @@ use crate::{
 };
 use agent::{
     AgentLink, Authorization, Client,
-    operations::update::{GetUpdateStatus, MarkGood, MarkGoodRequest, RollBack, RollBackRequest},
+    operations::update::{
+        GetUpdateStatus, MarkGood, MarkGoodRequest, RollBack, RollBackRequest, UnblockRelease, UnblockRequest,
+    },
     peer::CONSOLE,
 };
 use clap::Subcommand;
@@ -59,6 +61,11 @@ enum What {
     },
     /// Commit the system on trial, if all checks find it healthy
     MarkGood,
+    /// Let a release that is blocked here be installed again
+    Unblock {
+        /// SHA-256 of its manifest, as `slot status` shows it
+        manifest: String,
+    },
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
@@ -96,6 +103,11 @@ async fn act(what: What, agent: &AgentLink, settings: &Settings) -> Result<(), F
             let done = agent.call::<MarkGood>(MarkGoodRequest { authorization: authorization() }).await?;
             let version = printable(done.version.as_deref().unwrap_or("of no known version"));
             outln!("slot {} ({version}) is good, and what starts from now on", done.slot);
+        }
+        What::Unblock { manifest } => {
+            let was = agent.call::<UnblockRelease>(UnblockRequest { manifest_sha256: manifest }).await?;
+            let (version, reason) = (printable(&was.version), printable(&was.reason));
+            outln!("{version} can be installed again; it was blocked: {reason}");
         }
     }
     Ok(())

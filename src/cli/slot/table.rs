@@ -39,6 +39,11 @@ pub fn drawn(status: &UpdateStatus) -> String {
             let _ = writeln!(text, "  | {}", printable(line));
         }
     }
+    for blocked in &status.blocked {
+        let who = if blocked.by_person { "not installed by itself" } else { "blocked" };
+        let _ = writeln!(text, "{who}: {}, {}", printable(&blocked.version), printable(&blocked.reason));
+        let _ = writeln!(text, "  raspi-mcp slot unblock {}", printable(&blocked.manifest_sha256));
+    }
     for fault in &status.faults {
         let _ = writeln!(text, "fault: {}", printable(fault));
     }

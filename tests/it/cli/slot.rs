@@ -141,3 +141,32 @@ async fn a_console_whose_network_fails_goes_on_with_what_came_and_the_old_slot_s
     let rest = space.take_sent();
     assert!(rest < all, "{rest} bytes after {all}: what came the first time was not asked for again");
 }
+
+#[tokio::test]
+async fn what_the_machine_blocked_a_person_at_its_console_can_try_again() {
+    let mut web = Web::new();
+    let manifest = web.release("1.1.0", 11, "sick: its server does not start\n").to_string();
+    let console = Console::told(&web, "health_deadline_seconds = 30\n").await;
+    let bundle = web.folder.path().join("1.1.0.bundle");
+    let bundle = bundle.to_str().unwrap();
+    for bad in ["", "1.1.0", &manifest[1..], &"0".repeat(64), &manifest] {
+        let refused = console.slot(&["unblock", bad]).await;
+        assert!(!refused.status.success(), "{bad}: {refused:?}");
+    }
+    for attempt in 0..2 {
+        console.says(&["install", bundle, "--yes", "--reboot"]).await;
+        let status = console.until("blocked", |status| status["last_attempt"]["phase"] == "rolled_back").await;
+        assert_eq!(status["slots"][0]["running"], true, "{status:#}");
+        console.until("judged", |status| status["slots"][1]["state"] == "bad").await;
+        let refused = console.slot(&["install", bundle, "--yes", "--reboot"]).await;
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && said.contains(&format!("raspi-mcp slot unblock {manifest}")), "{said}");
+        if attempt == 0 {
+            let shown = console.says(&["status"]).await;
+            assert!(shown.contains("blocked: 1.1.0, ") && shown.contains(&manifest), "{shown}");
+            let done = console.says(&["unblock", &manifest]).await;
+            assert!(done.starts_with("1.1.0 can be installed again; it was blocked: "), "{done}");
+            assert!(!console.says(&["status"]).await.contains("blocked"));
+        }
+    }
+}

@@ -29,6 +29,7 @@ pub use health::{HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS};
 pub(super) use install_lock::InstallGuard;
 pub use known_settings::{FLEET, GRANTS, NewSetting, knows, warning};
 pub(super) use planned_restart::into;
+pub(crate) use slot_status::blocked_release;
 pub(super) use system::System;
 pub use update_tool::UpdateTool;
 

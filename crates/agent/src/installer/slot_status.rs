@@ -27,14 +27,15 @@ impl System {
             heard: slots::was_heard(state, &seen),
             layout: self.card.layout.clone(),
             hardware: self.card.hardware.clone(),
-            blocked: state.blocked.iter().map(of_blocked).chain(state.update.as_ref().and_then(judged)).collect(),
+            blocked: state.blocked.iter().map(blocked_release).chain(state.update.as_ref().and_then(judged)).collect(),
             faults,
             simulated: self.settings.simulated,
         }
     }
 }
 
-fn of_blocked(blocked: &Blocked) -> BlockedRelease {
+/// A block, in the shared type.
+pub(crate) fn blocked_release(blocked: &Blocked) -> BlockedRelease {
     BlockedRelease {
         version: blocked.version.clone(),
         manifest_sha256: blocked.manifest.to_string(),

@@ -78,4 +78,5 @@ operations! {
     backup::RestoreBackup,
     update::GetNextRoot,
     update::ChannelHeard,
+    update::UnblockRelease,
 }

@@ -1,6 +1,6 @@
 //! Steps 1 and 2 of an update: may this version be installed, and where. Nothing is written.
 
-use super::{Blocked, Stage, StateRecord, UpdateLimits, limits};
+use super::{Blocked, Stage, StateRecord, Step, UpdateLimits, limits};
 use crate::{
     Slot,
     boot::Evidence,
@@ -83,7 +83,7 @@ pub fn admit(state: &StateRecord, asked: &AdmissionInput) -> Result<Slot, ToolEr
     if let Some(blocked) = state.blocked.iter().find(failed) {
         return Err(refuse(format!("version {} is blocked: {}", blocked.version, blocked.reason))
             .with("manifest_sha256", blocked.manifest.to_string())
-            .hint("install another version; a mended one has a manifest of its own"));
+            .hint(format!("install another version; a mended one has a manifest of its own. At the machine, `raspi-mcp slot unblock {}` lets this one be tried again", blocked.manifest)));
     }
     let floor = floor(state, running);
     if candidate.counter < floor {
@@ -109,6 +109,14 @@ pub fn admit(state: &StateRecord, asked: &AdmissionInput) -> Result<Slot, ToolEr
     }
     limits::install(limits, &state.installs_ms, now_ms)?;
     Ok(target)
+}
+
+/// A person lets a blocked version be installed again: its block, and the step that removes it.
+pub fn unblock(state: &StateRecord, manifest: Digest) -> Option<(Blocked, Step)> {
+    let blocked = state.blocked.iter().find(|blocked| blocked.manifest == manifest)?.clone();
+    let mut next = state.clone();
+    next.unblock(Some(manifest));
+    Some((blocked, Step::to(next)))
 }
 
 /// The slot that does not run, if the boot chain agrees that it is not the default.

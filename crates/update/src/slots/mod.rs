@@ -24,7 +24,7 @@ pub mod table;
 mod trial;
 mod write;
 
-pub use admit::{AdmissionInput, Candidate, admit, floor};
+pub use admit::{AdmissionInput, Candidate, admit, floor, unblock};
 pub use arm::{arm, judge_old, plan_restart, rearm, restarting, roll_back};
 pub use health::healthy;
 pub use heard::{heard, was_heard};

@@ -10,6 +10,7 @@ mod resume;
 mod roll_back;
 mod status;
 mod trust_root;
+mod unblock;
 
 pub use channel_heard::{ChannelHeard, ChannelHeardRequest};
 pub use install::{Install, InstallRequest};
@@ -22,3 +23,4 @@ pub use resume::{ResumeRequest, ResumeUpdate};
 pub use roll_back::{RollBack, RollBackRequest, RolledBack};
 pub use status::{GetUpdateStatus, UpdateStatusRequest};
 pub use trust_root::TrustRoot;
+pub use unblock::{UnblockRelease, UnblockRequest};
