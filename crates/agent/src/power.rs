@@ -29,8 +29,8 @@ const HOUR_MS: i64 = 3_600_000;
 /// systemd forces a stuck reboot after this time (reboot.target's JobTimeoutSec).
 const STUCK_MS: i64 = HOUR_MS / 2;
 
+/// The release in the other slot may have written it: unknown fields are ignored.
 #[derive(Default, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OnCard {
     #[serde(default)]
     pending: Option<Pending>,
@@ -42,7 +42,6 @@ struct OnCard {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Pending {
     scheduled: Scheduled,
     /// The boot in which it was scheduled.

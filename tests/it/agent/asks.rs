@@ -370,3 +370,20 @@ async fn elicitation_counts_only_for_clients_the_agents_configuration_lists() {
     assert_eq!(answered.how.as_deref(), Some("elicitation by claude-code"));
     assert_eq!(answered.by.as_deref(), Some("token:fleet"));
 }
+
+#[tokio::test]
+async fn a_denial_outlives_a_restart_beside_what_another_release_stored() {
+    let mut pi = Pi::new();
+    let request = ask("gpio.write_pin", json!({"pin": 4}));
+    let opened = pi.server().call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
+    pi.says(&opened, false).await.unwrap();
+    let file = pi.dir.path().join("agent/asks.json");
+    let mut asks: Vec<serde_json::Value> = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    asks[0]["voice"] = json!("a newer release's");
+    asks.insert(0, json!({"id": "ABCDEF", "state": "postponed"}));
+    std::fs::write(&file, json!(asks).to_string()).unwrap();
+    pi.restarted_agent().await;
+    let faults = pi.server().get::<op::status::GetStatus>().await.unwrap().faults;
+    assert!(faults.iter().any(|fault| fault.contains("one of the asks")), "{faults:?}");
+    assert_eq!(pi.server().call::<op::asks::OpenAsk>(request).await.unwrap().state, AskState::Denied);
+}

@@ -211,6 +211,20 @@ async fn a_spoiled_note_is_reported_not_fatal() {
     assert!(faults[0].contains("power.json"), "{faults:?}");
 }
 
+#[tokio::test]
+async fn a_note_of_a_newer_release_is_read_as_far_as_it_is_understood() {
+    let mut pi = trusting();
+    pi.server().call::<op::power::SchedulePower>(reboot(&json!({"delay_seconds": 600}), None)).await.unwrap();
+    let file = pi.dir.path().join("agent/power.json");
+    let mut note: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    (note["why"], note["pending"]["why"], note["pending"]["scheduled"]["why"]) = (json!(1), json!(2), json!(3));
+    std::fs::write(&file, note.to_string()).unwrap();
+    pi.restart_agent();
+    let status = pi.server().get::<op::status::GetStatus>().await.unwrap();
+    assert!(status.faults.is_empty(), "{:?}", status.faults);
+    assert!(status.power.is_some(), "{status:?}");
+}
+
 /// A root with a systemctl that notes how it was called and ends with this code.
 fn machine_with_systemctl(code: u8) -> (TempDir, RealMachine) {
     let dir = tempdir().unwrap();

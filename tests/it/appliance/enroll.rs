@@ -150,3 +150,21 @@ async fn only_an_admins_token_asks_and_only_where_nobody_approves_yet() {
     assert!(status == 409 && why(&refusal).contains("has an approver"), "{refusal}");
     assert!(fresh.folder().claim().unwrap().is_none(), "no code was made");
 }
+
+#[tokio::test]
+async fn approvers_that_this_version_cannot_read_open_no_enrolment() {
+    let stranger =
+        json!({ "name": "anna", "kind": "of-a-newer-release", "key": "AAAA", "added_ms": 1, "added_by": "root" });
+    for content in ["[{".to_owned(), "{}".to_owned(), json!([stranger]).to_string()] {
+        let (fresh, up, token) = owned().await;
+        up.stops().await;
+        let file = fresh.places().agent_state_dir.join("approvers.json");
+        fs::write(&file, &content).unwrap();
+        let up = fresh.starts().await;
+        let (status, refusal) = post(&up, &token, None).await;
+        assert!(status == 409 && why(&refusal).contains("has an approver"), "{content}: {status} {refusal}");
+        assert!(fresh.folder().claim().unwrap().is_none(), "no code is shown");
+        assert_eq!(fs::read_to_string(&file).unwrap(), content, "left alone");
+        up.stops().await;
+    }
+}

@@ -105,6 +105,11 @@ fn a_baseline_outlives_the_restart_and_a_broken_file_is_no_baseline() {
     assert_eq!(Baseline::load(&file).unwrap(), None);
     before().save(&file).unwrap();
     assert_eq!(Baseline::load(&file).unwrap(), Some(before()));
+    // By the release in the other slot.
+    let mut newer = serde_json::to_value(before()).unwrap();
+    newer["clock"] = true.into();
+    std::fs::write(&file, newer.to_string()).unwrap();
+    assert_eq!(Baseline::load(&file).unwrap(), Some(before()));
     for bad in ["", "{}", "{\"version\":1}", "\0", "[[[["] {
         std::fs::write(&file, bad).unwrap();
         assert!(Baseline::load(&file).is_err(), "{bad}");

@@ -3,6 +3,7 @@
 mod order;
 
 use self::order::UsedNonces;
+use super::list_file::ApproverList;
 use super::{
     Approver, ApproverKey, ApproverSecret, Decision, KeyKind, ListProof, MAX_APPROVERS, NewApprover, SignedAnswer,
     SignedAsk, Vouched, challenge, device_key, list_challenge, passkey, vouched_bytes,
@@ -10,7 +11,6 @@ use super::{
 use crate::{
     asks::{Ask, AskState},
     clock::Clock,
-    files,
     installer::System,
 };
 use base::{
@@ -25,8 +25,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The file in the agent's folder.
-const FILE: &str = "approvers.json";
 /// Wrong answers and proofs in one minute, before all of them are refused until it is over.
 const MAX_WRONG: u32 = 20;
 /// How long a proof is good, before and after its time.
@@ -51,9 +49,8 @@ pub(crate) struct Approvers {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
-    approvers: Vec<Approver>,
+    list: ApproverList,
     /// The device's key: read, or made, when it is first needed.
     device: Option<(ApproverSecret, ApproverKey)>,
     /// Asks that were signed since the start, by their id.
@@ -64,34 +61,28 @@ struct State {
 }
 
 impl Approvers {
-    /// Loads the approvers.
-    ///
-    /// # Errors
-    /// Unreadable approvers are a fault, and there is none then: nobody is let in by a damaged file.
+    /// Loads the approvers. Those that cannot be read are a fault: nobody is let in by a damaged file.
     pub(crate) fn load(folder: &Path, system: Option<Arc<System>>, clock: &Clock, faults: &mut Vec<String>) -> Self {
-        let path = folder.join(FILE);
-        let approvers = files::read(&path).map_err(|error| error.into_message()).and_then(|bytes| match bytes {
-            None => Ok(Vec::new()),
-            Some(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| format!("{} is unreadable ({error}); no approver's key counts", path.display())),
-        });
-        let approvers = approvers.unwrap_or_else(|fault| {
-            faults.push(fault);
-            Vec::new()
-        });
+        let list = ApproverList::load(folder, faults);
         let boot = random(16).unwrap_or_default();
-        let state = State { approvers, ..State::default() };
+        let (signed, nonces) = (BTreeMap::new(), UsedNonces::default());
+        let state = State { list, device: None, signed, wrong: (0, 0), nonces };
         Self { folder: folder.to_owned(), system, clock: clock.clone(), boot, state: Mutex::new(state) }
     }
 
     /// The enrolled approvers, in the order of their enrolment.
     pub(crate) fn list(&self) -> Vec<Approver> {
-        self.lock().approvers.clone()
+        self.lock().list.known().to_vec()
+    }
+
+    /// Whether nobody is enrolled. Not where something is there that this version cannot read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().list.is_empty()
     }
 
     /// Whether an enrolled key is used at this origin.
     pub(crate) fn knows_origin(&self, origin: &str) -> bool {
-        self.lock().approvers.iter().any(|known| known.origin.as_deref() == Some(origin))
+        self.lock().list.known().iter().any(|known| known.origin.as_deref() == Some(origin))
     }
 
     /// The device's public key and the current boot. Makes the key if there is none.
@@ -124,22 +115,22 @@ impl Approvers {
     pub(crate) fn add(&self, new: NewApprover, by: &str) -> Result<Approver, ToolError> {
         let added = new.checked((self.clock)(), by)?;
         let mut state = self.lock();
-        if let Some(same) = state.approvers.iter().find(|known| known.name == added.name || known.key == added.key) {
+        if let Some(same) = state.list.known().iter().find(|known| known.name == added.name || known.key == added.key) {
             return Err(ToolError::new(
                 ErrorCode::Conflict,
                 format!("{} is enrolled already, with key {}", same.name, same.key.id()),
             )
             .hint("revoke it first: raspi-mcp approver revoke NAME"));
         }
-        if state.approvers.len() >= MAX_APPROVERS {
+        if state.list.len() >= MAX_APPROVERS {
             return Err(ToolError::exhausted(format!("a device has {MAX_APPROVERS} approvers at most"))
                 .with("limit", MAX_APPROVERS)
                 .hint("revoke one first: raspi-mcp approver revoke NAME"));
         }
         // Made now, so that the person at the console learns the device's id with the first approver.
         self.key(&mut state)?;
-        let approvers = state.approvers.iter().cloned().chain([added.clone()]).collect();
-        self.store(&mut state, approvers)?;
+        let approvers = state.list.known().iter().cloned().chain([added.clone()]).collect();
+        state.list.store(approvers)?;
         Ok(added)
     }
 
@@ -149,12 +140,17 @@ impl Approvers {
     /// `not_found`; `unavailable` when that cannot be stored: then it still counts.
     pub(crate) fn revoke(&self, name: &str) -> Result<Approver, ToolError> {
         let mut state = self.lock();
-        let Some(gone) = state.approvers.iter().find(|known| known.name == name).cloned() else {
-            return Err(ToolError::not_found(format!("there is no approver {name}"))
-                .hint("`raspi-mcp approver list` shows all"));
+        let Some(gone) = state.list.known().iter().find(|known| known.name == name).cloned() else {
+            return Err(if state.list.has_unread(name) {
+                let message = format!("{name} was enrolled by another release in a way that this one cannot read");
+                ToolError::precondition(message)
+                    .hint("its key does not count here; revoke it once that release runs, or remove it from the agent's approvers.json")
+            } else {
+                ToolError::not_found(format!("there is no approver {name}")).hint("`raspi-mcp approver list` shows all")
+            });
         };
-        let approvers = state.approvers.iter().filter(|known| known.name != name).cloned().collect();
-        self.store(&mut state, approvers)?;
+        let approvers = state.list.known().iter().filter(|known| known.name != name).cloned().collect();
+        state.list.store(approvers)?;
         Ok(gone)
     }
 
@@ -167,10 +163,10 @@ impl Approvers {
         let mut approvers = Vec::new();
         for new in new.into_iter().take(MAX_APPROVERS) {
             let added = new.checked((self.clock)(), by)?;
-            let same = state.approvers.iter().find(|known| known.name == added.name && known.key == added.key);
+            let same = state.list.known().iter().find(|known| known.name == added.name && known.key == added.key);
             approvers.push(same.cloned().unwrap_or(added));
         }
-        if approvers == state.approvers { Ok(()) } else { self.store(&mut state, approvers) }
+        state.list.replace(approvers)
     }
 
     /// Signs for a code that was right and the approver's key that came with it.
@@ -275,7 +271,7 @@ impl Approvers {
         given: &Signature<'_>,
         challenge: &[u8],
     ) -> Result<(Approver, u32), ToolError> {
-        let found = state.approvers.iter().find(|known| known.key.id() == given.key && known.kind == given.kind);
+        let found = state.list.known().iter().find(|known| known.key.id() == given.key && known.kind == given.kind);
         let Some(approver) = found.cloned() else {
             return Err(self.wrong(state, "its key is not enrolled, or was revoked"));
         };
@@ -317,13 +313,13 @@ impl Approvers {
             return Err(self.wrong(state, "its counter did not rise: the authenticator may have been copied"));
         }
         if counter != approver.counter {
-            let mut approvers = state.approvers.clone();
+            let mut approvers = state.list.known().to_vec();
             for known in &mut approvers {
                 if known.key == approver.key {
                     known.counter = counter;
                 }
             }
-            self.store(state, approvers)?;
+            state.list.store(approvers)?;
         }
         Ok(())
     }
@@ -343,14 +339,6 @@ impl Approvers {
             Some(key) => Ok(key),
             empty => Ok(empty.insert(device_key::load_or_make(&self.folder, self.system.as_deref())?)),
         }
-    }
-
-    fn store(&self, state: &mut State, approvers: Vec<Approver>) -> Result<(), ToolError> {
-        let bytes = serde_json::to_vec_pretty(&approvers)
-            .map_err(|error| ToolError::internal(format!("approvers cannot be written: {error}")))?;
-        files::replace(&self.folder.join(FILE), &bytes)?;
-        state.approvers = approvers;
-        Ok(())
     }
 
     fn within_rate(&self, state: &State) -> Result<(), ToolError> {

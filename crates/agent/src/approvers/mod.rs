@@ -11,6 +11,7 @@ mod device_key;
 mod document;
 mod key;
 mod kind;
+mod list_file;
 mod order;
 mod passkey;
 mod proof;

@@ -4,7 +4,7 @@ use super::{ApproverKey, KeyKind, approver_key, passkey::host};
 use base::error::ToolError;
 use contract::audit::rfc3339;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Approvers of one device, at most.
 pub const MAX_APPROVERS: usize = 16;
@@ -30,7 +30,6 @@ pub struct NewApprover {
 
 /// An enrolled approver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Approver {
     pub name: String,
     pub kind: KeyKind,
@@ -44,6 +43,9 @@ pub struct Approver {
     /// The last counter of its authenticator; 0 where it does not count.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub counter: u32,
+    /// Fields of another release.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
 }
 
 // serde passes a reference.
@@ -117,7 +119,7 @@ impl NewApprover {
                 .hint("give it as the browser's address line has it: --origin https://HOST:PORT"));
             }
         }
-        Ok(Approver { name, kind, key, origin, added_ms, added_by: added_by.to_owned(), counter: 0 })
+        Ok(Approver { name, kind, key, origin, added_ms, added_by: added_by.to_owned(), counter: 0, more: Map::new() })
     }
 }
 

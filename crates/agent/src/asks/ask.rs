@@ -20,9 +20,8 @@ pub enum AskState {
     Consumed,
 }
 
-/// An ask and its state.
+/// An ask and its state. The release in the other slot may have stored it: unknown fields are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Ask {
     /// Six characters, short enough to type.
     pub id: String,

@@ -24,6 +24,7 @@ use super::{
 };
 use base::error::ToolError;
 use contract::{access::question, audit::ApprovalRecord};
+use serde_json::Value;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -79,9 +80,17 @@ impl Asks {
         let mut all = BTreeMap::new();
         match files::read(&path) {
             Ok(None) => {}
-            Ok(Some(bytes)) => match serde_json::from_slice::<Vec<Ask>>(&bytes) {
+            Ok(Some(bytes)) => match serde_json::from_slice::<Vec<Value>>(&bytes) {
                 Ok(asks) => {
-                    for mut ask in asks {
+                    for ask in asks {
+                        // One that another release stored differently takes no denial with it.
+                        let Ok(mut ask) = serde_json::from_value::<Ask>(ask) else {
+                            faults.push(format!(
+                                "{}: this version cannot read one of the asks; it is lost",
+                                path.display()
+                            ));
+                            continue;
+                        };
                         if ask.is_open() {
                             settle(&mut ask, AskState::Expired);
                         }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 /// A scheduled reboot or shutdown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Scheduled {
     #[serde(default)]
     pub action: PowerAction,
@@ -19,7 +18,6 @@ pub struct Scheduled {
 
 /// A past reboot or shutdown and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PastPower {
     pub scheduled: Scheduled,
     pub outcome: PowerOutcome,

@@ -8,9 +8,10 @@
 use crate::bundle::Digest;
 use serde::{Deserialize, Serialize};
 
-/// The newest accepted index of a channel. Kept, so that no older one is accepted after it.
+/// The newest accepted index of a channel. Kept, so that no older one is accepted after it. The release in the other slot may have written it:
+/// unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "struct Seen")]
+#[serde(expecting = "struct Seen")]
 pub struct AcceptedIndex {
     pub product: String,
     pub channel: String,
@@ -28,7 +29,7 @@ pub struct AcceptedIndex {
 
 /// The highest index that a key has signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "struct Mark")]
+#[serde(expecting = "struct Mark")]
 pub struct KeyWatermark {
     /// Its id.
     pub key: Digest,

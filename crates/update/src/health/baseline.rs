@@ -14,8 +14,9 @@ use std::{
 const MAX_FILE: u64 = 256 << 10;
 
 /// What worked. Only that is recorded: a cable that was not plugged in before need not be now.
+///
+/// The release in the other slot may have written it, so unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Baseline {
     /// The version in which this was recorded.
     pub version: String,

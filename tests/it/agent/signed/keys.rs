@@ -137,3 +137,51 @@ async fn there_are_sixteen_at_most() {
     let full = pi.agent().perform::<AddApprover>(&root(), Person::new("more").described()).await.unwrap_err();
     assert_eq!((full.code, &full.details["limit"]), (ErrorCode::ResourceExhausted, &json!(16)));
 }
+
+/// The entries of approvers.json.
+fn entries(pi: &Pi) -> Vec<serde_json::Value> {
+    serde_json::from_slice(&std::fs::read(pi.dir.path().join("agent/approvers.json")).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn what_a_newer_release_wrote_of_approvers_is_kept_and_counts_as_far_as_it_is_understood() {
+    let mut pi = Pi::new();
+    let anna = Person::enrolled("anna", &pi).await;
+    let file = pi.dir.path().join("agent/approvers.json");
+    let mut list = entries(&pi);
+    list[0]["until_ms"] = json!(5);
+    let stranger =
+        json!({ "name": "carol", "kind": "voice", "key": "AAAA", "added_ms": 1, "added_by": "root", "tone": 3 });
+    list.push(stranger.clone());
+    std::fs::write(&file, serde_json::to_vec(&list).unwrap()).unwrap();
+    pi.restarted_agent().await;
+    let status = pi.server().get::<op::status::GetStatus>().await.unwrap();
+    assert!(status.faults.iter().any(|fault| fault.contains("the approver carol")), "{:?}", status.faults);
+    let known = pi.person::<ListApprovers>(Default::default()).await.unwrap();
+    assert_eq!(known.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["anna"]);
+    pi.opened("gpio.write_pin", json!({"pin": 4})).await;
+    assert_eq!(anna.sees(&pi).await.len(), 1, "her key counts");
+
+    // Whatever is written now, the other release finds what it wrote.
+    pi.agent().perform::<AddApprover>(&root(), Person::new("bert").described()).await.unwrap();
+    let now = entries(&pi);
+    assert_eq!((now.len(), &now[0]["until_ms"], now.contains(&stranger)), (3, &json!(5), true), "{now:?}");
+    let gone = pi.agent().perform::<RevokeApprover>(&root(), RevokeRequest { name: "carol".into() }).await.unwrap_err();
+    assert_eq!(gone.code, ErrorCode::FailedPrecondition, "{gone}");
+    for name in ["anna", "bert"] {
+        pi.agent().perform::<RevokeApprover>(&root(), RevokeRequest { name: name.into() }).await.unwrap();
+    }
+    assert_eq!(entries(&pi), [stranger]);
+}
+
+#[tokio::test]
+async fn a_damaged_list_of_approvers_is_set_aside_before_another_one_is_written() {
+    let mut pi = Pi::new();
+    Person::enrolled("anna", &pi).await;
+    let file = pi.dir.path().join("agent/approvers.json");
+    std::fs::write(&file, "[{").unwrap();
+    pi.restarted_agent().await;
+    pi.agent().perform::<AddApprover>(&root(), Person::new("bert").described()).await.unwrap();
+    assert_eq!(entries(&pi).len(), 1);
+    assert_eq!(std::fs::read_to_string(file.with_file_name("approvers.json.unread")).unwrap(), "[{");
+}

@@ -92,7 +92,7 @@ impl Operation for EnrollApprover {
 impl Agent {
     /// Whether the first approver may be enrolled by a code.
     fn enrollable(&self) -> Result<(), ToolError> {
-        if !self.approvers.list().is_empty() {
+        if !self.approvers.is_empty() {
             return Err(ToolError::precondition("this machine has an approver: a code enrols only the first one")
                 .hint("`raspi-mcp approver add` as root on the device enrols others"));
         }

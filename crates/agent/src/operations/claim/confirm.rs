@@ -67,7 +67,7 @@ impl Operation for ConfirmClaim {
                 }
             } else {
                 let approver = folder.offered(sha256, boot())?.map_err(explained)?;
-                let replaces = approver.is_some() || !agent.approvers.list().is_empty();
+                let replaces = approver.is_some() || !agent.approvers.is_empty();
                 let first = FirstApprovers { list: approver.into_iter().collect(), ..FirstApprovers::of("the claim") };
                 system.record.step(|state| {
                     identity = Identity::of(state).0;

@@ -1,0 +1,114 @@
+//! The file of the enrolled approvers. Another release may have written it: the one in the other slot, before or after a rollback. What this one
+//! cannot read does not count, is kept as it is, and never looks like a device without approvers, which a code would enrol one for.
+
+use super::Approver;
+use crate::files;
+use base::error::ToolError;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The file in the agent's folder.
+const FILE: &str = "approvers.json";
+/// Where a file is set aside that is no list.
+const ASIDE: &str = "approvers.json.unread";
+
+/// What the file has.
+pub(super) struct ApproverList {
+    path: PathBuf,
+    known: Vec<Approver>,
+    /// Entries of another release, as they are.
+    unread: Vec<Value>,
+    /// The file is no list at all, or cannot be read.
+    damaged: bool,
+}
+
+impl ApproverList {
+    /// Loads it. What cannot be read is a fault: nobody is let in by it.
+    pub(super) fn load(folder: &Path, faults: &mut Vec<String>) -> Self {
+        let path = folder.join(FILE);
+        let mut list = Self { path, known: Vec::new(), unread: Vec::new(), damaged: false };
+        let shown = list.path.display().to_string();
+        let read = files::read(&list.path).map_err(|error| error.into_message());
+        let entries: Result<Vec<Value>, String> = read.and_then(|bytes| match bytes {
+            None => Ok(Vec::new()),
+            Some(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| format!("{shown} is unreadable ({error}); no approver's key counts")),
+        });
+        match entries {
+            Ok(entries) => {
+                for entry in entries {
+                    match serde_json::from_value(entry.clone()) {
+                        Ok(approver) => list.known.push(approver),
+                        Err(error) => {
+                            let name = entry.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned();
+                            faults.push(format!(
+                                "{shown}: this version cannot read the approver {name} ({error}); its key does not count, and it is left alone"
+                            ));
+                            list.unread.push(entry);
+                        }
+                    }
+                }
+            }
+            Err(fault) => {
+                faults.push(fault);
+                list.damaged = true;
+            }
+        }
+        list
+    }
+
+    /// Those that count, in the order of their enrolment.
+    pub(super) fn known(&self) -> &[Approver] {
+        &self.known
+    }
+
+    /// How many are enrolled, readable or not.
+    pub(super) fn len(&self) -> usize {
+        self.known.len() + self.unread.len()
+    }
+
+    /// Whether nobody is enrolled, as far as can be told: not where something is there that cannot be read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0 && !self.damaged
+    }
+
+    /// Whether an entry that cannot be read has that name.
+    pub(super) fn has_unread(&self, name: &str) -> bool {
+        self.unread.iter().any(|entry| entry.get("name").and_then(Value::as_str) == Some(name))
+    }
+
+    /// Stores these in place of the known ones. A file that is no list is set aside first.
+    ///
+    /// # Errors
+    /// `unavailable` when that cannot be done; nothing changed then.
+    pub(super) fn store(&mut self, known: Vec<Approver>) -> Result<(), ToolError> {
+        let unread = self.unread.clone();
+        self.write(known, unread, self.damaged)
+    }
+
+    /// Stores these in place of all others: they are an owner's, and the others were enrolled under the one before. What cannot be read is
+    /// set aside.
+    ///
+    /// # Errors
+    /// As [`ApproverList::store`].
+    pub(super) fn replace(&mut self, known: Vec<Approver>) -> Result<(), ToolError> {
+        if known == self.known && self.unread.is_empty() && !self.damaged {
+            return Ok(());
+        }
+        self.write(known, Vec::new(), self.damaged || !self.unread.is_empty())
+    }
+
+    fn write(&mut self, known: Vec<Approver>, unread: Vec<Value>, set_aside: bool) -> Result<(), ToolError> {
+        let entries: Result<Vec<Value>, _> =
+            known.iter().map(serde_json::to_value).chain(unread.iter().cloned().map(Ok)).collect();
+        let bytes = entries
+            .and_then(|entries| serde_json::to_vec_pretty(&entries))
+            .map_err(|error| ToolError::internal(format!("approvers cannot be written: {error}")))?;
+        if set_aside && let Some(bytes) = files::read(&self.path)? {
+            files::replace(&self.path.with_file_name(ASIDE), &bytes)?;
+        }
+        files::replace(&self.path, &bytes)?;
+        (self.known, self.unread, self.damaged) = (known, unread, false);
+        Ok(())
+    }
+}
