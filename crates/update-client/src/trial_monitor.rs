@@ -19,7 +19,7 @@ use std::{
 use tokio::time::sleep;
 use update::{
     Slot,
-    health::{Baseline, HealthVerdict, judge},
+    health::{Baseline, HealthVerdict, Observations, judge},
     status::{Phase, SlotState, UpdateStatus},
 };
 
@@ -114,6 +114,7 @@ async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
                 let after = client.0.agent.get::<GetUpdateStatus>().await;
                 if after.as_ref().is_ok_and(awaits_verdict) && client.look_from_the_old_slot(machine).await {
                     client.until_online(machine).await;
+                    client.finish_armed().await;
                 }
                 marks = client.marks();
                 break;
@@ -168,16 +169,19 @@ impl UpdateClient {
 
     /// Checks the machine, judges the result and stores its problems.
     async fn examine(&self, machine: &Weak<Machine>) -> Option<HealthVerdict> {
+        let look = self.look(&*machine.upgrade()?).await;
+        Some(self.judged(&look).await)
+    }
+
+    async fn judged(&self, look: &Observations) -> HealthVerdict {
         let before = self.baseline().await;
-        let machine = machine.upgrade()?;
-        let look = self.look(&machine).await;
-        let verdict = judge(before.as_ref(), &look, &self.0.settings.update.health_units);
+        let verdict = judge(before.as_ref(), look, &self.0.settings.update.health_units);
         let problems: Vec<String> = verdict.problems().iter().map(ToString::to_string).collect();
         let news = self.seen().problems.replace(problems.clone()) != Some(problems);
         if news {
             self.moved();
         }
-        Some(verdict)
+        verdict
     }
 
     /// No trial: reports the health of this boot until it is healthy, for a boot chain that counts boots; at most so many
@@ -205,6 +209,10 @@ impl UpdateClient {
         loop {
             let Some(verdict) = self.examine(machine).await else { return };
             good = if verdict.is_healthy() { good + 1 } else { 0 };
+            // On a simulated machine the old system may run already: that one is judged by `look_from_the_old_slot`.
+            if self.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| in_trial(&status).is_none()) {
+                break;
+            }
             let is_due = good == 0 || good >= ENOUGH;
             if is_due && self.tell(&verdict, false).await.is_some_and(|taken| taken.committed || !taken.trial) {
                 break;
@@ -256,11 +264,24 @@ impl UpdateClient {
         offline
     }
 
-    /// Waits while the network is unavailable and a version is armed: the additional attempt would be wasted.
+    /// Waits while the network is unavailable and a version is armed: the additional attempt would be wasted. A machine that has a network
+    /// again, but another one than before the update, takes that as what has to work.
     async fn until_online(&self, machine: &Weak<Machine>) {
-        while self.0.agent.get::<GetUpdateStatus>().await.as_ref().map_or(true, is_armed)
-            && self.examine(machine).await.is_some_and(|verdict| verdict.is_offline())
-        {
+        while self.0.agent.get::<GetUpdateStatus>().await.as_ref().map_or(true, is_armed) {
+            let Some(here) = machine.upgrade() else { return };
+            let look = self.look(&here).await;
+            if !self.judged(&look).await.is_offline() {
+                return;
+            }
+            if look.has_network() {
+                tracing::warn!(target: "update", "this machine has another network than before the update: that is what has to work from now on");
+                let version = self.running_version().await;
+                match self.record_baseline(&here, &version).await {
+                    Ok(()) => return,
+                    Err(error) => tracing::error!(target: "update", %error, "what works now cannot be recorded"),
+                }
+            }
+            drop(here);
             sleep(LATER).await;
         }
     }

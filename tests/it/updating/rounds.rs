@@ -182,3 +182,28 @@ async fn a_channel_that_was_away_is_heard_in_the_next_round() {
     assert!(device.hours(job.started_ms) < 6.3, "{}", device.hours(job.started_ms));
     assert_eq!(device.job_stops().await.error(), None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_device_that_moves_to_another_network_before_the_trial_is_held_against_that_one() {
+    let mut device = Device::at(0, late_lines);
+    device.web.release("1.1.0", 11, "the second system\n");
+    device.serve();
+    device.job_begins().await;
+    device.job_stops().await;
+    device.restarted(1).await;
+    // What worked before the restart was a Wi-Fi. It hangs on a cable now, in the trial and in the old system that comes back after it.
+    let file = device.folder().join("baseline.json");
+    let mut before: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    before["interfaces"] = serde_json::json!(["wlan7"]);
+    std::fs::write(&file, before.to_string()).unwrap();
+    device.restarted(2).await;
+    device.restarted(3).await;
+    sleep(5 * MINUTE).await;
+    let status = device.status().await;
+    assert_eq!(runs(&status), (Some("1.1.0"), Some(Phase::Committed)), "{status:?}");
+    assert!(status.blocked.is_empty());
+    // And updates go on.
+    device.web.release("1.2.0", 12, "the third system\n");
+    let job = timeout(48 * HOUR, device.job_begins()).await.expect("a round within two days");
+    assert_eq!(job.order.wanted.version.as_deref(), Some("1.2.0"));
+}

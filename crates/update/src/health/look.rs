@@ -22,3 +22,11 @@ pub struct Observations {
     /// Whether this server answers on its own socket; `None` when it has none.
     pub server: Option<Probe>,
 }
+
+impl Observations {
+    /// Whether the machine has a network now, by whatever interface: it reaches its channel or, if none is configured, its gateway.
+    pub fn has_network(&self) -> bool {
+        let reached = if self.channel.is_some() { &self.channel } else { &self.gateway };
+        matches!(reached, Some(Ok(())))
+    }
+}
