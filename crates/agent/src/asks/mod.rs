@@ -12,6 +12,7 @@
 //! Expiry uses the boot clock, which cannot be set back. Wall-clock times are for display only.
 
 mod ask;
+mod stored;
 
 pub(super) use ask::BoundCall;
 pub use ask::normal_id;
@@ -24,7 +25,6 @@ use super::{
 };
 use base::error::ToolError;
 use contract::{access::question, audit::ApprovalRecord};
-use serde_json::Value;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -78,32 +78,14 @@ impl Asks {
         let (now_ms, now) = (clock(), boot());
         let path = folder.join("asks.json");
         let mut all = BTreeMap::new();
-        match files::read(&path) {
-            Ok(None) => {}
-            Ok(Some(bytes)) => match serde_json::from_slice::<Vec<Value>>(&bytes) {
-                Ok(asks) => {
-                    for ask in asks {
-                        // One that another release stored differently takes no denial with it.
-                        let Ok(mut ask) = serde_json::from_value::<Ask>(ask) else {
-                            faults.push(format!(
-                                "{}: this version cannot read one of the asks; it is lost",
-                                path.display()
-                            ));
-                            continue;
-                        };
-                        if ask.is_open() {
-                            settle(&mut ask, AskState::Expired);
-                        }
-                        // A denial stays in force for its remaining time, at most its whole time: the wall clock may
-                        // have been set.
-                        let left = u64::try_from(ask.expires_ms.saturating_sub(now_ms)).unwrap_or(0);
-                        let until = now + Duration::from_millis(left).min(expiry);
-                        all.insert(ask.id.clone(), Kept { ask, since: Duration::ZERO, until });
-                    }
-                }
-                Err(error) => faults.push(format!("{} is unreadable ({error}); open asks are lost", path.display())),
-            },
-            Err(error) => faults.push(error.into_message()),
+        for mut ask in stored::asks(&path, faults) {
+            if ask.is_open() {
+                settle(&mut ask, AskState::Expired);
+            }
+            // A denial stays in force for its remaining time, at most its whole time: the wall clock may have been set.
+            let left = u64::try_from(ask.expires_ms.saturating_sub(now_ms)).unwrap_or(0);
+            let until = now + Duration::from_millis(left).min(expiry);
+            all.insert(ask.id.clone(), Kept { ask, since: Duration::ZERO, until });
         }
         let (clock, boot) = (Arc::clone(clock), Arc::clone(boot));
         Self { path, clock, boot, expiry, all: Mutex::new(all), changed: Arc::default(), opened: AtomicU64::new(0) }
