@@ -16,6 +16,9 @@ async fn a_stop_waits_for_calls_that_run() {
     let pi = BusPi::start().await;
     let caller = pi.caller().await;
     let mut hears = caller.hears();
+    let bus = "org.freedesktop.DBus";
+    let rule = "type='signal',member='NameOwnerChanged',arg0='org.raspimcp'";
+    caller.connection.call_method(Some(bus), "/org/freedesktop/DBus", Some(bus), "AddMatch", &rule).await.unwrap();
     caller.begin("test.hold", "{}").await.unwrap();
     pi.pi.bench.until_inside(1).await;
     let server = pi.pi.server();
@@ -25,6 +28,8 @@ async fn a_stop_waits_for_calls_that_run() {
     assert!(ok);
     server.tasks.close();
     soon(server.tasks.wait()).await;
+    // A call that is under way when the connection closes gets NoReply.
+    signal(&mut hears, "NameOwnerChanged").await;
     let gone = caller.tools("List", &Options::new()).await.unwrap_err();
     Failed::of(gone).of_bus("ServiceUnknown");
 }
