@@ -1,8 +1,8 @@
 //! Finds the release in the channel for this device.
 
-use crate::UpdateClient;
 use crate::fetch::{DownloadLimits, HttpClient, look};
-use agent::operations::update::{ChannelHeard, GetUpdateStatus};
+use crate::{UpdateClient, trial_monitor::in_trial};
+use agent::operations::update::{ChannelReached, GetUpdateStatus};
 use base::{
     error::ToolError,
     os::{blocking, clock::synchronized, ids},
@@ -107,8 +107,9 @@ impl UpdateClient {
                 })
                 .await?;
             }
-            if !status.heard {
-                self.channel_heard().await;
+            // A version on trial has no commit to record it with.
+            if !status.channel_reached && in_trial(&status).is_none() {
+                self.channel_reached().await;
             }
             let index = looked.accepted.index;
             let offer = |release: &channel::ReleaseEntry| {
@@ -137,8 +138,8 @@ impl UpdateClient {
     }
 
     /// Has the agent record with the running version that it reached its channel. Not worth failing a check: the next one does it again.
-    async fn channel_heard(&self) {
-        match self.0.agent.get::<ChannelHeard>().await {
+    async fn channel_reached(&self) {
+        match self.0.agent.get::<ChannelReached>().await {
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(target: "update", %error, "that the channel was reached could not be recorded");

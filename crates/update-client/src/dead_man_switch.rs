@@ -84,7 +84,7 @@ impl UpdateClient {
     /// then. The agent's record of that counts, and what the server remembers of a channel, which versions without such a record left.
     async fn unheard_since(&self) -> Result<Option<i64>, ToolError> {
         let status = self.0.agent.get::<GetUpdateStatus>().await?;
-        if status.heard {
+        if status.channel_reached {
             return Ok(None);
         }
         let committed = || {

@@ -42,12 +42,22 @@ const ANSWER: Duration = Duration::from_secs(10);
 impl UpdateClient {
     /// One check of everything. Takes as long as the slowest part, at most half a minute.
     pub(crate) async fn look(&self, machine: &Machine) -> Observations {
+        self.look_with(machine, self.channel()).await
+    }
+
+    /// The same, where `channel` is how the channel is looked at.
+    pub(crate) async fn look_with(
+        &self,
+        machine: &Machine,
+        channel: impl Future<Output = Option<Probe>>,
+    ) -> Observations {
         let (gateway, channel, units, urls, server) =
-            futures::join!(gateway(machine), self.channel(), self.units(machine), self.urls(), self.server());
+            futures::join!(gateway(machine), channel, self.units(machine), self.urls(), self.server());
         Observations { interfaces: interfaces(machine), gateway, channel, units, urls, server }
     }
 
-    async fn channel(&self) -> Option<Probe> {
+    /// Whether the channel's index can be fetched and verified; `None` without a channel.
+    pub(crate) async fn channel(&self) -> Option<Probe> {
         if self.0.settings.update.url.is_empty() {
             return None;
         }

@@ -4,14 +4,16 @@
 //!
 //! [`UpdateClient`] is the state that the modules share; each adds methods. [`fetch`] downloads and [`upload`] passes
 //! the data to the agent; `channel_check` reads the channel's index and `preview` has a bundle judged; `update_job` is
-//! the job, `poller` starts automatic ones; `trial_monitor` reports a new system's health from `health_probe`, and
+//! the job, `poller` starts automatic ones; `trial_monitor` reports a new system's health from `health_probe`, held against the `baseline`, and
 //! `dead_man_switch` requests a rollback when the channel does not answer. `root_rotation` follows newer roots of
 //! trust.
 //!
 //! Makes no trust decisions: the agent decides whether a bundle is valid, where it is written and whether a trial is
 //! committed.
 
+mod baseline;
 mod channel_check;
+mod channel_probe;
 mod dead_man_switch;
 pub mod fetch;
 mod health_probe;
@@ -48,10 +50,7 @@ use std::{
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use update::{
-    health::Baseline,
-    job::{Jobs, UpdateOrder},
-};
+use update::job::{Jobs, UpdateOrder};
 use update_job::UpdateJob;
 
 /// The server's updates. Cheap to clone.
@@ -121,11 +120,12 @@ impl UpdateClient {
             let goes_on = async {
                 if !client.0.jobs.resume(Arc::new(UpdateJob { client: client.clone(), machine: Weak::clone(&machine) }))
                 {
-                    client.finish_armed().await;
+                    client.finish_armed(&machine).await;
                 }
             };
             let rest = trial_monitor::run_on(&client, &machine, check);
-            futures::join!(goes_on, rest, poller::run(&client, &machine), client.dead_man_switch());
+            let baseline = client.keep_baseline(&machine);
+            futures::join!(goes_on, rest, poller::run(&client, &machine), client.dead_man_switch(), baseline);
         }));
     }
 
@@ -160,23 +160,6 @@ impl UpdateClient {
 
     fn moved(&self) {
         self.0.moved.send_modify(|count| *count = count.wrapping_add(1));
-    }
-
-    fn baseline_file(&self) -> PathBuf {
-        self.0.folder.join("baseline.json")
-    }
-
-    /// The recorded baseline, if there is one.
-    async fn baseline(&self) -> Option<Baseline> {
-        let file = self.baseline_file();
-        let shown = file.display().to_string();
-        let loaded = base::os::blocking::run("update", move |_| {
-            Baseline::load(&file).map_err(|error| ToolError::unavailable(error.to_string()))
-        });
-        loaded.await.unwrap_or_else(|error| {
-            tracing::error!(target: "update", %error, file = shown, "what worked before is not known");
-            None
-        })
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {

@@ -69,6 +69,7 @@ impl Summary {
             Phase::Armed => {
                 let why = if attempt.reason.is_empty() { String::new() } else { format!(" ({})", attempt.reason) };
                 let plan = match slots.restart.unwrap_or_default() {
+                    _ if slots.waits_for_network => "is tried again once this machine has its network",
                     RestartPlan::Waits => {
                         "waits for an order (manage.update_server) or for any restart (system.reboot)"
                     }

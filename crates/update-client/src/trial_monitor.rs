@@ -1,25 +1,21 @@
 //! The server's part in a trial: checks what works and reports to the agent, until the agent commits or restarts the
 //! machine.
 
-use crate::UpdateClient;
+use crate::{UpdateClient, channel_probe::ChannelProbe};
 use agent::{
     HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS,
     operations::update::{GetUpdateStatus, ReportHealth},
 };
-use base::{
-    error::{ErrorCode, ToolError},
-    os::systemd::wanted,
-};
+use base::error::{ErrorCode, ToolError};
 use hw::machine::Machine;
 use std::{
-    collections::BTreeSet,
     sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::time::sleep;
 use update::{
     Slot,
-    health::{Baseline, HealthVerdict, Observations, judge},
+    health::{HealthVerdict, Observations, judge, operable},
     status::{Phase, SlotState, UpdateStatus},
 };
 
@@ -33,9 +29,11 @@ const ENOUGH: u32 = 2;
 const OLD_SLOT_CHECKS: u32 = 7;
 /// Checks at that interval before anything else goes on, of a boot that is no trial: services may still be starting.
 const SOON: u32 = 12;
-/// Interval between checks while the old system is offline and a version waits to be tried again; and the first one
-/// after [`SOON`] checks. From there on it doubles, since each check fetches the channel's index.
+/// First interval between checks while the old system is offline and a version waits to be tried again, and after [`SOON`] checks. From
+/// there on it doubles: a publisher that does not answer is not asked by a whole fleet each minute.
 const LATER: Duration = Duration::from_secs(60);
+/// Longest interval while the old system is offline.
+const LONGEST_OFFLINE: Duration = Duration::from_secs(15 * 60);
 /// Longest interval between checks of a boot that stays unhealthy.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 /// Interval and number of attempts while waiting for an agent that starts later than the server.
@@ -63,12 +61,12 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> BootC
         client.prove(machine).await;
         return check;
     }
-    let offline = awaits_verdict(&status) && client.look_from_the_old_slot(machine).await;
+    let offline = status.waits_for_network || awaits_verdict(&status) && client.look_from_the_old_slot(machine).await;
     if !status.simulated {
         check.is_over = client.tell_well(machine, SOON).await;
     }
-    if offline {
-        client.until_online(machine).await;
+    if offline && client.until_online(machine).await {
+        client.arm_again().await;
     }
     check
 }
@@ -112,9 +110,11 @@ async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
             if in_trial(&status).is_some() {
                 client.prove(machine).await;
                 let after = client.0.agent.get::<GetUpdateStatus>().await;
-                if after.as_ref().is_ok_and(awaits_verdict) && client.look_from_the_old_slot(machine).await {
-                    client.until_online(machine).await;
-                    client.finish_armed().await;
+                if after.as_ref().is_ok_and(awaits_verdict)
+                    && client.look_from_the_old_slot(machine).await
+                    && client.until_online(machine).await
+                {
+                    client.arm_again().await;
                 }
                 marks = client.marks();
                 break;
@@ -140,7 +140,7 @@ fn awaits_verdict(status: &UpdateStatus) -> bool {
     failed && status.slots.iter().any(|slot| !slot.running && waits(slot.state))
 }
 
-fn is_armed(status: &UpdateStatus) -> bool {
+pub(crate) fn is_armed(status: &UpdateStatus) -> bool {
     status.slots.iter().any(|slot| slot.state == SlotState::Armed)
 }
 
@@ -173,7 +173,7 @@ impl UpdateClient {
         Some(self.judged(&look).await)
     }
 
-    async fn judged(&self, look: &Observations) -> HealthVerdict {
+    pub(crate) async fn judged(&self, look: &Observations) -> HealthVerdict {
         let before = self.baseline().await;
         let verdict = judge(before.as_ref(), look, &self.0.settings.update.health_units);
         let problems: Vec<String> = verdict.problems().iter().map(ToString::to_string).collect();
@@ -185,17 +185,19 @@ impl UpdateClient {
     }
 
     /// No trial: reports the health of this boot until it is healthy, for a boot chain that counts boots; at most so many
-    /// times. The network does not count: this system has proved itself, and the one in the other slot would have no
-    /// other network. Returns whether the boot was found healthy.
+    /// times. Only what the machine needs to be operated counts: this system has proved itself, and the one in the other slot would
+    /// neither have another network nor mend a service of the owner's. Returns whether the boot was found healthy.
     async fn tell_well(&self, machine: &Weak<Machine>, times: u32) -> bool {
         for time in 0..times {
             if time > 0 {
                 sleep(PACE).await;
             }
-            let Some(mut verdict) = self.examine(machine).await else { return true };
-            if verdict.is_offline() {
-                verdict = HealthVerdict::Healthy;
-            }
+            let Some(here) = machine.upgrade() else { return true };
+            let look = self.look_with(&here, std::future::ready(None)).await;
+            drop(here);
+            // Stored for people.
+            self.judged(&look).await;
+            let verdict = operable(&look);
             let taken = self.tell(&verdict, false).await;
             if taken.is_some_and(|taken| verdict.is_healthy() && taken.problems.is_empty()) {
                 return true;
@@ -205,9 +207,12 @@ impl UpdateClient {
     }
 
     async fn prove(&self, machine: &Weak<Machine>) {
-        let mut good = 0;
+        let (mut good, mut channel) = (0, ChannelProbe::default());
         loop {
-            let Some(verdict) = self.examine(machine).await else { return };
+            let Some(here) = machine.upgrade() else { return };
+            let look = self.look_with(&here, channel.probe(self)).await;
+            drop(here);
+            let verdict = self.judged(&look).await;
             good = if verdict.is_healthy() { good + 1 } else { 0 };
             // On a simulated machine the old system may run already: that one is judged by `look_from_the_old_slot`.
             if self.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| in_trial(&status).is_none()) {
@@ -265,47 +270,28 @@ impl UpdateClient {
     }
 
     /// Waits while the network is unavailable and a version is armed: the additional attempt would be wasted. A machine that has a network
-    /// again, but another one than before the update, takes that as what has to work.
-    async fn until_online(&self, machine: &Weak<Machine>) {
+    /// again, but another one than before the update, takes that as what has to work. Returns whether there is a network and a version
+    /// that waits for it.
+    async fn until_online(&self, machine: &Weak<Machine>) -> bool {
+        let mut pause = LATER;
         while self.0.agent.get::<GetUpdateStatus>().await.as_ref().map_or(true, is_armed) {
-            let Some(here) = machine.upgrade() else { return };
+            let Some(here) = machine.upgrade() else { return false };
             let look = self.look(&here).await;
             if !self.judged(&look).await.is_offline() {
-                return;
+                return true;
             }
             if look.has_network() {
                 tracing::warn!(target: "update", "this machine has another network than before the update: that is what has to work from now on");
-                let version = self.running_version().await;
-                match self.record_baseline(&here, &version).await {
-                    Ok(()) => return,
+                match self.record_baseline(&here).await {
+                    Ok(()) => return true,
                     Err(error) => tracing::error!(target: "update", %error, "what works now cannot be recorded"),
                 }
             }
             drop(here);
-            sleep(LATER).await;
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_OFFLINE);
         }
-    }
-
-    /// Records what works now, as the baseline for the next system.
-    pub(crate) async fn record_baseline(&self, machine: &Machine, version: &str) -> Result<(), ToolError> {
-        let mut look = self.look(machine).await;
-        // A service that was started by a message for a moment would be missing in the next system, which may not
-        // receive such a message.
-        let (bus, running) = (&machine.bus, look.units.keys().map(String::as_str));
-        let stays = wanted::by_what_is_up(bus, running).await.unwrap_or_else(|error| {
-            tracing::warn!(target: "update", %error, "no service but those of the configuration counts for the next system");
-            BTreeSet::new()
-        });
-        look.units.retain(|name, _| stays.contains(name));
-        let baseline = Baseline::of(&look, version, self.now_ms());
-        let file = self.baseline_file();
-        base::os::blocking::run("update", move |_| {
-            baseline.save(&file).map_err(|error| {
-                ToolError::unavailable(format!("what works now cannot be kept in {}: {error}", file.display()))
-                    .hint("the new system could not be held against it; make room, then begin again")
-            })
-        })
-        .await
+        false
     }
 
     /// Makes as many checks as the automatic commit does, and reports the result to the agent.

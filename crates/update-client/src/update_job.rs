@@ -36,19 +36,23 @@ impl UpdateEngine for UpdateJob {
             if !self.client.is_armed(order).await {
                 self.upload(order, tell).await?;
             }
-            if let Some(machine) = self.machine.upgrade() {
-                self.client.record_baseline(&machine, order.old_version.as_deref().unwrap_or_default()).await?;
-            }
+            self.record_baseline().await?;
             if self.client.restart_waits(order).is_some() {
                 tell.step(Phase::Armed, 0, 0, "armed; it restarts the machine once update.window is open").await;
+                self.client.may_restart(order).await?;
+                self.record_baseline().await?;
             }
-            self.client.may_restart(order).await?;
             self.client.restart(order).await
         })
     }
 }
 
 impl UpdateJob {
+    async fn record_baseline(&self) -> Result<(), ToolError> {
+        let Some(machine) = self.machine.upgrade() else { return Ok(()) };
+        self.client.record_when_ready(&machine).await
+    }
+
     /// Finds the release, and has the agent write and arm it.
     async fn upload(&self, order: &UpdateOrder, tell: &Tell) -> Result<(), ToolError> {
         let offer = self.client.choose(&order.wanted).await?;
@@ -140,7 +144,7 @@ impl UpdateClient {
 
     /// For an update that was armed when the power failed, or whose restart never came: the agent arms it again,
     /// without a download, and restarts within its limits and window.
-    pub(crate) async fn finish_armed(&self) {
+    pub(crate) async fn finish_armed(&self, machine: &Weak<Machine>) {
         let planned = self
             .0
             .agent
@@ -150,6 +154,15 @@ impl UpdateClient {
         if !planned {
             return;
         }
+        let Some(machine) = machine.upgrade() else { return };
+        // A trial that begins before the router is up would fail for that.
+        self.until_ready(&machine).await;
+        drop(machine);
+        self.arm_again().await;
+    }
+
+    /// The agent arms again what is armed and was not tried, or waited for a network; if its restart is planned, it follows.
+    pub(crate) async fn arm_again(&self) {
         match self.0.agent.get::<ResumeUpdate>().await {
             Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again"),
             Err(error) => {

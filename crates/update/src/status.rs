@@ -138,9 +138,12 @@ pub struct UpdateStatus {
     /// While a release is armed: when the machine restarts into it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<RestartPlan>,
+    /// The armed release failed its trial while this system was offline as well: it is tried again once there is a network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_network: bool,
     /// The running version has reached its channel since it was committed: the dead man's switch is off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub heard: bool,
+    pub channel_reached: bool,
     /// The partition layout of this card, and the compatibles of this board: what a release has to be made for.
     pub layout: String,
     pub hardware: Vec<String>,

@@ -147,10 +147,16 @@ async fn a_plan_outlives_the_agent_and_a_cut_of_the_power() {
 async fn what_waits_for_an_order_waits_through_a_cut_of_the_power() {
     let mut device = quiet(|_| {});
     armed(&device, RestartPlan::Waits).await;
-    device.power_cut().await;
+    // It is switched off each night.
+    for _ in 0..40 {
+        device.power_cut().await;
+        assert_eq!(device.status().await.restart, Some(RestartPlan::Waits));
+    }
     device.serve();
     sleep(100 * HOUR).await;
     assert_eq!((device.restarts(), device.status().await.restart), (0, Some(RestartPlan::Waits)));
+    device.link().call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap();
+    committed(&device).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -128,7 +128,7 @@ async fn heard() -> Device {
     let mut device = committed().await;
     device.serve();
     sleep(7 * HOUR).await;
-    assert!(device.status().await.heard, "its own look is recorded");
+    assert!(device.status().await.channel_reached, "its own look is recorded");
     device.channel(false);
     device
 }
@@ -158,7 +158,7 @@ async fn months_after_it_was_heard_another_channels_name_sends_nobody_back() {
     device.channel(true);
     Arc::make_mut(&mut device.settings).update.channel = "stabel".into();
     stays(&mut device).await;
-    assert!(device.status().await.heard);
+    assert!(device.status().await.channel_reached);
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,12 +182,12 @@ async fn what_was_heard_counts_for_that_version_and_not_for_the_next_one() {
         let _still = Standstill::begin();
         install(&link, request(&args, None), &bundle).await.unwrap();
     }
-    assert!(link.get::<op::update::ChannelHeard>().await.unwrap(), "what is armed beside it changes nothing");
+    assert!(link.get::<op::update::ChannelReached>().await.unwrap(), "what is armed beside it changes nothing");
     link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     device.restarted(2).await;
-    assert!(!link.get::<op::update::ChannelHeard>().await.unwrap(), "a version on trial has no commit");
+    assert!(!link.get::<op::update::ChannelReached>().await.unwrap(), "a version on trial has no commit");
     assert!(link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
-    assert!(!device.status().await.heard);
+    assert!(!device.status().await.channel_reached);
     device.channel(false);
     device.serve();
     device.restarted(3).await;

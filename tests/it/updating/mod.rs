@@ -7,6 +7,7 @@
 mod armed;
 mod dead_man;
 mod left;
+mod outages;
 mod roots;
 mod rounds;
 mod still;

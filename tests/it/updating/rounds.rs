@@ -78,7 +78,7 @@ async fn what_is_taken_back_while_it_waits_for_the_window_is_not_begun() {
 }
 
 /// Begins in the window, and has to wait for the hours in which it may fetch.
-fn late_lines(update: &mut UpdateSettings) {
+pub(super) fn late_lines(update: &mut UpdateSettings) {
     automatic(update);
     update.window = windows("02:00-04:00");
     update.download_window = windows("06:00-07:00");

@@ -24,7 +24,7 @@ impl Installer {
         let since = committed.and_then(|last| last.finished_ms);
         let newer = state.slots.of(running).counter > state.slots.of(running.other()).counter;
         newer
-            && !slots::was_heard(state, &seen)
+            && !slots::has_reached_channel(state, &seen)
             && since.is_some_and(|since| (self.clock)() >= since.saturating_add(hours * 3_600_000))
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use update::{
     health::own::{self, ConfiguredChecks},
-    slots::{self, BootState},
+    slots::{self, BootState, OldSystem},
 };
 
 /// Most problems that one health report may name.
@@ -49,7 +49,12 @@ impl Installer {
         check(&report)?;
         let system = self.system()?;
         let trial = matches!(&*system.standing(), BootState::Trial(_));
-        let own = if report.healthy || trial { self.problems().await } else { Vec::new() };
+        // Outside a trial only what the machine needs to be operated counts: no other release mends a service of the owner's.
+        let own = match (trial, report.healthy) {
+            (true, _) => self.problems().await,
+            (false, true) => self.operable().await,
+            (false, false) => Vec::new(),
+        };
         let healthy = report.healthy && own.is_empty();
         let offline = report.offline;
         {
@@ -65,11 +70,11 @@ impl Installer {
             }
             (true, false) => {}
             (false, _) if matches!(&*system.standing(), BootState::RolledBack) => {
-                let (agent, online) = (Arc::clone(&system), !offline);
+                let old = OldSystem::reported(!offline);
+                let agent = Arc::clone(&system);
                 let now = (self.clock)();
-                blocking::run("update", move |_| judge_old(&agent, online, now)).await?;
+                blocking::run("update", move |_| judge_old(&agent, old, now)).await?;
                 self.boot.over();
-                self.boot.now().offline = offline;
                 self.plan_changed(false);
             }
             (false, true) => self.tell_chain(&system, false).await?,
@@ -82,6 +87,15 @@ impl Installer {
     /// Problems that the agent itself finds on this machine.
     pub(crate) async fn problems(&self) -> Vec<String> {
         own::problems(self, &self.wants()).await
+    }
+
+    /// Those without which nothing can operate this machine.
+    async fn operable(&self) -> Vec<String> {
+        own::problems(
+            self,
+            &ConfiguredChecks { server: self.settings.server_socket.clone(), ..ConfiguredChecks::default() },
+        )
+        .await
     }
 
     /// What the agent checks itself.
@@ -157,16 +171,16 @@ impl Installer {
     }
 
     /// After a failed trial, when the server half did not report on the old slot.
-    pub(super) fn judge_old_slot(&self, system: &System, online: bool) {
-        if let Err(error) = judge_old(system, online, (self.clock)()) {
+    pub(super) fn judge_old_slot(&self, system: &System, old: OldSystem) {
+        if let Err(error) = judge_old(system, old, (self.clock)()) {
             tracing::error!(target: "agent", %error, "what becomes of the version that failed its trial");
         }
     }
 }
 
-fn judge_old(system: &System, online: bool, now_ms: i64) -> Result<(), ToolError> {
+fn judge_old(system: &System, old: OldSystem, now_ms: i64) -> Result<(), ToolError> {
     let mut ledger = system.record.ledger();
-    let step = slots::judge_old(ledger.state(), &ledger.evidence(), online, now_ms)?;
+    let step = slots::judge_old(ledger.state(), &ledger.evidence(), old, now_ms)?;
     ledger.perform(&step)?;
     let armed = ledger.state().update.is_some();
     drop(ledger);

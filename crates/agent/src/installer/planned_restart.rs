@@ -85,10 +85,7 @@ impl Installer {
 
     /// What is armed and planned, and the remaining delay.
     fn planned(&self) -> Option<(PendingUpdate, Option<Duration>)> {
-        let update = self.system().ok()?.armed().filter(|update| !update.restart.waits())?;
-        if self.boot.now().offline {
-            return None;
-        }
+        let update = self.system().ok()?.armed().filter(|update| update.may_start() && !update.restart.waits())?;
         let zone = || clock::zone(&self.settings.root).unwrap_or_else(|_| clock::Zone::utc());
         let window = &self.settings.update.window;
         let shut = (update.restart == RestartPlan::InWindow)

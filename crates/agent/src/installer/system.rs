@@ -167,7 +167,7 @@ impl Restarts for System {
     fn before(&self, action: PowerAction, argument: Option<&str>) {
         let told = argument.is_some() || self.card.flow.trial_argument().is_none();
         // Switching the power off loses the flag, so nothing is tried then.
-        let trial = action == PowerAction::Reboot && told && self.armed().is_some();
+        let trial = action == PowerAction::Reboot && told && self.armed().is_some_and(|update| update.may_start());
         let mut ledger = self.record.ledger();
         // The rate limit was checked when the restart was requested; the marker is written in any case.
         let limits = UpdateLimits { reboots_an_hour: u32::MAX, ..self.record.limits };
@@ -179,7 +179,7 @@ impl Restarts for System {
     }
 
     fn argument(&self) -> Option<String> {
-        self.armed().and_then(|_| self.trial_argument())
+        self.armed().filter(PendingUpdate::may_start).and_then(|_| self.trial_argument())
     }
 
     fn cancelled(&self, reason: Option<&str>) {

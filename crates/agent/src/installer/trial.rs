@@ -10,10 +10,12 @@ use std::{
     time::Duration,
 };
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
-use update::slots::{self, BootState};
+use update::slots::{self, BootState, OldSystem};
 
 /// Delay before a restart that was found due at start, so that the log reaches the card and a person can see it.
 const BREATH: Duration = Duration::from_secs(1);
+/// Shortest time for the server half to report how the old system is doing: it looks for half a minute, and needs a while to start.
+const OLD_SYSTEM: Duration = Duration::from_secs(120);
 
 /// This boot, as far as updates are concerned.
 #[derive(Default)]
@@ -36,9 +38,6 @@ pub(crate) struct Now {
     pub own: Vec<String>,
     /// The boot chain was told that this boot is healthy.
     pub told: bool,
-    /// A trial failed, and the system that runs now is offline as well: what is armed again waits until the server half
-    /// reports otherwise.
-    pub offline: bool,
 }
 
 impl Boot {
@@ -95,7 +94,7 @@ impl Installer {
         let limit = Duration::from_secs(self.settings.update.health_deadline_seconds);
         let (wait, shown) = match &*system.standing() {
             BootState::Trial(_) => (limit, true),
-            BootState::RolledBack => (limit, false),
+            BootState::RolledBack => (limit.max(OLD_SYSTEM), false),
             BootState::Restart(_) => (BREATH, false),
             _ => return self.boot.begin(None, None),
         };
@@ -132,7 +131,7 @@ impl Installer {
             BootState::RolledBack => {
                 // The old version's server half did not report either: not the new version's fault.
                 drop(standing);
-                self.judge_old_slot(&system, false);
+                self.judge_old_slot(&system, OldSystem::Silent);
                 self.plan_changed(false);
                 return;
             }

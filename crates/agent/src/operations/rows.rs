@@ -77,6 +77,6 @@ operations! {
     backup::MakeBackup,
     backup::RestoreBackup,
     update::GetNextRoot,
-    update::ChannelHeard,
+    update::ChannelReached,
     update::UnblockRelease,
 }

@@ -11,4 +11,4 @@ mod verdict;
 
 pub use baseline::Baseline;
 pub use look::{Observations, Probe};
-pub use verdict::{Check, HealthVerdict, Problem, judge};
+pub use verdict::{Check, HealthVerdict, Problem, judge, operable};

@@ -77,6 +77,13 @@ impl HealthVerdict {
     }
 }
 
+/// The verdict about a boot that is no trial: whether the machine can be operated. Its network and the owner's services are not its
+/// release's fault.
+pub fn operable(look: &Observations) -> HealthVerdict {
+    let server = Observations { server: look.server.clone(), ..Observations::default() };
+    judge(None, &server, &[])
+}
+
 /// Compares `look` with what worked before and with the configuration: `units` and every address checked. Without a
 /// baseline (for example when the data partition was lost) only the latter count.
 pub fn judge(before: Option<&Baseline>, look: &Observations, units: &[String]) -> HealthVerdict {

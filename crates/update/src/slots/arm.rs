@@ -2,7 +2,8 @@
 //! trial.
 
 use super::{
-    Act, MOST_ARMINGS, Orderly, PendingUpdate, Stage, StateRecord, Step, TrialKind, UpdateLimits, effects,
+    Act, MOST_ARMINGS, MOST_OFFLINE_TRIALS, Orderly, PendingUpdate, Stage, StateRecord, Step, TrialKind, UpdateLimits,
+    effects,
     last_words::hear,
     limits,
     write::{at, bounded, set_phase, stage},
@@ -37,6 +38,12 @@ pub(super) fn armed_once_more(
     seen: &Evidence,
 ) -> (StateRecord, crate::Slot) {
     update.armings += 1;
+    update.waits_for_network = false;
+    let target = update.target;
+    (armed_record(state, update, seen), target)
+}
+
+fn armed_record(state: &StateRecord, mut update: PendingUpdate, seen: &Evidence) -> StateRecord {
     let target = armed(&mut update, seen);
     let mut next = StateRecord { update: Some(update), ..state.clone() };
     let record = next.slots.of_mut(target);
@@ -44,7 +51,20 @@ pub(super) fn armed_once_more(
     record.barred = false;
     next.orderly = None;
     set_phase(&mut next, Phase::Armed);
-    (next, target)
+    next
+}
+
+/// `state` with `update` armed, and the boot chain not told of it. The trial that failed does not count.
+fn waits_for_network(state: &StateRecord, mut update: PendingUpdate, seen: &Evidence, reason: &str) -> Step {
+    update.offline_trials += 1;
+    update.waits_for_network = true;
+    update.trials.pop();
+    let old = update.target.other();
+    let mut next = armed_record(state, update, seen);
+    if let Some(attempt) = &mut next.last_attempt {
+        attempt.reason = bounded(reason);
+    }
+    Step { before: vec![Act::Default(old)], state: Some(next), after: Vec::new() }
 }
 
 /// Sets the stage; returns the target.
@@ -57,13 +77,18 @@ fn armed(update: &mut PendingUpdate, seen: &Evidence) -> crate::Slot {
     update.target
 }
 
-/// Arms the boot chain again for what is armed and was not tried. Does not count as an arming.
+/// Arms the boot chain again for what is armed and was not tried, and for what waited for a network. Does not count as an arming.
 ///
 /// # Errors
 /// `failed_precondition` unless an update is armed.
 pub fn rearm(state: &StateRecord) -> Result<Step, ToolError> {
-    let target = at(state, &[Stage::Armed])?.target;
-    Ok(Step { after: vec![Act::Arm(target)], ..Step::default() })
+    let update = at(state, &[Stage::Armed])?;
+    let after = vec![Act::Arm(update.target)];
+    if !update.waits_for_network {
+        return Ok(Step { after, ..Step::default() });
+    }
+    let step = stage(state, &[Stage::Armed], |update| update.waits_for_network = false)?;
+    Ok(Step { after, ..step })
 }
 
 /// Sets when the machine restarts into the armed slot; `why` is for `last_attempt` (empty: nothing to report).
@@ -84,7 +109,7 @@ pub fn plan_restart(state: &StateRecord, restart: RestartPlan, why: &str) -> Res
 ///
 /// # Errors
 /// `resource_exhausted` beyond the agent's limit of restarts an hour; `failed_precondition` for a trial that is not
-/// armed.
+/// armed, or waits for a network.
 pub fn restarting(
     state: &StateRecord,
     seen: &Evidence,
@@ -93,8 +118,8 @@ pub fn restarting(
     limits: UpdateLimits,
     now_ms: i64,
 ) -> Result<Step, ToolError> {
-    if trial {
-        at(state, &[Stage::Armed])?;
+    if trial && at(state, &[Stage::Armed])?.waits_for_network {
+        return Err(ToolError::precondition("what is armed waits for a network").hint("arm it again first"));
     }
     let mut next = state.clone();
     next.reboots_ms = limits::reboot(limits, &state.reboots_ms, now_ms)?;
@@ -102,19 +127,49 @@ pub fn restarting(
     Ok(Step::to(next))
 }
 
-/// After a failed trial the old slot was checked. If it is offline as well, the update was not at fault, and is armed
-/// again (at most [`MOST_ARMINGS`] times in all); otherwise the version is blocked and its slot made unbootable.
+/// The old system, as it is found after a failed trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OldSystem {
+    /// Its network works.
+    Online,
+    /// What was missing in the trial is missing here as well.
+    Offline,
+    /// Its server half did not report.
+    Silent,
+}
+
+impl OldSystem {
+    /// As its server half reports it.
+    pub const fn reported(is_online: bool) -> Self {
+        if is_online { Self::Online } else { Self::Offline }
+    }
+}
+
+/// After a failed trial the old slot was checked. If it is offline as well, the update was not at fault: it waits for a network, which
+/// does not count as an arming (beyond [`MOST_OFFLINE_TRIALS`](super::MOST_OFFLINE_TRIALS) it does). If nothing is known of it, the update is armed again, at most
+/// [`MOST_ARMINGS`] times in all. Otherwise the version is blocked and its slot made unbootable.
 ///
 /// # Errors
 /// `failed_precondition` unless a failed trial waits for this.
-pub fn judge_old(state: &StateRecord, seen: &Evidence, online: bool, now_ms: i64) -> Result<Step, ToolError> {
-    let verdict = &at(state, &[Stage::RolledBack])?.verdict;
-    let reason = verdict.as_ref().map(|verdict| verdict.reason.clone());
+pub fn judge_old(state: &StateRecord, seen: &Evidence, old: OldSystem, now_ms: i64) -> Result<Step, ToolError> {
+    let update = at(state, &[Stage::RolledBack])?;
+    let reason = update.verdict.as_ref().map(|verdict| verdict.reason.clone());
     let reason = reason.unwrap_or_else(|| "its trial failed".into());
-    if online {
-        return Ok(effects::give_up(state, &reason, now_ms));
-    }
-    Ok(effects::arm_again(state, seen, &format!("{reason}; the old version is offline as well"), now_ms))
+    Ok(match old {
+        OldSystem::Online => effects::give_up(state, &reason, now_ms),
+        OldSystem::Offline if update.offline_trials < MOST_OFFLINE_TRIALS => waits_for_network(
+            state,
+            update.clone(),
+            seen,
+            &format!("{reason}; the old version is offline as well: it is tried again once there is a network"),
+        ),
+        OldSystem::Offline => {
+            effects::arm_again(state, seen, &format!("{reason}; the old version is offline as well"), now_ms)
+        }
+        OldSystem::Silent => {
+            effects::arm_again(state, seen, &format!("{reason}; the old version's server did not report"), now_ms)
+        }
+    })
 }
 
 /// Returns to the version of the other slot, as an ordinary trial. `reason` is for `last_attempt`.
@@ -161,6 +216,8 @@ pub fn roll_back(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64
         stage: Stage::Armed,
         armings: 1,
         lost: 0,
+        waits_for_network: false,
+        offline_trials: 0,
         armed_in: None,
         trials: Vec::new(),
         heard: Vec::new(),

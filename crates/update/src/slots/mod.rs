@@ -7,11 +7,11 @@
 
 mod admit;
 mod arm;
+mod channel_reached;
 pub mod clock;
 pub mod counter;
 mod effects;
 mod health;
-mod heard;
 mod last_words;
 mod ledger;
 pub mod limits;
@@ -25,9 +25,9 @@ mod trial;
 mod write;
 
 pub use admit::{AdmissionInput, Candidate, admit, floor, unblock};
-pub use arm::{arm, judge_old, plan_restart, rearm, restarting, roll_back};
+pub use arm::{OldSystem, arm, judge_old, plan_restart, rearm, restarting, roll_back};
+pub use channel_reached::{channel_reached, has_reached_channel};
 pub use health::healthy;
-pub use heard::{heard, was_heard};
 pub use last_words::LONGEST_LOG;
 pub use ledger::Ledger;
 pub use limits::UpdateLimits;
@@ -43,3 +43,6 @@ pub use write::{begin_writing, checkpoint, failed, verified, written};
 
 /// How often a version is armed in all before it is blocked.
 pub const MOST_ARMINGS: u8 = 3;
+
+/// How many trials may end while the old system is offline as well; further ones count like any other.
+pub const MOST_OFFLINE_TRIALS: u8 = 16;

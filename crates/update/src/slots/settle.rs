@@ -113,20 +113,19 @@ fn decide(case: Case, mut next: StateRecord, seen: &Evidence, here: &Here) -> (S
         Case::Interrupted | Case::InterruptedChainLost => {
             (Step { before: back(seen), ..plain(next) }, BootState::Interrupted)
         }
-        Case::ArmedWaits => {
-            (Step { before: back(seen), after: vec![Act::Arm(target)], ..plain(next) }, BootState::Armed)
-        }
+        Case::ArmedWaits => (Step { before: back(seen), after: starts(&next), ..plain(next) }, BootState::Armed),
         Case::ArmedNotTried => {
             next.orderly = None;
+            let after = starts(&next);
             if let Some(update) = &mut next.update {
                 update.armed_in.clone_from(&seen.boot_id);
                 hear(update, seen);
-                update.lost = update.lost.saturating_add(1);
+                update.lost = update.lost.saturating_add(u8::from(update.may_start()));
             }
-            if let Some(attempt) = &mut next.last_attempt {
+            if let Some(attempt) = next.last_attempt.as_mut().filter(|_| !after.is_empty()) {
                 attempt.reason = "armed, not tried: the machine restarted some other way, and the flag was lost".into();
             }
-            (Step { before: back(seen), after: vec![Act::Arm(target)], ..plain(next) }, BootState::Armed)
+            (Step { before: back(seen), after, ..plain(next) }, BootState::Armed)
         }
         Case::TrialDied => {
             remember_trial(&mut next, &Evidence { boot_id: None, ..seen.clone() });
@@ -152,6 +151,11 @@ fn decide(case: Case, mut next: StateRecord, seen: &Evidence, here: &Here) -> (S
         // Nothing is written, not even the running version: a write would mark the record as intact.
         Case::Unrecorded => (Step::default(), BootState::Unrecorded),
     }
+}
+
+/// The boot chain is told of what is armed, unless that waits for a network.
+fn starts(state: &StateRecord) -> Vec<Act> {
+    state.update.iter().filter(|update| update.may_start()).map(|update| Act::Arm(update.target)).collect()
 }
 
 /// How often the target was started.

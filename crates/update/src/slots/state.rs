@@ -121,7 +121,7 @@ pub struct SlotRecord {
     pub barred: bool,
     /// Its version has reached its channel since it was committed (`update.dead_man_hours`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub heard: bool,
+    pub channel_reached: bool,
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
@@ -129,7 +129,16 @@ pub struct SlotRecord {
 impl Default for SlotRecord {
     fn default() -> Self {
         let (state, more) = (SlotState::Unknown, Map::new());
-        Self { version: None, counter: None, manifest: None, state, note: None, barred: false, heard: false, more }
+        Self {
+            version: None,
+            counter: None,
+            manifest: None,
+            state,
+            note: None,
+            barred: false,
+            channel_reached: false,
+            more,
+        }
     }
 }
 
@@ -186,6 +195,13 @@ pub struct PendingUpdate {
     /// How often it was armed again because of a power failure before the restart; not counted as armings.
     #[serde(default)]
     pub lost: u8,
+    /// Its trial failed while the old system was offline as well. It is tried again once that one has a network; until then the boot
+    /// chain does not start it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_network: bool,
+    /// How many trials ended so; not counted as armings, at most [`super::MOST_OFFLINE_TRIALS`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offline_trials: u8,
     /// The boot in which it was armed last.
     #[serde(default)]
     pub armed_in: Option<String>,
@@ -209,6 +225,18 @@ pub struct PendingUpdate {
     pub done: u64,
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u8) -> bool {
+    *count == 0
+}
+
+impl PendingUpdate {
+    /// Whether the boot chain may start it at the next restart.
+    pub fn may_start(&self) -> bool {
+        self.stage == Stage::Armed && !self.waits_for_network
+    }
 }
 
 /// A trial was found to have failed, before the restart that ended it.

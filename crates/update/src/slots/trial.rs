@@ -95,7 +95,7 @@ pub(super) fn finish(state: &StateRecord, now_ms: i64) -> Step {
     record.state = SlotState::Good;
     record.note = None;
     record.barred = false;
-    record.heard = false;
+    record.channel_reached = false;
     let mut after = Vec::new();
     let below = next.revoke_below;
     let record = next.slots.of_mut(old);

@@ -67,6 +67,8 @@ pub fn begin_writing(state: &StateRecord, asked: &AdmissionInput) -> Result<Step
         stage: Stage::Writing,
         armings,
         lost: 0,
+        waits_for_network: false,
+        offline_trials: 0,
         armed_in: None,
         trials: Vec::new(),
         heard: Vec::new(),

@@ -12,7 +12,7 @@ use ::update::{
     disk::{Access, Area, Disk},
     firmware::Outcome,
     simulated::SimulatedBootChain,
-    slots::{self, BootState, Here, Ledger, MOST_ARMINGS, Stage, StateRecord},
+    slots::{self, BootState, Here, Ledger, MOST_ARMINGS, OldSystem, Stage, StateRecord},
     status::{Attempt, Phase, SlotState},
 };
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -143,7 +143,7 @@ impl Judge {
                 BootState::Normal | BootState::Interrupted | BootState::Walked | BootState::Armed => {
                     slots::healthy(ledger.state(), &flow.evidence(), &settled.standing, false, NOW_MS)
                 }
-                BootState::RolledBack => slots::judge_old(ledger.state(), &flow.evidence(), true, NOW_MS),
+                BootState::RolledBack => slots::judge_old(ledger.state(), &flow.evidence(), OldSystem::Online, NOW_MS),
                 BootState::Trial(trial) => {
                     let seen = flow.evidence();
                     let step = slots::commit(ledger.state(), trial, &seen).map_err(|error| error.to_string())?;
@@ -155,6 +155,8 @@ impl Judge {
             let step = step.map_err(|error| format!("{:?}: {error}", settled.case))?;
             ledger.perform(&step).map_err(|error| format!("after {:?}: {error}", settled.case))?;
             if settled.standing == BootState::Armed {
+                let step = slots::rearm(ledger.state());
+                ledger.perform(&step.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
                 let step = slots::restarting(ledger.state(), &flow.evidence(), true, "", FREE, NOW_MS);
                 ledger.perform(&step.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
                 why = ResetCause::Watchdog;

@@ -12,7 +12,7 @@ use ::update::{
     firmware::Outcome,
     install::{Finish, InstallEngine, InstallRecord, InstallSite, hooks::Unwatched},
     simulated::{SimulatedBootChain, areas, boot_image, factory},
-    slots::{self, BootState, Here, Ledger, Settled, StateRecord, Step, UpdateLimits},
+    slots::{self, BootState, Here, Ledger, OldSystem, Settled, StateRecord, Step, UpdateLimits},
     status::Attempt,
 };
 use base::error::ToolError;
@@ -223,7 +223,13 @@ impl Life {
 
     pub fn judge_old(&mut self, online: bool) -> &mut Self {
         let seen = self.flow.evidence();
-        self.does("judge_old", |state, _| slots::judge_old(state, &seen, online, NOW_MS));
+        self.does("judge_old", |state, _| slots::judge_old(state, &seen, OldSystem::reported(online), NOW_MS));
+        self
+    }
+
+    /// What waits for a network may be tried again.
+    pub fn network_returns(&mut self) -> &mut Self {
+        self.does("the network is back", |state, _| slots::rearm(state));
         self
     }
 

@@ -47,7 +47,14 @@ fn lives(chain: SimulatedBootChain) -> Vec<Recording> {
         life.install(2).trial().condemn().judge_old(true).healthy().install(3).trial().commit();
     });
     add("a condemned trial, and the old slot offline as well", &|life| {
-        life.install(2).trial().condemn().judge_old(false).trial().commit();
+        life.install(2)
+            .trial()
+            .condemn()
+            .judge_old(false)
+            .starts(ResetCause::Watchdog)
+            .network_returns()
+            .trial()
+            .commit();
     });
     add("three trials that die", &|life| {
         life.install(2).dead_trial().dead_trial().dead_trial();

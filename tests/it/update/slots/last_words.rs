@@ -155,7 +155,7 @@ fn a_log_that_was_read_in_the_trial_says_more() {
             assert_eq!(bench.pi.boot(ResetCause::Watchdog), Case::RolledBack);
             assert_eq!(bench.log(), Some(said));
             fs::remove_file(bench.files.path().join(CONSOLE)).unwrap();
-            bench.pi.does(slots::judge_old(bench.pi.state(), &bench.pi.seen(), true, NOW)).unwrap();
+            bench.pi.does(slots::judge_old(bench.pi.state(), &bench.pi.seen(), slots::OldSystem::Online, NOW)).unwrap();
             bench.pi.healthy().unwrap();
         }
     });

@@ -93,6 +93,11 @@ fn turn(pi: &mut Machine, deed: &Deed, known: &mut Known) {
             pi.boot_if(*why);
         }
         Deed::RestartIntoTrial => {
+            // What waits for a network is armed by whoever orders its trial.
+            let waits = pi.state().update.as_ref().is_some_and(|update| update.waits_for_network);
+            if waits && pi.does(slots::rearm(pi.state())).is_err() {
+                return;
+            }
             let step = slots::restarting(pi.state(), &pi.seen(), true, "update", FREE, NOW);
             if pi.does(step).is_ok() {
                 pi.boot_if(ResetCause::Watchdog);
@@ -118,7 +123,7 @@ fn turn(pi: &mut Machine, deed: &Deed, known: &mut Known) {
             }
         }
         Deed::JudgeOld(online) => {
-            let step = slots::judge_old(pi.state(), &pi.seen(), *online, NOW);
+            let step = slots::judge_old(pi.state(), &pi.seen(), slots::OldSystem::reported(*online), NOW);
             let _ = pi.does(step);
         }
         Deed::Healthy => {

@@ -6,7 +6,7 @@ use ::update::{
     boot::{Evidence, ResetCause},
     disk::{Access, Area, Disk},
     simulated::SimulatedBootChain,
-    slots::{self, AdmissionInput, BootState, Candidate, Case, Step, UpdateLimits, counter},
+    slots::{self, AdmissionInput, BootState, Candidate, Case, OldSystem, Step, UpdateLimits, counter},
     status::{Phase, SlotState},
 };
 use base::error::ErrorCode;
@@ -50,7 +50,7 @@ fn a_trial_that_is_condemned_is_blocked_once_the_old_slot_is_healthy() {
         assert_eq!(pi.boot(ResetCause::Watchdog), Case::RolledBack);
         assert_eq!((pi.running(), &pi.standing), (Slot::A, &BootState::RolledBack));
         assert!(pi.startable(Slot::B), "not before it is judged");
-        let step = slots::judge_old(pi.state(), &pi.seen(), true, NOW);
+        let step = slots::judge_old(pi.state(), &pi.seen(), OldSystem::Online, NOW);
         pi.does(step).unwrap();
         let attempt = pi.state().last_attempt.clone().unwrap();
         assert_eq!(attempt.phase, Phase::RolledBack);
@@ -66,15 +66,36 @@ fn a_trial_that_is_condemned_is_blocked_once_the_old_slot_is_healthy() {
 }
 
 #[test]
-fn rule_5_an_old_slot_that_is_offline_as_well_has_the_trial_armed_again_three_times_in_all() {
+fn rule_5_a_trial_without_a_network_here_as_well_does_not_count_and_waits_for_one() {
     both(|mut pi, _| {
         pi.install(&candidate(2)).unwrap();
+        for trial in 1..=slots::MOST_OFFLINE_TRIALS {
+            assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
+            pi.condemn("no gateway");
+            pi.boot(ResetCause::Watchdog);
+            let step = slots::judge_old(pi.state(), &pi.seen(), OldSystem::Offline, NOW);
+            pi.does(step).unwrap();
+            let update = pi.state().update.clone().unwrap();
+            assert_eq!((update.armings, update.offline_trials, update.trials.len()), (1, trial, 0));
+            // Whatever restarts it meanwhile, for nights on end, starts the old system, and counts for nothing.
+            for cause in [ResetCause::PowerOn, ResetCause::Watchdog, ResetCause::UnderVoltage, ResetCause::Software] {
+                pi.board.restart(cause);
+                assert_eq!(pi.boot(cause), Case::ArmedNotTried);
+                assert_eq!(pi.state().update.as_ref().unwrap().lost, 0);
+                assert_eq!(pi.seen().running(), Some(Slot::A));
+            }
+            assert!(pi.phase().1.contains("offline as well"), "{}", pi.phase().1);
+            // The network is back.
+            pi.does(slots::rearm(pi.state())).unwrap();
+            assert!(pi.state().update.as_ref().unwrap().may_start());
+        }
+        // Beyond that many it counts like any other.
         for armings in 1..=3 {
             assert_eq!(pi.state().update.as_ref().unwrap().armings, armings);
             assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
             pi.condemn("no gateway");
             pi.boot(ResetCause::Watchdog);
-            let step = slots::judge_old(pi.state(), &pi.seen(), false, NOW);
+            let step = slots::judge_old(pi.state(), &pi.seen(), OldSystem::Offline, NOW);
             pi.does(step).unwrap();
         }
         assert!(pi.state().update.is_none() && !pi.startable(Slot::B));
@@ -370,7 +391,7 @@ fn a_rollback_that_nobody_asked_for_blocks_the_version_it_leaves_and_so_does_one
             pi.does(step).unwrap();
             pi.boot(ResetCause::Watchdog);
             if !by_person {
-                let step = slots::judge_old(pi.state(), &pi.seen(), true, NOW);
+                let step = slots::judge_old(pi.state(), &pi.seen(), OldSystem::Online, NOW);
                 pi.does(step).unwrap();
             }
             pi.healthy().unwrap();
@@ -400,7 +421,7 @@ fn no_floor_rises_before_the_commit_whatever_becomes_of_the_release() {
         low(&pi, "on trial");
         pi.condemn("sick");
         pi.boot(ResetCause::Watchdog);
-        let step = slots::judge_old(pi.state(), &pi.seen(), true, NOW);
+        let step = slots::judge_old(pi.state(), &pi.seen(), OldSystem::Online, NOW);
         pi.does(step).unwrap();
         low(&pi, "given up");
         pi.healthy().unwrap();

@@ -164,11 +164,14 @@ fn since_is_read_from_the_marker_the_reset_and_the_chains_own_count() {
     let counts = |armed, b| Evidence { armed, tries: Some(Tries { a: 3, b }), reset: None, ..seen.clone() };
     let watchdog = Some(ResetCause::Watchdog);
     for (state, seen, expected) in [
-        // tryboot: only lost power without a marker is harmless.
+        // tryboot: only a restart that was asked for starts a trial, whatever the chip says of its cause.
         (&state, reset(Some(ResetCause::PowerOn)), since::UNTRIED),
-        (&state, reset(watchdog), since::TRIED),
-        (&state, reset(None), since::TRIED),
-        (&elsewise, reset(watchdog), since::TRIED),
+        (&state, reset(watchdog), since::UNTRIED),
+        (&state, reset(Some(ResetCause::SwitchedOff)), since::UNTRIED),
+        (&state, reset(Some(ResetCause::UnderVoltage)), since::UNTRIED),
+        (&state, reset(None), since::UNTRIED),
+        (&elsewise, reset(watchdog), since::UNTRIED),
+        (&asked, reset(watchdog), since::TRIED),
         (&asked, reset(Some(ResetCause::PowerOn)), since::TRIED),
         // U-Boot: it has counted.
         (&asked, counts(Some(Slot::B), 1), since::UNTRIED),
@@ -179,10 +182,10 @@ fn since_is_read_from_the_marker_the_reset_and_the_chains_own_count() {
     ] {
         assert_eq!(View::of(state, &seen).since, expected, "{:?} {seen:?}", state.orderly);
     }
-    // Sixteen times, then it counts.
+    // A hundred nights without power are no trial.
     let mut often = state.clone();
-    often.update.as_mut().unwrap().lost = 16;
-    assert_eq!(View::of(&often, &seen).since, since::TRIED);
+    often.update.as_mut().unwrap().lost = 100;
+    assert_eq!(View::of(&often, &seen).since, since::UNTRIED);
 }
 
 fn name(case: Case) -> String {

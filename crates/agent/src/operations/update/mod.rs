@@ -1,6 +1,6 @@
 //! Updates: install, restart into the new slot, its trial, and rollback.
 
-mod channel_heard;
+mod channel_reached;
 mod install;
 mod mark_good;
 mod next_root;
@@ -12,7 +12,7 @@ mod status;
 mod trust_root;
 mod unblock;
 
-pub use channel_heard::{ChannelHeard, ChannelHeardRequest};
+pub use channel_reached::{ChannelReached, ChannelReachedRequest};
 pub use install::{Install, InstallRequest};
 pub(crate) use install::{InstallSession, begin, may_take_over, take_over};
 pub use mark_good::{MarkGood, MarkGoodRequest, MarkedGood};

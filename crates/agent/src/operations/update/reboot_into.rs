@@ -79,7 +79,6 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
         record.step(slots::rearm)
     })
     .await?;
-    cx.installer.boot.now().offline = false;
     // A reboot that is scheduled already leads to the same slot.
     if let Some(reboot) = cx.power.pending().filter(|next| next.action == PowerAction::Reboot) {
         return Ok(reboot);

@@ -41,7 +41,6 @@ async fn resume(cx: &Context<'_>) -> Result<UpdateStatus, ToolError> {
     cx.installer.lock.must_be_free()?;
     let record = system.record.clone();
     blocking::run("update", move |_| record.step(slots::rearm)).await?;
-    cx.installer.boot.now().offline = false;
     cx.installer.plan_changed(true);
     cx.installer.status().await
 }

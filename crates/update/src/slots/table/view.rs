@@ -3,13 +3,10 @@
 use super::{ValueSet, View, flag, place, recorded, since};
 use crate::{
     Slot,
-    boot::{Evidence, ResetCause},
+    boot::Evidence,
     slots::{Stage, StateRecord},
     status::SlotState,
 };
-
-/// Limit of power failures between arming and restart; further ones count as attempts, so that the loop ends.
-const MOST_LOST: u8 = 16;
 
 impl View {
     /// The columns for this evidence and record.
@@ -72,9 +69,9 @@ fn when(state: &StateRecord, seen: &Evidence) -> ValueSet {
     let tried = match counted {
         Some((true, left)) => left == 0,
         Some((false, _)) => asked,
-        // Without a marker only a loss of power proves that the flag was lost; anything else may have been the trial's
-        // end.
-        None => asked || seen.reset != Some(ResetCause::PowerOn) || update.lost >= MOST_LOST,
+        // Only a restart with the firmware's argument starts a trial, and its marker is written before it. Whatever else ended the
+        // boot (no power, a button, the watchdog), it was not the trial.
+        None => asked,
     };
     if tried { since::TRIED } else { since::UNTRIED }
 }

@@ -5,16 +5,16 @@ use super::{StateRecord, Step};
 use crate::{Slot, boot::Evidence};
 
 /// The step that records it. `None` where nothing is to be done: it is recorded already, or the running version has no commit yet.
-pub fn heard(state: &StateRecord, seen: &Evidence) -> Option<Step> {
-    let slot = committed(state, seen).filter(|slot| !state.slots.of(*slot).heard)?;
+pub fn channel_reached(state: &StateRecord, seen: &Evidence) -> Option<Step> {
+    let slot = committed(state, seen).filter(|slot| !state.slots.of(*slot).channel_reached)?;
     let mut next = state.clone();
-    next.slots.of_mut(slot).heard = true;
+    next.slots.of_mut(slot).channel_reached = true;
     Some(Step::to(next))
 }
 
 /// Whether it is recorded.
-pub fn was_heard(state: &StateRecord, seen: &Evidence) -> bool {
-    committed(state, seen).is_some_and(|slot| state.slots.of(slot).heard)
+pub fn has_reached_channel(state: &StateRecord, seen: &Evidence) -> bool {
+    committed(state, seen).is_some_and(|slot| state.slots.of(slot).channel_reached)
 }
 
 /// The running slot, unless it is on trial.

@@ -1,0 +1,99 @@
+//! The network is away while a release is tried, or waits for its restart.
+
+use super::{rounds::late_lines, *};
+use serde_json::{Value, json};
+use update::health::Baseline;
+
+/// A device whose release waits for the window at 02:00, and the server's record of what works.
+async fn waits_for_its_window() -> Device {
+    let mut device = Device::at(0, late_lines);
+    device.web.release("1.1.0", 11, "the second system\n");
+    device.serve();
+    device.job_begins().await;
+    device.job_stops().await;
+    device
+}
+
+fn baseline(device: &Device) -> Baseline {
+    Baseline::load(&device.folder().join("baseline.json")).unwrap().expect("a baseline")
+}
+
+/// Changes a field of the record of what worked.
+fn worked_before(device: &Device, field: &str, value: &Value) {
+    let file = device.folder().join("baseline.json");
+    let mut before: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    before[field] = value.clone();
+    std::fs::write(&file, before.to_string()).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_in_an_outage_does_not_count_and_waits_for_the_network_through_cuts_of_the_power() {
+    let mut device = waits_for_its_window().await;
+    device.restarted(1).await;
+    device.channel(false);
+    device.restarted(2).await;
+    sleep(5 * MINUTE).await;
+    let status = device.status().await;
+    assert!(status.waits_for_network && status.armed().is_some(), "{status:?}");
+    assert!(status.last_attempt.unwrap().reason.contains("once there is a network"));
+    for _ in 0..5 {
+        device.power_cut().await;
+        device.serve();
+        sleep(7 * HOUR).await;
+        let status = device.status().await;
+        assert_eq!((device.restarts(), status.waits_for_network, status.blocked.len()), (0, true, 0), "{status:?}");
+    }
+    device.channel(true);
+    let back = device.now();
+    device.restarted(1).await;
+    // It is looked at each quarter of an hour, and the restart keeps to the window.
+    let hour = device.now().rem_euclid(24.0);
+    assert!((2.0..4.1).contains(&hour) && device.now() - back < 24.5, "{hour}");
+    sleep(5 * MINUTE).await;
+    let status = device.status().await;
+    assert_eq!(runs(&status), (Some("1.1.0"), Some(Phase::Committed)), "{status:?}");
+    assert!(!status.waits_for_network && status.blocked.is_empty(), "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_version_recorded_months_ago_says_nothing_about_this_one() {
+    for (version, restarts) in [("1.1.0", 4), ("0.9.0", 2)] {
+        let mut device = waits_for_its_window().await;
+        device.restarted(1).await;
+        sleep(5 * MINUTE).await;
+        device.web.release("1.2.0", 12, "the third system\n");
+        device.job_begins().await;
+        device.job_stops().await;
+        device.restarted(2).await;
+        worked_before(&device, "interfaces", &json!(["wlan7"]));
+        worked_before(&device, "version", &json!(version));
+        sleep(3 * MINUTE).await;
+        assert_eq!(device.restarts(), restarts, "{version}: {:?}", device.status().await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_record_of_what_works_is_kept_fresh_while_a_release_is_armed_and_no_outage_gets_into_it() {
+    let device = waits_for_its_window().await;
+    let at = |device: &Device| device.hours(baseline(device).taken_ms);
+    let first = at(&device);
+    sleep(3 * HOUR).await;
+    assert!(at(&device) > first + 1.9, "{} {first}", at(&device));
+    device.channel(false);
+    let last = at(&device);
+    sleep(3 * HOUR).await;
+    assert!(baseline(&device).channel && (at(&device) - last).abs() < 0.01, "{} {last}", at(&device));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_asks_for_the_index_once() {
+    let device = waits_for_its_window().await;
+    device.restarted(1).await;
+    let begun = device.now();
+    // So the trial goes on until its time is up.
+    worked_before(&device, "interfaces", &json!(["wlan7"]));
+    device.restarted(2).await;
+    let lasted = device.now() - begun;
+    let asked = device.heard().expect("its index") - begun;
+    assert!(lasted > 0.008 && asked < 0.002, "asked after {asked} h of {lasted} h");
+}
