@@ -185,8 +185,25 @@ class Hand:
 
     def run(self, command, within=20):
         """Returns the command's output; it must succeed."""
-        self.lines.send(base64.b64encode(command.encode()).decode())
-        status, _, output = self.lines.receive(within, f"end of `{command}` in the guest").partition(" ")
+        self.send(command)
+        return self._output(command, self.lines.receive(within, f"end of `{command}` in the guest"))
+
+    def follow(self, command, console, silence=120):
+        """The same for a command that prints on the console what it does: it fails if the console says nothing for so many seconds, however
+        long it takes in all, which depends on what else the computer does."""
+        self.send(command)
+        said, until = None, 0
+        while True:
+            if said != (now := len(console.lines)):
+                said, until = now, time.monotonic() + silence
+            try:
+                return self._output(command, self.lines.receive(2, f"end of `{command}` in the guest"))
+            except Missed:
+                if console.closed or time.monotonic() > until:
+                    raise Missed(f"`{command}` in the guest said nothing for {silence} s") from None
+
+    def _output(self, command, answer):
+        status, _, output = answer.partition(" ")
         text = base64.b64decode(output).decode(errors="replace")
         if status != "0":
             raise Missed(f"`{command}` failed in the guest with {status}: {text.strip()}")

@@ -15,27 +15,34 @@ use std::{
 use tokio::time::sleep;
 use update::{
     bundle::Digest,
+    channel::Spread,
     job::{AUTOMATIC, JobState, UpdateOrder, WantedRelease},
     status::Phase,
 };
 
 /// Maximum pause between attempts to install a release that failed; the pauses grow up to a day.
 const DAY_MS: u64 = 24 * 3_600_000;
+/// Shortest pause before the first check, and the time over which a fleet's first checks are spread.
+const FIRST: Duration = Duration::from_secs(60);
+const FIRST_SPREAD: Duration = Duration::from_secs(240);
+/// The same for checks that a fleet is told to make.
+const TOLD_SPREAD: Duration = Duration::from_secs(30);
 
-/// Checks the channel every `update.check_interval_hours`, the first time after one to five minutes, so that a fleet
-/// that got power again does not check all at once. Returns at once if it is not configured.
+/// Checks the channel every `update.check_interval_hours`, the first time after one to five minutes by the device's identity, so that a
+/// fleet that got power again does not check all at once. Returns at once if it is not configured.
 pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
     let settings = &client.0.settings.update;
     if settings.check_interval_hours == 0 || settings.url.is_empty() {
         return;
     }
     let interval = Duration::from_secs(u64::from(settings.check_interval_hours) * 3600);
-    let mut pause = Duration::from_secs(60 + u64::from(std::process::id()) % 240);
+    let mut pause = FIRST + client.spread().within("update.check", FIRST_SPREAD);
     let mut tries = Tries::default();
     loop {
         tokio::select! {
             () = sleep(pause) => {}
-            () = client.0.looked.notified() => sleep(soon()).await,
+            // A whole fleet may have been told to look.
+            () = client.0.looked.notified() => sleep(client.spread().within("update.look", TOLD_SPREAD)).await,
         }
         pause = interval;
         let found = match client.find_by_itself(&settings.channel).await {
@@ -59,14 +66,6 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
             }
         }
     }
-}
-
-/// Up to half a minute, at random: a whole fleet may have been told to look.
-fn soon() -> Duration {
-    let mut random = [0; 2];
-    // Without random bytes: at once.
-    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random);
-    Duration::from_millis(30_000 * u64::from(u16::from_le_bytes(random)) / 65_536)
 }
 
 /// The number of attempts of this server to install a release.
@@ -103,10 +102,13 @@ pub(crate) fn is_automatic(order: &UpdateOrder) -> bool {
 }
 
 impl UpdateClient {
-    /// Time until `update.window` opens; `None`: it is open.
+    fn spread(&self) -> Spread {
+        Spread::of(&self.0.root)
+    }
+
+    /// Time until `update.window` opens for this device; `None`: it is open.
     fn shut(&self) -> Option<Duration> {
-        let window = &self.0.settings.update.window;
-        window.wait(self.now_ms().div_euclid(1000), &self.zone()).map(Duration::from_secs)
+        self.spread().wait_for(&self.0.settings.update.window, self.now_ms().div_euclid(1000), &self.zone())
     }
 
     /// How long `order` must wait for its restart: an automatic update restarts within `update.window`.

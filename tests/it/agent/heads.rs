@@ -427,14 +427,17 @@ async fn what_goes_from_the_front_goes_behind_the_agents_signature() {
     write(&audit, 400).await;
     followed(&pi, &path).await;
     // The last trim may still be on its way.
-    let (report, newest) = loop {
-        let report = verify_file(&path, Some(&known(&pi).await)).unwrap();
-        let newest = known(&pi).await.chains[0].beginnings.last().unwrap().clone();
-        if newest.through_seq == report.first_seq - 1 {
-            break (report, newest);
+    let trimmed = async {
+        loop {
+            let report = verify_file(&path, Some(&known(&pi).await)).unwrap();
+            let newest = known(&pi).await.chains[0].beginnings.last().unwrap().clone();
+            if newest.through_seq == report.first_seq - 1 {
+                return (report, newest);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
     };
+    let (report, newest) = tokio::time::timeout(Duration::from_secs(60), trimmed).await.expect("the last trim");
     assert!(report.ok && report.first_seq > 200, "{report:?}");
     let db = rusqlite::Connection::open(&path).unwrap();
     let bytes: i64 = db.query_row("SELECT bytes FROM audit_state", [], |row| row.get(0)).unwrap();

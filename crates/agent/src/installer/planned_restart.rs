@@ -11,6 +11,7 @@ use base::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 use update::{
+    channel::Spread,
     slots::{self, PendingUpdate},
     status::RestartPlan,
 };
@@ -89,7 +90,7 @@ impl Installer {
         let zone = || clock::zone(&self.settings.root).unwrap_or_else(|_| clock::Zone::utc());
         let window = &self.settings.update.window;
         let shut = (update.restart == RestartPlan::InWindow)
-            .then(|| window.wait((self.clock)().div_euclid(1000), &zone()).map(Duration::from_secs))
+            .then(|| Spread::of(&self.settings.root).wait_for(window, (self.clock)().div_euclid(1000), &zone()))
             .flatten();
         Some((update, shut.max(self.means.power.wait())))
     }

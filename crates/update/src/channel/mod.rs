@@ -11,6 +11,7 @@ mod index;
 mod memory;
 mod publish;
 mod seen;
+mod spread;
 mod tree;
 
 pub use accept::{Accepted, IndexCriteria, accept};
@@ -22,4 +23,5 @@ pub use index::{ChannelIndex, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, ReleaseEntry, 
 pub use memory::{recall, remember};
 pub use publish::{IndexChange, publish, salt};
 pub use seen::{AcceptedIndex, KeyWatermark};
+pub use spread::Spread;
 pub use tree::{Tree, sign};
