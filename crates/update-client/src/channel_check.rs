@@ -1,6 +1,6 @@
 //! Finds the release in the channel for this device.
 
-use crate::fetch::{DownloadLimits, HttpClient, look};
+use crate::fetch::{ChannelState, DownloadLimits, HttpClient, look};
 use crate::{UpdateClient, trial_monitor::in_trial};
 use agent::operations::update::{ChannelReached, GetUpdateStatus};
 use base::{
@@ -24,6 +24,14 @@ pub struct ReleaseOffer {
     pub release: channel::ReleaseEntry,
     /// Places of the bundle, in order of preference.
     pub places: Vec<FileLocation>,
+}
+
+/// A verified index, and what it was verified with.
+pub(crate) struct VerifiedIndex {
+    status: UpdateStatus,
+    bases: Vec<String>,
+    looked: ChannelState,
+    checked_ms: i64,
 }
 
 /// The result of a check of a channel.
@@ -64,13 +72,12 @@ impl UpdateClient {
         self.look_for(channel, None, true).await
     }
 
-    /// Boxed, so that the program has its code once: each caller of an `async fn` compiles it anew (decision 280).
-    fn look_for<'a>(
-        &'a self,
-        channel: &'a str,
-        version: Option<&'a str>,
-        by_itself: bool,
-    ) -> BoxFuture<'a, Result<ChannelCheck, ToolError>> {
+    /// Fetches and verifies the index of `channel` without storing anything here: whether the channel can be reached does not depend on the data
+    /// partition. The agent records that it was.
+    ///
+    /// # Errors
+    /// Those of [`UpdateClient::find`].
+    pub(crate) fn verified<'a>(&'a self, channel: &'a str) -> BoxFuture<'a, Result<VerifiedIndex, ToolError>> {
         Box::pin(async move {
             let update = &self.0.settings.update;
             if update.url.is_empty() {
@@ -95,6 +102,23 @@ impl UpdateClient {
                 time_floor: status.time_floor,
             };
             let looked = look(&http, &bases, roots, &wanted).await?;
+            // A version on trial has no commit to record it with.
+            if !status.channel_reached && in_trial(&status).is_none() {
+                self.channel_reached().await;
+            }
+            Ok(VerifiedIndex { status, bases, looked, checked_ms })
+        })
+    }
+
+    /// Boxed, so that the program has its code once: each caller of an `async fn` compiles it anew (decision 280).
+    fn look_for<'a>(
+        &'a self,
+        channel: &'a str,
+        version: Option<&'a str>,
+        by_itself: bool,
+    ) -> BoxFuture<'a, Result<ChannelCheck, ToolError>> {
+        Box::pin(async move {
+            let VerifiedIndex { status, bases, looked, checked_ms } = self.verified(channel).await?;
             self.trust_newer(looked.newer).await?;
             let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
             {
@@ -106,10 +130,6 @@ impl UpdateClient {
                     remember(&folder, &kept.iter().fold(now_seen, channel::AcceptedIndex::over))
                 })
                 .await?;
-            }
-            // A version on trial has no commit to record it with.
-            if !status.channel_reached && in_trial(&status).is_none() {
-                self.channel_reached().await;
             }
             let index = looked.accepted.index;
             let offer = |release: &channel::ReleaseEntry| {

@@ -58,7 +58,9 @@ impl UpdateClient {
             }
             // This also records it.
             let channel = self.0.settings.update.channel.clone();
-            if self.find(&channel, None).await.is_ok() {
+            let found = self.find(&channel, None).await;
+            // The index may be there, and only have nowhere to be stored.
+            if found.is_ok() || matches!(self.unheard_since().await, Ok(None)) {
                 continue;
             }
             let authorization = Authorization { principal: DEAD_MAN.into(), args_sha256: String::new(), ask_id: None };

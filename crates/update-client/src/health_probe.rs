@@ -63,7 +63,7 @@ impl UpdateClient {
         }
         let channel = self.0.settings.update.channel.clone();
         // A download may wait for a day and retry for minutes; this check is about now.
-        let asked = tokio::time::timeout(CHANNEL, self.find(&channel, None)).await;
+        let asked = tokio::time::timeout(CHANNEL, self.verified(&channel)).await;
         Some(match asked {
             Ok(found) => found.map(drop).map_err(|error| error.into_message()),
             Err(_) => Err(format!("no answer within {} s", CHANNEL.as_secs())),

@@ -40,6 +40,7 @@ use base::{
     os::{
         Root,
         clock::{self, Zone},
+        ids,
     },
 };
 use contract::config::Settings;
@@ -85,7 +86,7 @@ impl UpdateClient {
     pub fn of(settings: &Arc<Settings>, machine: &Machine, agent: AgentLink, wall: Wall) -> Self {
         let folder = settings.places.state_dir.join("updates");
         Self(Arc::new(Inner {
-            jobs: Jobs::open(&folder, wall.clone()),
+            jobs: Jobs::open(&folder, wall.clone(), ids::boot(&machine.root).ok()),
             settings: Arc::clone(settings),
             agent,
             wall,

@@ -3,7 +3,7 @@
 
 use crate::{UpdateClient, channel_probe::ChannelProbe};
 use agent::{
-    HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS,
+    AgentLink, HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS,
     operations::update::{GetUpdateStatus, ReportHealth},
 };
 use base::error::{ErrorCode, ToolError};
@@ -36,9 +36,11 @@ const LATER: Duration = Duration::from_secs(60);
 const LONGEST_OFFLINE: Duration = Duration::from_secs(15 * 60);
 /// Longest interval between checks of a boot that stays unhealthy.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
-/// Interval and number of attempts while waiting for an agent that starts later than the server.
+/// Interval and number of attempts while waiting for an agent that starts later than the server, before that is an error in the log.
 const AGENT: Duration = Duration::from_secs(2);
 const AGENT_TRIES: u32 = 60;
+/// The interval after those.
+const LATE_AGENT: Duration = Duration::from_secs(30);
 
 /// Interval and number of checks of a simulated machine that is about to restart.
 const SIMULATED: Duration = Duration::from_millis(500);
@@ -151,20 +153,28 @@ fn shortened(mut text: String) -> String {
 }
 
 impl UpdateClient {
-    /// The agent's status, once it answers; `None` if there are no slots, or no agent.
+    /// The agent's status, once it answers, however late: a trial is not committed without it. `None` if there are no slots, or the server
+    /// runs without an agent.
     async fn first_word(&self) -> Option<UpdateStatus> {
-        for _ in 0..AGENT_TRIES {
+        let mut tries = 0;
+        loop {
             match self.0.agent.get::<GetUpdateStatus>().await {
                 Ok(status) => return Some(status),
-                Err(error) if error.code == ErrorCode::Unavailable => sleep(AGENT).await,
-                Err(error) => {
+                Err(error)
+                    if error.code == ErrorCode::CapabilityMissing || matches!(self.0.agent, AgentLink::Offline(_)) =>
+                {
                     tracing::debug!(target: "update", %error, "no slots to look after");
                     return None;
                 }
+                Err(error) => {
+                    tries += 1;
+                    if tries == AGENT_TRIES {
+                        tracing::error!(target: "update", %error, "the agent does not answer: a trial would not be committed");
+                    }
+                    sleep(if tries < AGENT_TRIES { AGENT } else { LATE_AGENT }).await;
+                }
             }
         }
-        tracing::error!(target: "update", "the agent does not answer: a trial would not be committed");
-        None
     }
 
     /// Checks the machine, judges the result and stores its problems.
@@ -198,7 +208,7 @@ impl UpdateClient {
             // Stored for people.
             self.judged(&look).await;
             let verdict = operable(&look);
-            let taken = self.tell(&verdict, false).await;
+            let taken = self.tell(&verdict).await;
             if taken.is_some_and(|taken| verdict.is_healthy() && taken.problems.is_empty()) {
                 return true;
             }
@@ -219,7 +229,7 @@ impl UpdateClient {
                 break;
             }
             let is_due = good == 0 || good >= ENOUGH;
-            if is_due && self.tell(&verdict, false).await.is_some_and(|taken| taken.committed || !taken.trial) {
+            if is_due && self.tell(&verdict).await.is_some_and(|taken| taken.committed || !taken.trial) {
                 break;
             }
             sleep(PACE).await;
@@ -227,10 +237,11 @@ impl UpdateClient {
         self.moved();
     }
 
-    /// Reports to the agent.
-    async fn report(&self, verdict: &HealthVerdict, offline: bool) -> Result<HealthTaken, ToolError> {
+    /// Reports to the agent. If a failed trial waits for the old system's verdict, this is the verdict, whoever causes the report.
+    async fn report(&self, verdict: &HealthVerdict) -> Result<HealthTaken, ToolError> {
         let problems = verdict.problems().iter().take(MAX_PROBLEMS).map(|problem| shortened(problem.to_string()));
-        let report = HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), offline };
+        let report =
+            HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), offline: verdict.is_offline() };
         let taken = self.0.agent.call::<ReportHealth>(report).await?;
         for problem in &taken.problems {
             tracing::warn!(target: "update", problem, "the agent does not find this boot healthy yet");
@@ -239,8 +250,8 @@ impl UpdateClient {
     }
 
     /// The same; a failure is logged.
-    async fn tell(&self, verdict: &HealthVerdict, offline: bool) -> Option<HealthTaken> {
-        let taken = self.report(verdict, offline).await;
+    async fn tell(&self, verdict: &HealthVerdict) -> Option<HealthTaken> {
+        let taken = self.report(verdict).await;
         taken
             .inspect_err(|error| tracing::warn!(target: "update", %error, "the agent was not told how this boot does"))
             .ok()
@@ -259,7 +270,7 @@ impl UpdateClient {
             sleep(PACE).await;
         };
         let offline = verdict.is_offline();
-        if self.tell(&verdict, offline).await.is_some() && offline {
+        if self.tell(&verdict).await.is_some() && offline {
             tracing::warn!(
                 target: "update",
                 "the old system is offline as well: the version that failed is not blocked for that"
@@ -303,7 +314,7 @@ impl UpdateClient {
         for look in 1..=ENOUGH {
             let Some(verdict) = self.examine(&weak).await else { return Err(ToolError::cancelled("the look")) };
             if !verdict.is_healthy() || look == ENOUGH {
-                self.report(&verdict, false).await?;
+                self.report(&verdict).await?;
             }
             if !verdict.is_healthy() {
                 let problems: Vec<String> = verdict.problems().iter().map(ToString::to_string).collect();

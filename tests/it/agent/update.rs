@@ -390,6 +390,22 @@ async fn a_person_at_a_console_keeps_a_trial_once_what_was_missed_is_there() {
     serving.await.unwrap();
 }
 
+#[tokio::test]
+async fn a_service_of_the_owners_that_fails_is_no_reason_against_a_start_that_is_no_trial() {
+    let mut pi = updatable();
+    pi.settings.update.health_units = vec!["backup.service".into()];
+    pi.start();
+    let link = pi.server();
+    let taken = link.call::<op::update::ReportHealth>(healthy()).await.unwrap();
+    assert!(!taken.trial && taken.problems.is_empty(), "{taken:?}");
+    // In a trial it is.
+    install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap();
+    restarted(&pi, 1).await;
+    let taken = link.call::<op::update::ReportHealth>(healthy()).await.unwrap();
+    assert!(taken.trial && !taken.committed && taken.problems[0].contains("backup.service"), "{taken:?}");
+}
+
 /// Restarts the machine once, so that its limit of one an hour is reached.
 async fn spent(pi: &Pi) -> AgentLink {
     let link = pi.server();

@@ -1,7 +1,7 @@
 //! Rule 5: what worked before must work again, told in words; the network alone is no reason to block a version.
 
 use ::update::health::{
-    Baseline, Check, HealthVerdict, Observations, judge,
+    Baseline, Check, HealthVerdict, Observations, judge, operable,
     own::{self, ConfiguredChecks, Eyes},
 };
 use futures::future::BoxFuture;
@@ -35,6 +35,17 @@ fn what_worked_works_again() {
     more.interfaces.insert("usb0".into(), Err("it is down".into()));
     more.units.insert("new.service".into(), Err("failed".into()));
     assert_eq!(judge(Some(&before()), &more, &[]), HealthVerdict::Healthy);
+}
+
+#[test]
+fn a_start_that_is_no_trial_is_held_against_what_operates_the_machine() {
+    let mut look = well();
+    look.gateway = Some(Err("it does not answer".into()));
+    look.units.insert("backup.service".into(), Err("it is failed".into()));
+    look.urls.insert("http://127.0.0.1/".into(), Err("it answers 500".into()));
+    assert_eq!(operable(&look), HealthVerdict::Healthy);
+    look.server = Some(Err("it does not answer".into()));
+    assert!(matches!(operable(&look), HealthVerdict::Sick(problems) if problems.len() == 1));
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use ::update::{
     bundle::Digest,
-    job::{FoundRelease, JobRecord, JobState, Jobs, MOST_RESUMES, Tell, UpdateEngine, UpdateOrder, WantedRelease},
+    job::{
+        FoundRelease, JobRecord, JobState, Jobs, MOST_RESUMES, MOST_RESUMES_IN_ALL, Tell, UpdateEngine, UpdateOrder,
+        WantedRelease,
+    },
     status::Phase,
 };
 use base::{
@@ -58,7 +61,12 @@ fn order() -> UpdateOrder {
 }
 
 fn jobs(folder: &TempDir) -> Jobs {
-    Jobs::open(&folder.path().join("update"), Wall::of(|| 1_000_000))
+    jobs_in(folder, None)
+}
+
+/// The jobs of a server in that boot.
+fn jobs_in(folder: &TempDir, boot: Option<&str>) -> Jobs {
+    Jobs::open(&folder.path().join("update"), Wall::of(|| 1_000_000), boot.map(str::to_owned))
 }
 
 /// Waits until the newest job is as `is` says.
@@ -159,6 +167,49 @@ async fn a_server_that_ended_goes_on_but_not_for_ever() {
     assert!(!last.resume(engine));
     let kept = until(&last, |kept| kept.state == JobState::Failed).await;
     assert!(kept.message.contains("ended 5 times"), "{}", kept.message);
+}
+
+#[tokio::test]
+async fn a_machine_that_loses_its_power_each_night_goes_on_and_a_server_that_ends_each_time_does_not() {
+    let folder = TempDir::new().unwrap();
+    jobs_in(&folder, Some("first")).start(order(), Arc::new(Stepwise::default())).unwrap();
+    kept_in(&folder, "running").await;
+    let mut resumed = 0;
+    let mut goes_on = async |boot: &str| {
+        let next = jobs_in(&folder, Some(boot));
+        if !next.resume(Arc::new(Stepwise::default())) {
+            return until(&next, |kept| kept.state == JobState::Failed).await.message;
+        }
+        resumed += 1;
+        kept_in(&folder, &format!("\"resumed\":{resumed}")).await;
+        String::new()
+    };
+    for night in 1..=12 {
+        assert_eq!(goes_on(&format!("night {night}")).await, "");
+    }
+    for _ in 1..=MOST_RESUMES {
+        assert_eq!(goes_on("night 12").await, "");
+    }
+    assert!(goes_on("night 12").await.contains("the server ended 5 times"));
+    // What is over has nothing that an earlier version does not know.
+    kept_in(&folder, "failed").await;
+    let text = std::fs::read_to_string(folder.path().join("update/job.json")).unwrap();
+    assert!(!text.contains("boot") && !text.contains("server_ends"), "{text}");
+}
+
+#[tokio::test]
+async fn no_update_goes_on_for_ever() {
+    let folder = TempDir::new().unwrap();
+    jobs_in(&folder, Some("first")).start(order(), Arc::new(Stepwise::default())).unwrap();
+    kept_in(&folder, "running").await;
+    for boot in 1..=MOST_RESUMES_IN_ALL {
+        assert!(jobs_in(&folder, Some(&boot.to_string())).resume(Arc::new(Stepwise::default())));
+        kept_in(&folder, &format!("\"resumed\":{boot}")).await;
+    }
+    let last = jobs_in(&folder, Some("last"));
+    assert!(!last.resume(Arc::new(Stepwise::default())));
+    let kept = until(&last, |kept| kept.state == JobState::Failed).await;
+    assert!(kept.message.contains("ended 60 times"), "{}", kept.message);
 }
 
 #[tokio::test]

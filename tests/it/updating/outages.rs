@@ -56,6 +56,20 @@ async fn a_trial_in_an_outage_does_not_count_and_waits_for_the_network_through_c
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_person_who_marks_the_old_system_good_in_an_outage_blocks_nothing() {
+    let device = waits_for_its_window().await;
+    device.restarted(1).await;
+    device.channel(false);
+    device.restarted(2).await;
+    // Before the server has reported how the old system is doing.
+    let services = Arc::clone(&device.server.as_ref().unwrap().0);
+    let error = device.updates().attest(&services.machine).await.unwrap_err();
+    assert!(error.message.contains("the update channel"), "{error}");
+    let status = device.status().await;
+    assert!(status.waits_for_network && status.blocked.is_empty(), "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_another_version_recorded_months_ago_says_nothing_about_this_one() {
     for (version, restarts) in [("1.1.0", 4), ("0.9.0", 2)] {
         let mut device = waits_for_its_window().await;
@@ -89,11 +103,33 @@ async fn the_record_of_what_works_is_kept_fresh_while_a_release_is_armed_and_no_
 async fn a_trial_asks_for_the_index_once() {
     let device = waits_for_its_window().await;
     device.restarted(1).await;
-    let begun = device.now();
-    // So the trial goes on until its time is up.
-    worked_before(&device, "interfaces", &json!(["wlan7"]));
-    device.restarted(2).await;
-    let lasted = device.now() - begun;
-    let asked = device.heard().expect("its index") - begun;
-    assert!(lasted > 0.008 && asked < 0.002, "asked after {asked} h of {lasted} h");
+    sleep(Duration::from_secs(2)).await;
+    // The first of its two checks has had its answer.
+    device.channel(false);
+    sleep(MINUTE).await;
+    assert_eq!((runs(&device.status().await), device.restarts()), ((Some("1.1.0"), Some(Phase::Committed)), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_data_partition_that_takes_nothing_is_not_an_unreachable_channel() {
+    let mut device = Device::at(0, |update| {
+        late_lines(update);
+        update.dead_man_hours = 24;
+    });
+    device.web.release("1.1.0", 11, "the second system\n");
+    device.serve();
+    device.job_begins().await;
+    device.job_stops().await;
+    device.restarted(1).await;
+    // Where the server remembers what it saw of a channel, there is no room any more: a folder is in the file's place.
+    let seen = device.folder().join("channel-stable.json");
+    std::fs::remove_file(&seen).unwrap();
+    std::fs::create_dir_all(seen.join("full")).unwrap();
+    sleep(5 * MINUTE).await;
+    let status = device.status().await;
+    assert_eq!((runs(&status), device.restarts()), ((Some("1.1.0"), Some(Phase::Committed)), 1), "{status:?}");
+    // Nor does the dead man's switch take it for one.
+    sleep(100 * HOUR).await;
+    assert_eq!((device.told(), device.restarts()), (0, 1));
+    assert!(device.status().await.channel_reached);
 }

@@ -16,9 +16,9 @@ use std::{
 /// Longest file that is read, in bytes: a job takes less than 4 KiB.
 const MAX_FILE: u64 = 64 << 10;
 
-/// The newest job and its state.
+/// The newest job and its state. The release in the other slot may have written it, so unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "struct Kept")]
+#[serde(expecting = "struct Kept")]
 pub struct JobRecord {
     pub order: UpdateOrder,
     pub state: JobState,
@@ -27,6 +27,12 @@ pub struct JobRecord {
     pub release: Option<FoundRelease>,
     /// How often a server resumed it.
     pub resumed: u32,
+    /// How often of these the server had ended by itself, and not the machine. Left out of an ended job, which earlier versions read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub server_ends: u32,
+    /// The boot in which it runs, while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
     /// Milliseconds since 1970 UTC.
     pub started_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +58,11 @@ pub enum JobState {
     Failed,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl JobRecord {
     pub fn new(order: UpdateOrder, started_ms: i64) -> Self {
         Self {
@@ -60,6 +71,8 @@ impl JobRecord {
             phase: Phase::Checking,
             release: None,
             resumed: 0,
+            server_ends: 0,
+            boot: None,
             started_ms,
             finished_ms: None,
             percent: 0.0,
@@ -72,6 +85,7 @@ impl JobRecord {
     /// Records its end.
     pub fn end(&mut self, done: Result<String, ToolError>, at_ms: i64) {
         self.finished_ms = Some(at_ms);
+        (self.server_ends, self.boot) = (0, None);
         match done {
             Ok(next) => {
                 (self.state, self.phase, self.percent) = (JobState::Armed, Phase::Armed, 100.0);

@@ -26,8 +26,11 @@ use std::{
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Limit of resumptions after the server ended during a job: an update that crashes its server must not do so for ever.
+/// Limit of resumptions after the server ended by itself during a job: an update that crashes its server must not do so for ever.
 pub const MOST_RESUMES: u32 = 5;
+/// Limit of resumptions in all. A device that is switched off each night needs many for a large download over a slow line; an update that
+/// crashes its machine must not do so for ever.
+pub const MOST_RESUMES_IN_ALL: u32 = 60;
 
 /// Brings a release to the point where only a restart is missing.
 pub trait UpdateEngine: Send + Sync {
@@ -47,6 +50,8 @@ pub struct Jobs(Arc<Inner>);
 struct Inner {
     file: PathBuf,
     wall: Wall,
+    /// The kernel's id of this boot, if it is known.
+    boot: Option<String>,
     now: Mutex<Now>,
     /// Counts reported changes; see [`Jobs::changes`].
     changed: watch::Sender<u64>,
@@ -69,12 +74,13 @@ impl Now {
 }
 
 impl Jobs {
-    /// Loads the job of the previous server from `folder`, which need not exist yet.
-    pub fn open(folder: &Path, wall: Wall) -> Self {
+    /// Loads the job of the previous server from `folder`, which need not exist yet. `boot`: the kernel's id of this boot, by which the end
+    /// of a server is told from the machine's.
+    pub fn open(folder: &Path, wall: Wall, boot: Option<String>) -> Self {
         let file = folder.join("job.json");
         let (kept, fault) = kept::load(&file);
         let (changed, _) = watch::channel(0);
-        Self(Arc::new(Inner { file, wall, now: Mutex::new(Now { kept, cancel: None, fault }), changed }))
+        Self(Arc::new(Inner { file, wall, boot, now: Mutex::new(Now { kept, cancel: None, fault }), changed }))
     }
 
     /// The newest job, running or ended.
@@ -140,14 +146,23 @@ impl Jobs {
             return false;
         };
         drop(now);
-        if kept.resumed >= MOST_RESUMES {
-            let error = ToolError::unavailable(format!("the server ended {MOST_RESUMES} times while this update ran"))
+        let same_boot = kept.boot.is_none() || kept.boot == self.0.boot;
+        let too_often = match (kept.server_ends >= MOST_RESUMES && same_boot, kept.resumed >= MOST_RESUMES_IN_ALL) {
+            (true, _) => Some(format!("the server ended {MOST_RESUMES} times while this update ran")),
+            (_, true) => {
+                Some(format!("the machine or its server ended {MOST_RESUMES_IN_ALL} times while this update ran"))
+            }
+            _ => None,
+        };
+        if let Some(why) = too_often {
+            let error = ToolError::unavailable(why)
                 .hint("look at the server's log: journalctl -u raspi-mcp; then begin it again");
             kept.end(Err(error), self.0.wall.now_ms());
             base::task::spawn(self.clone().put_down(kept));
             return false;
         }
         kept.resumed += 1;
+        kept.server_ends = if same_boot { kept.server_ends + 1 } else { 0 };
         self.begin(kept, engine);
         true
     }
@@ -192,7 +207,8 @@ impl Jobs {
         }
     }
 
-    fn begin(&self, kept: JobRecord, engine: Arc<dyn UpdateEngine>) {
+    fn begin(&self, mut kept: JobRecord, engine: Arc<dyn UpdateEngine>) {
+        kept.boot.clone_from(&self.0.boot);
         let token = CancellationToken::new();
         let order = kept.order.clone();
         {
