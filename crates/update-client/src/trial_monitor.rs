@@ -110,6 +110,8 @@ async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
             }
             let Ok(status) = client.0.agent.get::<GetUpdateStatus>().await else { break };
             if in_trial(&status).is_some() {
+                // Watchers have not lost this server, so they would not look again.
+                client.moved();
                 client.prove(machine).await;
                 let after = client.0.agent.get::<GetUpdateStatus>().await;
                 if after.as_ref().is_ok_and(awaits_verdict)
