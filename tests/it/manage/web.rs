@@ -42,9 +42,14 @@ impl Web {
 
     /// One whose publisher's clock shows `now`, in seconds since 1970.
     pub fn at(now: u64) -> Self {
+        Self::lasting(now, HOLDS)
+    }
+
+    /// The same, with a root of trust that holds for so many seconds.
+    pub fn lasting(now: u64, seconds: u64) -> Self {
         let folder = TempDir::new().unwrap();
         let mut root = a_root_file(1);
-        (root.created, root.expires) = (now - 100, now + HOLDS);
+        (root.created, root.expires) = (now - 100, now + seconds);
         let signed_root = signed(Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
         fs::write(folder.path().join("root.signed"), signed_root).unwrap();
         let index = ChannelIndex {
@@ -126,6 +131,12 @@ impl Web {
         self.index.releases.insert(0, offer);
         self.publish();
         manifest
+    }
+
+    /// The publisher's clock goes on: what is published from now on is of that time, in seconds since 1970.
+    pub fn clock(&mut self, now: u64) {
+        self.now = now;
+        (self.index.created, self.index.expires) = (now - 50, now + HOLDS);
     }
 
     pub fn publish(&mut self) {

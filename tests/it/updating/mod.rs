@@ -11,6 +11,7 @@ mod outages;
 mod roots;
 mod rounds;
 mod still;
+mod years;
 
 pub use still::Standstill;
 
@@ -78,8 +79,21 @@ impl Device {
     }
 
     fn set(hour: u64, change: impl FnOnce(&mut Settings)) -> Self {
-        let midnight = (crate::manage::web::now() / 86_400 + 1) * 86_400;
-        let web = Web::at(midnight);
+        let midnight = Self::next_midnight();
+        Self::of(Web::at(midnight), midnight, hour, change)
+    }
+
+    /// One whose publisher's root of trust holds for so many seconds.
+    fn lasting(seconds: u64, hour: u64, change: impl FnOnce(&mut Settings)) -> Self {
+        let midnight = Self::next_midnight();
+        Self::of(Web::lasting(midnight, seconds), midnight, hour, change)
+    }
+
+    fn next_midnight() -> u64 {
+        (crate::manage::web::now() / 86_400 + 1) * 86_400
+    }
+
+    fn of(web: Web, midnight: u64, hour: u64, change: impl FnOnce(&mut Settings)) -> Self {
         let dir = TempDir::new().unwrap();
         let root = Root::at(dir.path());
         let mut settings = Settings::default_for(&Places::below(dir.path()));

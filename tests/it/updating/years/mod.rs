@@ -1,0 +1,54 @@
+//! Two years of devices that nobody visits: releases of which some are sick, rotations, resets, outages, nights without power, moves. At the end every
+//! device runs the newest good release, and no good release is blocked anywhere.
+//!
+//! Each device has its own publisher, clock and runtime; the seed decides all that happens to it, and is in the report. CI lives a few of them. All:
+//!
+//! ```sh
+//! RASPI_MCP_YEARS=200 cargo test --test it -- updating::years --nocapture          # the seeds 1 to 200
+//! RASPI_MCP_YEARS=10 RASPI_MCP_YEARS_FROM=7000 cargo test --test it -- updating::years --nocapture
+//! ```
+
+mod life;
+mod plan;
+
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+/// Devices of CI's short form.
+const FEW: u64 = 2;
+/// Threads, each with one device at a time.
+const SIDE_BY_SIDE: usize = 2;
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().expect(name))
+}
+
+#[test]
+fn a_fleet_that_nobody_visits_for_two_years_runs_the_newest_good_release() {
+    let from = number("RASPI_MCP_YEARS_FROM", 1);
+    let (next, end) = (AtomicU64::new(from), from + number("RASPI_MCP_YEARS", FEW));
+    let reports = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::SeqCst);
+                    if seed >= end {
+                        return;
+                    }
+                    let lived = thread::scope(|one| one.spawn(|| life::lived(seed)).join());
+                    let report = lived.unwrap_or_else(|_| Err("it panicked: see above".into()));
+                    println!("seed {seed}: {}", report.as_ref().unwrap_or_else(|why| why));
+                    reports.lock().unwrap().push((seed, report));
+                }
+            });
+        }
+    });
+    let failed: Vec<_> = reports.into_inner().unwrap().into_iter().filter(|(_, report)| report.is_err()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
