@@ -237,12 +237,18 @@ impl Life {
     }
 }
 
-/// A moment in which the agent's own thread can write: paused time does not know that it is busy. What takes long waits for something else.
+/// A moment in which the agent's own thread can write: paused time does not know that it is busy. What takes long waits for something else;
+/// until then little time passes, also on a computer that has no time for that thread.
 async fn moment(number: u32) {
     {
         let _still = Standstill::begin();
         #[expect(clippy::disallowed_methods)]
         tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(10))).await.unwrap();
     }
-    sleep(if number < 200 { Duration::from_secs(1) } else { MINUTE }).await;
+    sleep(match number {
+        0..300 => Duration::from_millis(250),
+        300..900 => Duration::from_secs(1),
+        _ => MINUTE,
+    })
+    .await;
 }
