@@ -158,7 +158,7 @@ async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
     let pi = updatable_with_a_second();
     let (link, args) = one_second_for_2_0_0(&pi).await;
     restarted(&pi, 1).await;
-    link.call::<op::update::ReportHealth>(sick(true)).await.unwrap();
+    link.call::<op::update::ReportHealth>(sick(false)).await.unwrap();
     restarted(&pi, 2).await;
     let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert!(slot(&status, Slot::A).2, "{status:?}");

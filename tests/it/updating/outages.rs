@@ -56,6 +56,41 @@ async fn a_trial_in_an_outage_does_not_count_and_waits_for_the_network_through_c
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_outage_that_ends_with_the_trial_does_not_block_the_release() {
+    let device = waits_for_its_window().await;
+    device.restarted(1).await;
+    device.channel(false);
+    device.restarted(2).await;
+    // The old system has the network again before it is looked at.
+    device.channel(true);
+    device.restarted(3).await;
+    sleep(5 * MINUTE).await;
+    let status = device.status().await;
+    assert_eq!(runs(&status), (Some("1.1.0"), Some(Phase::Committed)), "{status:?}");
+    assert!(status.blocked.is_empty(), "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_that_a_trial_reached_counts_for_the_dead_mans_switch() {
+    let mut device = Device::at(0, |update| {
+        late_lines(update);
+        update.dead_man_hours = 24;
+    });
+    device.web.release("1.1.0", 11, "the second system\n");
+    device.serve();
+    device.job_begins().await;
+    device.job_stops().await;
+    device.restarted(1).await;
+    sleep(MINUTE).await;
+    let status = device.status().await;
+    assert_eq!(runs(&status), (Some("1.1.0"), Some(Phase::Committed)), "{status:?}");
+    assert!(status.channel_reached, "{status:?}");
+    device.channel(false);
+    sleep(100 * HOUR).await;
+    assert_eq!((device.told(), device.restarts()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_person_who_marks_the_old_system_good_in_an_outage_blocks_nothing() {
     let device = waits_for_its_window().await;
     device.restarted(1).await;

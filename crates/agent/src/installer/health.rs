@@ -25,7 +25,7 @@ pub struct HealthReport {
     pub healthy: bool,
     /// What worked before and does not work now; at most 16, each at most 300 bytes.
     pub problems: Vec<String>,
-    /// The old slot was offline as well, so the version must not be blocked.
+    /// Nothing but the network is wrong. If the old slot is found so after a failed trial, the version must not be blocked.
     pub offline: bool,
 }
 
@@ -91,11 +91,7 @@ impl Installer {
 
     /// Those without which nothing can operate this machine.
     async fn operable(&self) -> Vec<String> {
-        own::problems(
-            self,
-            &ConfiguredChecks { server: self.settings.server_socket.clone(), ..ConfiguredChecks::default() },
-        )
-        .await
+        own::problems(self, &ConfiguredChecks::of_server(self.settings.server_socket.clone())).await
     }
 
     /// What the agent checks itself.
@@ -104,7 +100,7 @@ impl Installer {
         ConfiguredChecks {
             units: update.health_units.clone(),
             commands: update.health_commands.clone(),
-            server: self.settings.server_socket.clone(),
+            ..ConfiguredChecks::of_server(self.settings.server_socket.clone())
         }
     }
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
-use update::slots::{self, BootState, OldSystem};
+use update::slots::{self, BootState, FailedTrial, OldSystem};
 
 /// Delay before a restart that was found due at start, so that the log reaches the card and a person can see it.
 const BREATH: Duration = Duration::from_secs(1);
@@ -116,11 +116,11 @@ impl Installer {
         let standing = system.standing();
         match &*standing {
             BootState::Trial(trial) => {
-                let reason = self.why_not();
+                let (reason, offline) = self.why_not();
                 tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
                 // Restart even if the card cannot be written: the restart is the way back.
-                let condemned =
-                    system.record.step(|state| slots::condemn(state, trial, &reason, false, log.as_deref()));
+                let failed = FailedTrial { reason, by_person: false, offline, log_tail: log };
+                let condemned = system.record.step(|state| slots::condemn(state, trial, failed.clone()));
                 if let Err(error) = condemned {
                     tracing::error!(target: "agent", %error, "the trial ends without a note of why");
                 }
@@ -143,8 +143,8 @@ impl Installer {
         }
     }
 
-    /// Why a trial was not committed, for `last_attempt`.
-    fn why_not(&self) -> String {
+    /// Why a trial was not committed, for `last_attempt`, and whether only the network was missing.
+    fn why_not(&self) -> (String, bool) {
         let now = self.boot.now();
         let limit = self.settings.update.health_deadline_seconds;
         let mut problems: Vec<String> = match &now.report {
@@ -152,6 +152,7 @@ impl Installer {
             Some(report) => report.problems.clone(),
         };
         problems.extend(now.own.iter().cloned());
-        format!("not healthy within {limit} s: {}", problems.join("; "))
+        let offline = now.report.as_ref().is_some_and(|report| report.offline) && now.own.is_empty();
+        (format!("not healthy within {limit} s: {}", problems.join("; ")), offline)
     }
 }

@@ -22,6 +22,13 @@ pub struct ConfiguredChecks {
     pub server: Option<PathBuf>,
 }
 
+impl ConfiguredChecks {
+    /// Only whether the server answers on `socket`.
+    pub fn of_server(socket: Option<PathBuf>) -> Self {
+        Self { server: socket, ..Self::default() }
+    }
+}
+
 /// The port for the agent's checks; each returns `Err` with the reason, for people.
 pub trait Eyes: Send + Sync {
     /// Whether the unit is active.

@@ -147,7 +147,8 @@ impl OldSystem {
 
 /// After a failed trial the old slot was checked. If it is offline as well, the update was not at fault: it waits for a network, which
 /// does not count as an arming (beyond [`MOST_OFFLINE_TRIALS`](super::MOST_OFFLINE_TRIALS) it does). If nothing is known of it, the update is armed again, at most
-/// [`MOST_ARMINGS`] times in all. Otherwise the version is blocked and its slot made unbootable.
+/// [`MOST_ARMINGS`] times in all; so it is if the trial lacked nothing but the network, which may have come back since. Otherwise the
+/// version is blocked and its slot made unbootable.
 ///
 /// # Errors
 /// `failed_precondition` unless a failed trial waits for this.
@@ -155,7 +156,11 @@ pub fn judge_old(state: &StateRecord, seen: &Evidence, old: OldSystem, now_ms: i
     let update = at(state, &[Stage::RolledBack])?;
     let reason = update.verdict.as_ref().map(|verdict| verdict.reason.clone());
     let reason = reason.unwrap_or_else(|| "its trial failed".into());
+    let lacked_network = update.verdict.as_ref().is_some_and(|verdict| verdict.offline);
     Ok(match old {
+        OldSystem::Online if lacked_network => {
+            effects::arm_again(state, seen, &format!("{reason}; the old version has a network"), now_ms)
+        }
         OldSystem::Online => effects::give_up(state, &reason, now_ms),
         OldSystem::Offline if update.offline_trials < MOST_OFFLINE_TRIALS => waits_for_network(
             state,

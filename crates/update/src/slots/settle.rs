@@ -198,7 +198,7 @@ fn condemned(mut next: StateRecord, seen: &Evidence, reason: &str) -> (Step, Boo
     remember_trial(&mut next, seen);
     if let Some(update) = &mut next.update {
         update.stage = Stage::Trial;
-        update.verdict.get_or_insert(FailedTrial { reason: reason.into(), by_person: false, log_tail: None });
+        update.verdict.get_or_insert(FailedTrial { reason: reason.into(), ..FailedTrial::default() });
     }
     set_phase(&mut next, Phase::Trial);
     (Step::to(next), BootState::Restart(reason.into()))

@@ -240,13 +240,16 @@ impl PendingUpdate {
 }
 
 /// A trial was found to have failed, before the restart that ended it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(expecting = "struct Verdict")]
 pub struct FailedTrial {
     pub reason: String,
     /// Whether a person decided so: then the state of the old slot does not change it.
     #[serde(default)]
     pub by_person: bool,
+    /// Nothing but the network was wrong.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
     #[serde(default)]
     pub log_tail: Option<String>,
 }

@@ -110,19 +110,13 @@ pub(super) fn finish(state: &StateRecord, now_ms: i64) -> Step {
     Step { before: Vec::new(), state: Some(next), after }
 }
 
-/// The trial failed, or a person rejects it: recorded before the plain restart that ends it. `log_tail`: the log's last
-/// lines, of which [`LONGEST_LOG`](super::LONGEST_LOG) bytes are kept. A person's reason is kept even if the deadline
+/// The trial failed, or a person rejects it: recorded before the plain restart that ends it. Of `log_tail`, the log's last
+/// lines, [`LONGEST_LOG`](super::LONGEST_LOG) bytes are kept. A person's reason is kept even if the deadline
 /// passes later.
 ///
 /// # Errors
 /// `failed_precondition` when no trial is running.
-pub fn condemn(
-    state: &StateRecord,
-    trial: &Trial,
-    reason: &str,
-    by_person: bool,
-    log_tail: Option<&str>,
-) -> Result<Step, ToolError> {
+pub fn condemn(state: &StateRecord, trial: &Trial, failed: FailedTrial) -> Result<Step, ToolError> {
     let slot = trial.slot;
     if state.update.as_ref().is_some_and(|update| update.target != slot) {
         return Err(
@@ -130,8 +124,9 @@ pub fn condemn(
         );
     }
     stage(state, &[Stage::Trial], |update| {
-        if by_person || !update.verdict.as_ref().is_some_and(|verdict| verdict.by_person) {
-            update.verdict = Some(FailedTrial { reason: bounded(reason), by_person, log_tail: log_tail.map(tail) });
+        if failed.by_person || !update.verdict.as_ref().is_some_and(|verdict| verdict.by_person) {
+            let (reason, log_tail) = (bounded(&failed.reason), failed.log_tail.as_deref().map(tail));
+            update.verdict = Some(FailedTrial { reason, log_tail, ..failed });
         }
     })
 }

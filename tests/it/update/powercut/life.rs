@@ -12,7 +12,7 @@ use ::update::{
     firmware::Outcome,
     install::{Finish, InstallEngine, InstallRecord, InstallSite, hooks::Unwatched},
     simulated::{SimulatedBootChain, areas, boot_image, factory},
-    slots::{self, BootState, Here, Ledger, OldSystem, Settled, StateRecord, Step, UpdateLimits},
+    slots::{self, BootState, FailedTrial, Here, Ledger, OldSystem, Settled, StateRecord, Step, UpdateLimits},
     status::Attempt,
 };
 use base::error::ToolError;
@@ -216,7 +216,8 @@ impl Life {
     pub fn condemn(&mut self) -> &mut Self {
         self.does("condemn", |state, settled| {
             let BootState::Trial(trial) = &settled.standing else { panic!("{settled:?}") };
-            slots::condemn(state, trial, "no server", false, Some("log"))
+            let (reason, log_tail) = ("no server".into(), Some("log".into()));
+            slots::condemn(state, trial, FailedTrial { reason, log_tail, ..FailedTrial::default() })
         });
         self.starts(ResetCause::Watchdog)
     }

@@ -1,6 +1,6 @@
 //! What the kernel leaves of a trial that died, from the files of a machine's pstore to what is recorded of the last update.
 
-use super::machine::{FREE, Machine, NOW, candidate};
+use super::machine::{FREE, Machine, NOW, candidate, failed};
 use ::update::{
     Slot,
     boot::{BootFlow, Evidence, ResetCause},
@@ -149,7 +149,7 @@ fn a_log_that_was_read_in_the_trial_says_more() {
             bench.pi.install(&candidate(if log.is_some() { 2 } else { 3 })).unwrap();
             assert_eq!(bench.pi.restart_into_trial(), Case::TrialBegins);
             let BootState::Trial(trial) = &bench.pi.standing else { panic!() };
-            let step = slots::condemn(bench.pi.state(), trial, "sick", false, log);
+            let step = slots::condemn(bench.pi.state(), trial, failed("sick", false, log));
             bench.pi.does(step).unwrap();
             bench.put(CONSOLE, "its console");
             assert_eq!(bench.pi.boot(ResetCause::Watchdog), Case::RolledBack);
@@ -170,7 +170,7 @@ fn a_person_who_ended_a_trial_is_not_overruled_when_its_time_is_up() {
         [("time", false, None), ("rolled back by pi", true, Some("a log")), ("time", false, None)]
     {
         let BootState::Trial(trial) = &pi.standing else { panic!() };
-        let step = slots::condemn(pi.state(), trial, reason, by_person, log);
+        let step = slots::condemn(pi.state(), trial, failed(reason, by_person, log));
         pi.does(step).unwrap();
     }
     let verdict = pi.state().update.as_ref().unwrap().verdict.clone().unwrap();

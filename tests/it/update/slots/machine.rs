@@ -7,7 +7,10 @@ use ::update::{
     bundle::Digest,
     disk::{Access, Area, Disk, MemoryDisk},
     simulated::{RestartableBoard, SimulatedBootChain, SimulatedFlow, boot_image},
-    slots::{self, AdmissionInput, BootState, Candidate, Case, Here, Ledger, Settled, StateRecord, Step, UpdateLimits},
+    slots::{
+        self, AdmissionInput, BootState, Candidate, Case, FailedTrial, Here, Ledger, Settled, StateRecord, Step,
+        UpdateLimits,
+    },
 };
 use base::error::ToolError;
 use std::sync::{
@@ -35,6 +38,11 @@ pub fn candidate(counter: u64) -> Candidate {
         created: 1_700_000_000 + counter,
         revoke_below: 0,
     }
+}
+
+/// A trial that failed for another reason than its network.
+pub fn failed(reason: &str, by_person: bool, log_tail: Option<&str>) -> FailedTrial {
+    FailedTrial { reason: reason.into(), by_person, log_tail: log_tail.map(str::to_owned), ..FailedTrial::default() }
 }
 
 /// That version, offered now to a machine whose image has no counter of its own.
@@ -151,8 +159,12 @@ impl Machine {
     }
 
     pub fn condemn(&mut self, reason: &str) {
+        self.condemn_as(failed(reason, false, Some("a log")));
+    }
+
+    pub fn condemn_as(&mut self, failed: FailedTrial) {
         let BootState::Trial(trial) = &self.standing else { panic!("{:?} is no trial", self.standing) };
-        let step = slots::condemn(self.state(), trial, reason, false, Some("a log"));
+        let step = slots::condemn(self.state(), trial, failed);
         self.does(step).unwrap();
     }
 

@@ -1,7 +1,7 @@
 //! Whatever happens in whatever order: some slot boots, nothing is committed that was not found healthy, no floor falls, nothing is armed
 //! more than three times.
 
-use super::machine::{FREE, Machine, NOW, candidate};
+use super::machine::{FREE, Machine, NOW, candidate, failed};
 use crate::update::boot::{BOOT, ROOT};
 use ::update::{
     Slot,
@@ -117,7 +117,7 @@ fn turn(pi: &mut Machine, deed: &Deed, known: &mut Known) {
         }
         Deed::Condemn(by_person) => {
             let BootState::Trial(trial) = &pi.standing else { return };
-            let step = slots::condemn(pi.state(), trial, "sick", *by_person, None);
+            let step = slots::condemn(pi.state(), trial, failed("sick", *by_person, None));
             if pi.does(step).is_ok() {
                 pi.boot_if(ResetCause::Watchdog);
             }

@@ -1,12 +1,12 @@
 //! The rules of updates that the slots keep, each by name, on both boot chains.
 
-use super::machine::{FREE, Machine, NOW, asked, candidate};
+use super::machine::{FREE, Machine, NOW, asked, candidate, failed};
 use ::update::{
     Slot,
     boot::{Evidence, ResetCause},
     disk::{Access, Area, Disk},
     simulated::SimulatedBootChain,
-    slots::{self, AdmissionInput, BootState, Candidate, Case, OldSystem, Step, UpdateLimits, counter},
+    slots::{self, AdmissionInput, BootState, Candidate, Case, FailedTrial, OldSystem, Step, UpdateLimits, counter},
     status::{Phase, SlotState},
 };
 use base::error::ErrorCode;
@@ -103,6 +103,29 @@ fn rule_5_a_trial_without_a_network_here_as_well_does_not_count_and_waits_for_on
         assert_eq!(phase, Phase::RolledBack);
         assert!(reason.contains("no gateway") && reason.contains("armed 3 times"), "{reason}");
         assert_eq!(pi.state().last_attempt.as_ref().unwrap().boot_ids.len(), 3);
+    });
+}
+
+#[test]
+fn a_trial_that_lacked_only_the_network_is_repeated_where_the_old_slot_has_it_and_counts() {
+    both(|mut pi, _| {
+        pi.install(&candidate(2)).unwrap();
+        for armings in 1..=slots::MOST_ARMINGS {
+            assert_eq!(pi.state().update.as_ref().unwrap().armings, armings);
+            assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
+            pi.condemn_as(FailedTrial { offline: true, ..failed("no gateway", false, None) });
+            assert_eq!(pi.boot(ResetCause::Watchdog), Case::RolledBack);
+            let step = slots::judge_old(pi.state(), &pi.seen(), OldSystem::Online, NOW);
+            pi.does(step).unwrap();
+        }
+        assert!(pi.state().update.is_none() && !pi.startable(Slot::B));
+        assert!(pi.phase().1.contains("no gateway") && pi.phase().1.contains("armed 3 times"), "{:?}", pi.phase());
+        // A person who ends such a trial is not overruled.
+        pi.install(&candidate(3)).unwrap();
+        pi.restart_into_trial();
+        pi.condemn_as(FailedTrial { offline: true, ..failed("rolled back by pi", true, None) });
+        pi.boot(ResetCause::Watchdog);
+        assert!(pi.state().update.is_none() && !pi.startable(Slot::B));
     });
 }
 
@@ -257,7 +280,7 @@ fn only_the_running_trial_is_committed() {
         let committed = slots::committed(pi.state(), &seen, NOW);
         assert_eq!(committed.unwrap_err().code, ErrorCode::FailedPrecondition);
         let _ = slots::commit(pi.state(), trial, &seen).expect("unchanged");
-        let condemned = slots::condemn(pi.state(), trial, "sick", false, None).unwrap().state.unwrap();
+        let condemned = slots::condemn(pi.state(), trial, failed("sick", false, None)).unwrap().state.unwrap();
         slots::commit(&condemned, trial, &seen).unwrap_err();
     });
 }
@@ -387,7 +410,7 @@ fn a_rollback_that_nobody_asked_for_blocks_the_version_it_leaves_and_so_does_one
             pi.install(&candidate(3)).unwrap();
             pi.restart_into_trial();
             let BootState::Trial(trial) = &pi.standing else { panic!() };
-            let step = slots::condemn(pi.state(), trial, "no good", by_person, None);
+            let step = slots::condemn(pi.state(), trial, failed("no good", by_person, None));
             pi.does(step).unwrap();
             pi.boot(ResetCause::Watchdog);
             if !by_person {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use update::{
     Slot,
-    slots::{self, Act, BootState, Stage, StateRecord, Step},
+    slots::{self, Act, BootState, FailedTrial, Stage, StateRecord, Step},
     status::{Phase, SlotState},
 };
 
@@ -169,7 +169,9 @@ fn perform(
             let BootState::Trial(trial) = &*standing else {
                 return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
             };
-            system.record.step(|state| slots::condemn(state, trial, reason, true, log))
+            let log_tail = log.map(str::to_owned);
+            let failed = FailedTrial { reason: reason.into(), by_person: true, offline: false, log_tail };
+            system.record.step(|state| slots::condemn(state, trial, failed.clone()))
         }
         Way::Forget => system.record.step(|state| forget(state, reason, now_ms, by_itself)),
         Way::ToOther => {
