@@ -2,20 +2,18 @@
 //! server causes. So whoever else restarts the machine, or whatever cuts its power, the trial is held against the state of an hour ago.
 
 use crate::{
-    UpdateClient,
+    UpdateClient, WatchPosition,
     trial_monitor::{in_trial, is_armed},
 };
 use agent::operations::update::GetUpdateStatus;
-use base::{
-    error::{ErrorCode, ToolError},
-    os::systemd::wanted,
-};
+use base::{error::ToolError, os::systemd::wanted};
 use hw::machine::Machine;
 use std::{collections::BTreeSet, path::PathBuf, sync::Weak, time::Duration};
 use tokio::time::{Instant, sleep};
 use update::{
     health::{Baseline, Observations},
-    status::UpdateStatus,
+    job::Tell,
+    status::{Phase, UpdateStatus},
 };
 
 /// Interval between records while a release is armed.
@@ -31,9 +29,9 @@ impl UpdateClient {
         self.0.folder.join("baseline.json")
     }
 
-    /// The recorded baseline, if it is of the version that ran before this boot's trial or, without a trial, runs now. What an earlier
-    /// version recorded months ago says nothing about this one.
-    pub(crate) async fn baseline(&self) -> Option<Baseline> {
+    /// The recorded baseline, if it is of the version that ran before this boot's trial or, without a trial, runs now, by `status`. What an
+    /// earlier version recorded months ago says nothing about this one.
+    pub(crate) async fn baseline(&self, status: &UpdateStatus) -> Option<Baseline> {
         let file = self.baseline_file();
         let shown = file.display().to_string();
         let loaded = base::os::blocking::run("update", move |_| {
@@ -43,9 +41,7 @@ impl UpdateClient {
             tracing::error!(target: "update", %error, file = shown, "what worked before is not known");
             None
         })?;
-        let status = self.0.agent.get::<GetUpdateStatus>().await;
-        let before = status.ok().and_then(|status| version_before(&status));
-        if before.as_ref().is_some_and(|before| *before != baseline.version) {
+        if version_before(status).is_some_and(|before| before != baseline.version) {
             tracing::debug!(target: "update", of = baseline.version, "what worked before is of another version: only the configured checks count");
             return None;
         }
@@ -53,25 +49,32 @@ impl UpdateClient {
     }
 
     /// Keeps the baseline of a release that waits for its restart no older than an hour. What is offline at that moment is not recorded.
-    /// Returns where there are no slots.
-    pub(crate) async fn keep_baseline(&self, machine: &Weak<Machine>) {
-        let mut marks = self.marks();
+    /// `status` is from before `marks` were taken.
+    pub(crate) async fn keep_baseline(
+        &self,
+        machine: &Weak<Machine>,
+        mut status: UpdateStatus,
+        mut marks: WatchPosition,
+    ) {
         loop {
+            let hour = async { if is_armed(&status) { sleep(EACH).await } else { std::future::pending().await } };
+            let is_due = tokio::select! {
+                () = hour => true,
+                () = self.changed(&mut marks) => false,
+            };
             match self.0.agent.get::<GetUpdateStatus>().await {
-                Ok(status) if is_armed(&status) => {}
-                Err(error) if error.code == ErrorCode::CapabilityMissing => return,
-                _ => {
-                    self.changed(&mut marks).await;
+                Ok(now) => status = now,
+                Err(error) => {
+                    tracing::debug!(target: "update", %error, "whether a release is armed is not known");
                     continue;
                 }
             }
-            tokio::select! {
-                () = sleep(EACH) => {}
-                () = self.changed(&mut marks) => continue,
+            if !is_due || !is_armed(&status) {
+                continue;
             }
             let Some(machine) = machine.upgrade() else { return };
             let look = self.look(&machine).await;
-            if self.judged(&look).await.is_offline() {
+            if self.judged(&look, &status).await.is_offline() {
                 continue;
             }
             if let Err(error) = self.record_as_baseline(&machine, look).await {
@@ -80,36 +83,45 @@ impl UpdateClient {
         }
     }
 
-    /// Waits until the network is there that the baseline has, or another one; at most [`READY`]. Returns whether it is there.
-    pub(crate) async fn until_ready(&self, machine: &Machine) -> bool {
+    /// Waits until the network is there that the baseline has, or another one; at most [`READY`]. Returns what works then; `None` if the
+    /// network stayed away. A job says that it waits.
+    pub(crate) async fn until_ready(
+        &self,
+        machine: &Machine,
+        status: &UpdateStatus,
+        job: Option<&Tell>,
+    ) -> Option<Observations> {
         let deadline = Instant::now() + READY;
         loop {
             let look = self.look(machine).await;
-            if !self.judged(&look).await.is_offline() || look.has_network() {
-                return true;
+            if !self.judged(&look, status).await.is_offline() || look.has_network() {
+                return Some(look);
             }
             if Instant::now() >= deadline {
                 break;
             }
+            if let Some(tell) = job {
+                let message = format!("waits up to {} s for the network that worked before", READY.as_secs());
+                tell.step(Phase::Armed, 0, 0, message).await;
+            }
             sleep(PACE).await;
         }
         tracing::warn!(target: "update", seconds = READY.as_secs(), "the network that worked before is still away");
-        false
+        None
     }
 
     /// Records what works now, once the network is there that worked before. If it stays away, the earlier record counts: the trial fails
     /// for it then, and the release waits for the network.
-    pub(crate) async fn record_when_ready(&self, machine: &Machine) -> Result<(), ToolError> {
-        if self.until_ready(machine).await { self.record_baseline(machine).await } else { Ok(()) }
+    pub(crate) async fn record_when_ready(&self, machine: &Machine, job: &Tell) -> Result<(), ToolError> {
+        let status = self.0.agent.get::<GetUpdateStatus>().await?;
+        match self.until_ready(machine, &status, Some(job)).await {
+            Some(look) => self.record_as_baseline(machine, look).await,
+            None => Ok(()),
+        }
     }
 
-    /// Records what works now, as the baseline for the next system.
-    pub(crate) async fn record_baseline(&self, machine: &Machine) -> Result<(), ToolError> {
-        let look = self.look(machine).await;
-        self.record_as_baseline(machine, look).await
-    }
-
-    async fn record_as_baseline(&self, machine: &Machine, mut look: Observations) -> Result<(), ToolError> {
+    /// Records `look` as the baseline for the next system.
+    pub(crate) async fn record_as_baseline(&self, machine: &Machine, mut look: Observations) -> Result<(), ToolError> {
         // A service that was started by a message for a moment would be missing in the next system, which may not
         // receive such a message.
         let (bus, running) = (&machine.bus, look.units.keys().map(String::as_str));
@@ -131,11 +143,11 @@ impl UpdateClient {
 }
 
 /// The version that ran before this boot's trial, or runs now.
-fn version_before(status: &UpdateStatus) -> Option<String> {
+fn version_before(status: &UpdateStatus) -> Option<&str> {
     let tried = in_trial(status);
     let before = status.slots.iter().find(|slot| match tried {
         Some(tried) => slot.slot != tried,
         None => slot.running,
     });
-    before.and_then(|slot| slot.version.clone())
+    before.and_then(|slot| slot.version.as_deref())
 }

@@ -158,7 +158,7 @@ impl UpdateClient {
     }
 
     /// Has the agent record with the running version that it reached its channel. Not worth failing a check: the next one does it again.
-    async fn channel_reached(&self) {
+    pub(crate) async fn channel_reached(&self) {
         match self.0.agent.get::<ChannelReached>().await {
             Ok(_) => {}
             Err(error) => {

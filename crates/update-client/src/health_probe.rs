@@ -57,7 +57,12 @@ impl UpdateClient {
     }
 
     /// Whether the channel's index can be fetched and verified; `None` without a channel.
-    pub(crate) async fn channel(&self) -> Option<Probe> {
+    async fn channel(&self) -> Option<Probe> {
+        self.reached_now().await.map(|reached| reached.map_err(|error| error.into_message()))
+    }
+
+    /// The same, with the whole error.
+    pub(crate) async fn reached_now(&self) -> Option<Result<(), ToolError>> {
         if self.0.settings.update.url.is_empty() {
             return None;
         }
@@ -65,8 +70,8 @@ impl UpdateClient {
         // A download may wait for a day and retry for minutes; this check is about now.
         let asked = tokio::time::timeout(CHANNEL, self.verified(&channel)).await;
         Some(match asked {
-            Ok(found) => found.map(drop).map_err(|error| error.into_message()),
-            Err(_) => Err(format!("no answer within {} s", CHANNEL.as_secs())),
+            Ok(found) => found.map(drop),
+            Err(_) => Err(ToolError::unavailable(format!("no answer within {} s", CHANNEL.as_secs()))),
         })
     }
 

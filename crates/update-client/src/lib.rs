@@ -117,16 +117,26 @@ impl UpdateClient {
         let client = self.clone();
         let machine = Arc::downgrade(machine);
         base::task::spawn(stop.run_until_cancelled_owned(async move {
-            let check = trial_monitor::run(&client, &machine).await;
+            let (marks, status) = (client.marks(), client.first_status().await);
+            let is_over = match &status {
+                Some(status) => trial_monitor::run(&client, &machine, status).await,
+                None => true,
+            };
             let goes_on = async {
-                if !client.0.jobs.resume(Arc::new(UpdateJob { client: client.clone(), machine: Weak::clone(&machine) }))
-                {
-                    client.finish_armed(&machine).await;
+                let resumed = client
+                    .0
+                    .jobs
+                    .resume(Arc::new(UpdateJob { client: client.clone(), machine: Weak::clone(&machine) }));
+                if let Some(status) = status.as_ref().filter(|_| !resumed) {
+                    client.finish_armed(&machine, status).await;
                 }
             };
-            let rest = trial_monitor::run_on(&client, &machine, check);
-            let baseline = client.keep_baseline(&machine);
-            futures::join!(goes_on, rest, poller::run(&client, &machine), client.dead_man_switch(), baseline);
+            let slots = async {
+                let Some(status) = status.clone() else { return };
+                let rest = trial_monitor::run_on(&client, &machine, &status, is_over);
+                futures::join!(rest, client.keep_baseline(&machine, status.clone(), marks));
+            };
+            futures::join!(goes_on, slots, poller::run(&client, &machine), client.dead_man_switch());
         }));
     }
 

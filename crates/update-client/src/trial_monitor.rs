@@ -46,43 +46,33 @@ const LATE_AGENT: Duration = Duration::from_secs(30);
 const SIMULATED: Duration = Duration::from_millis(500);
 const SIMULATED_TIMES: u32 = 120;
 
-/// What is known of this boot once [`run`] returns.
-pub(crate) struct BootCheck {
-    pub is_simulated: bool,
-    /// Nothing has to be reported any more.
-    pub is_over: bool,
-}
-
-/// Handles what the last restart left open. Returns when that is done, or after a minute of a boot that is no trial and
-/// not healthy. A release that failed while this system was offline as well keeps it from returning: nothing else may be
-/// installed before that one was tried again.
-pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> BootCheck {
-    let Some(status) = client.first_word().await else { return BootCheck { is_simulated: false, is_over: true } };
-    let mut check = BootCheck { is_simulated: status.simulated, is_over: true };
-    if in_trial(&status).is_some() {
-        client.prove(machine).await;
-        return check;
+/// Handles what the last restart left open, as `status` shows it. Returns when that is done, or after a minute of a boot that is no trial
+/// and not healthy: then `false`, and [`run_on`] reports on. A release that failed while this system was offline as well keeps it from
+/// returning: nothing else may be installed before that one was tried again.
+pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>, status: &UpdateStatus) -> bool {
+    if in_trial(status).is_some() {
+        client.prove(machine, status.clone()).await;
+        return true;
     }
-    let offline = status.waits_for_network || awaits_verdict(&status) && client.look_from_the_old_slot(machine).await;
-    if !status.simulated {
-        check.is_over = client.tell_well(machine, SOON).await;
-    }
+    let offline =
+        status.waits_for_network || awaits_verdict(status) && client.look_from_the_old_slot(machine, status).await;
+    let is_over = status.simulated || client.tell_well(machine, status, SOON).await;
     if offline && client.until_online(machine).await {
         client.arm_again().await;
     }
-    check
+    is_over
 }
 
 /// Handles what is still open after [`run`].
-pub(crate) async fn run_on(client: &UpdateClient, machine: &Weak<Machine>, mut check: BootCheck) {
-    if check.is_simulated {
+pub(crate) async fn run_on(client: &UpdateClient, machine: &Weak<Machine>, first: &UpdateStatus, mut is_over: bool) {
+    if first.simulated {
         run_simulated(client, machine).await;
     }
     let mut pause = LATER;
-    while !check.is_over {
+    while !is_over {
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
-        check.is_over = client.tell_well(machine, 1).await;
+        is_over = client.tell_well(machine, first, 1).await;
     }
 }
 
@@ -112,10 +102,11 @@ async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
             if in_trial(&status).is_some() {
                 // Watchers have not lost this server, so they would not look again.
                 client.moved();
-                client.prove(machine).await;
+                client.prove(machine, status).await;
                 let after = client.0.agent.get::<GetUpdateStatus>().await;
-                if after.as_ref().is_ok_and(awaits_verdict)
-                    && client.look_from_the_old_slot(machine).await
+                if let Ok(after) = after
+                    && awaits_verdict(&after)
+                    && client.look_from_the_old_slot(machine, &after).await
                     && client.until_online(machine).await
                 {
                     client.arm_again().await;
@@ -157,7 +148,7 @@ fn shortened(mut text: String) -> String {
 impl UpdateClient {
     /// The agent's status, once it answers, however late: a trial is not committed without it. `None` if there are no slots, or the server
     /// runs without an agent.
-    async fn first_word(&self) -> Option<UpdateStatus> {
+    pub(crate) async fn first_status(&self) -> Option<UpdateStatus> {
         let mut tries = 0;
         loop {
             match self.0.agent.get::<GetUpdateStatus>().await {
@@ -179,14 +170,9 @@ impl UpdateClient {
         }
     }
 
-    /// Checks the machine, judges the result and stores its problems.
-    async fn examine(&self, machine: &Weak<Machine>) -> Option<HealthVerdict> {
-        let look = self.look(&*machine.upgrade()?).await;
-        Some(self.judged(&look).await)
-    }
-
-    pub(crate) async fn judged(&self, look: &Observations) -> HealthVerdict {
-        let before = self.baseline().await;
+    /// Judges what was seen by what worked before, and stores the problems. `status` is of this boot.
+    pub(crate) async fn judged(&self, look: &Observations, status: &UpdateStatus) -> HealthVerdict {
+        let before = self.baseline(status).await;
         let verdict = judge(before.as_ref(), look, &self.0.settings.update.health_units);
         let problems: Vec<String> = verdict.problems().iter().map(ToString::to_string).collect();
         let news = self.seen().problems.replace(problems.clone()) != Some(problems);
@@ -199,7 +185,7 @@ impl UpdateClient {
     /// No trial: reports the health of this boot until it is healthy, for a boot chain that counts boots; at most so many
     /// times. Only what the machine needs to be operated counts: this system has proved itself, and the one in the other slot would
     /// neither have another network nor mend a service of the owner's. Returns whether the boot was found healthy.
-    async fn tell_well(&self, machine: &Weak<Machine>, times: u32) -> bool {
+    async fn tell_well(&self, machine: &Weak<Machine>, status: &UpdateStatus, times: u32) -> bool {
         for time in 0..times {
             if time > 0 {
                 sleep(PACE).await;
@@ -208,7 +194,7 @@ impl UpdateClient {
             let look = self.look_with(&here, std::future::ready(None)).await;
             drop(here);
             // Stored for people.
-            self.judged(&look).await;
+            self.judged(&look, status).await;
             let verdict = operable(&look);
             let taken = self.tell(&verdict).await;
             if taken.is_some_and(|taken| verdict.is_healthy() && taken.problems.is_empty()) {
@@ -218,20 +204,28 @@ impl UpdateClient {
         false
     }
 
-    async fn prove(&self, machine: &Weak<Machine>) {
+    /// Reports until the trial is over; `status` is its last known one.
+    async fn prove(&self, machine: &Weak<Machine>, mut status: UpdateStatus) {
         let (mut good, mut channel) = (0, ChannelProbe::default());
         loop {
             let Some(here) = machine.upgrade() else { return };
             let look = self.look_with(&here, channel.probe(self)).await;
             drop(here);
-            let verdict = self.judged(&look).await;
-            good = if verdict.is_healthy() { good + 1 } else { 0 };
-            // On a simulated machine the old system may run already: that one is judged by `look_from_the_old_slot`.
-            if self.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| in_trial(&status).is_none()) {
-                break;
+            if let Ok(now) = self.0.agent.get::<GetUpdateStatus>().await {
+                // On a simulated machine the old system may run already: that one is judged by `look_from_the_old_slot`.
+                if in_trial(&now).is_none() {
+                    break;
+                }
+                status = now;
             }
+            let verdict = self.judged(&look, &status).await;
+            good = if verdict.is_healthy() { good + 1 } else { 0 };
             let is_due = good == 0 || good >= ENOUGH;
-            if is_due && self.tell(&verdict).await.is_some_and(|taken| taken.committed || !taken.trial) {
+            let taken = if is_due { self.tell(&verdict).await } else { None };
+            if let Some(taken) = taken.filter(|taken| taken.committed || !taken.trial) {
+                if taken.committed && channel.is_verified() {
+                    self.channel_reached().await;
+                }
                 break;
             }
             sleep(PACE).await;
@@ -261,10 +255,13 @@ impl UpdateClient {
 
     /// After a failed trial, with the old system running again. If the network is unavailable here too, it was not the
     /// new version's fault, and the agent may try it once more. Returns whether it is unavailable.
-    async fn look_from_the_old_slot(&self, machine: &Weak<Machine>) -> bool {
+    async fn look_from_the_old_slot(&self, machine: &Weak<Machine>, status: &UpdateStatus) -> bool {
         let mut looks = 1;
         let verdict = loop {
-            let Some(verdict) = self.examine(machine).await else { return false };
+            let Some(here) = machine.upgrade() else { return false };
+            let look = self.look(&here).await;
+            drop(here);
+            let verdict = self.judged(&look, status).await;
             if !verdict.is_offline() || looks == OLD_SLOT_CHECKS {
                 break verdict;
             }
@@ -287,24 +284,29 @@ impl UpdateClient {
     /// that waits for it.
     async fn until_online(&self, machine: &Weak<Machine>) -> bool {
         let mut pause = LATER;
-        while self.0.agent.get::<GetUpdateStatus>().await.as_ref().map_or(true, is_armed) {
-            let Some(here) = machine.upgrade() else { return false };
-            let look = self.look(&here).await;
-            if !self.judged(&look).await.is_offline() {
-                return true;
+        loop {
+            let status = self.0.agent.get::<GetUpdateStatus>().await;
+            if status.as_ref().is_ok_and(|status| !is_armed(status)) {
+                return false;
             }
-            if look.has_network() {
-                tracing::warn!(target: "update", "this machine has another network than before the update: that is what has to work from now on");
-                match self.record_baseline(&here).await {
-                    Ok(()) => return true,
-                    Err(error) => tracing::error!(target: "update", %error, "what works now cannot be recorded"),
+            let Some(here) = machine.upgrade() else { return false };
+            if let Ok(status) = status {
+                let look = self.look(&here).await;
+                if !self.judged(&look, &status).await.is_offline() {
+                    return true;
+                }
+                if look.has_network() {
+                    tracing::warn!(target: "update", "this machine has another network than before the update: that is what has to work from now on");
+                    match self.record_as_baseline(&here, look).await {
+                        Ok(()) => return true,
+                        Err(error) => tracing::error!(target: "update", %error, "what works now cannot be recorded"),
+                    }
                 }
             }
             drop(here);
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_OFFLINE);
         }
-        false
     }
 
     /// Makes as many checks as the automatic commit does, and reports the result to the agent.
@@ -312,11 +314,15 @@ impl UpdateClient {
     /// # Errors
     /// `failed_precondition` with the problems, if there are any; the agent's errors.
     pub async fn attest(&self, machine: &Arc<Machine>) -> Result<(), ToolError> {
-        let weak = Arc::downgrade(machine);
-        for look in 1..=ENOUGH {
-            let Some(verdict) = self.examine(&weak).await else { return Err(ToolError::cancelled("the look")) };
-            if !verdict.is_healthy() || look == ENOUGH {
-                self.report(&verdict).await?;
+        let status = self.0.agent.get::<GetUpdateStatus>().await?;
+        for time in 1..=ENOUGH {
+            let look = self.look(machine).await;
+            let verdict = self.judged(&look, &status).await;
+            if !verdict.is_healthy() || time == ENOUGH {
+                let taken = self.report(&verdict).await?;
+                if taken.committed && matches!(look.channel, Some(Ok(()))) {
+                    self.channel_reached().await;
+                }
             }
             if !verdict.is_healthy() {
                 let problems: Vec<String> = verdict.problems().iter().map(ToString::to_string).collect();
@@ -324,7 +330,7 @@ impl UpdateClient {
                     .with("problems", problems)
                     .hint("mend that and try again; a trial that stays like this goes back by itself"));
             }
-            if look < ENOUGH {
+            if time < ENOUGH {
                 sleep(PACE).await;
             }
         }

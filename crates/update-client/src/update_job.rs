@@ -17,7 +17,7 @@ use hw::machine::Machine;
 use std::sync::Weak;
 use update::{
     job::{FoundRelease, Tell, UpdateEngine, UpdateOrder, WantedRelease},
-    status::{Phase, RestartPlan},
+    status::{Phase, RestartPlan, UpdateStatus},
 };
 
 /// Seconds between the answer and the restart, so that the answer can be delivered.
@@ -36,11 +36,11 @@ impl UpdateEngine for UpdateJob {
             if !self.client.is_armed(order).await {
                 self.upload(order, tell).await?;
             }
-            self.record_baseline().await?;
+            self.record_baseline(tell).await?;
             if self.client.restart_waits(order).is_some() {
                 tell.step(Phase::Armed, 0, 0, "armed; it restarts the machine once update.window is open").await;
                 self.client.may_restart(order).await?;
-                self.record_baseline().await?;
+                self.record_baseline(tell).await?;
             }
             self.client.restart(order).await
         })
@@ -48,9 +48,9 @@ impl UpdateEngine for UpdateJob {
 }
 
 impl UpdateJob {
-    async fn record_baseline(&self) -> Result<(), ToolError> {
+    async fn record_baseline(&self, tell: &Tell) -> Result<(), ToolError> {
         let Some(machine) = self.machine.upgrade() else { return Ok(()) };
-        self.client.record_when_ready(&machine).await
+        self.client.record_when_ready(&machine, tell).await
     }
 
     /// Finds the release, and has the agent write and arm it.
@@ -144,19 +144,16 @@ impl UpdateClient {
 
     /// For an update that was armed when the power failed, or whose restart never came: the agent arms it again,
     /// without a download, and restarts within its limits and window.
-    pub(crate) async fn finish_armed(&self, machine: &Weak<Machine>) {
-        let planned = self
-            .0
-            .agent
-            .get::<GetUpdateStatus>()
-            .await
-            .is_ok_and(|status| status.restart.is_some_and(|plan| !plan.waits()));
-        if !planned {
+    /// `first` is the status of the server's start, before any trial or verdict: only what was planned then is finished here.
+    pub(crate) async fn finish_armed(&self, machine: &Weak<Machine>, first: &UpdateStatus) {
+        let is_planned = |status: &UpdateStatus| status.restart.is_some_and(|plan| !plan.waits());
+        if !is_planned(first) {
             return;
         }
-        let Some(machine) = machine.upgrade() else { return };
+        let Ok(status) = self.0.agent.get::<GetUpdateStatus>().await else { return };
+        let Some(machine) = machine.upgrade().filter(|_| is_planned(&status)) else { return };
         // A trial that begins before the router is up would fail for that.
-        self.until_ready(&machine).await;
+        self.until_ready(&machine, &status, None).await;
         drop(machine);
         self.arm_again().await;
     }

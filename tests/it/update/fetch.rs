@@ -19,7 +19,9 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update_client::fetch::{BlockOrder, BundleSource, DownloadLimits, HttpClient, Spool, download, small, sweep};
+use update_client::fetch::{
+    BlockOrder, BundleSource, DownloadLimits, HttpClient, Spool, download, is_busy, small, sweep,
+};
 
 #[tokio::test]
 async fn all_of_a_bundle_comes_from_a_server_into_the_spool() {
@@ -214,6 +216,27 @@ async fn a_fleet_does_not_come_back_all_at_once() {
     took.sort_unstable();
     took.dedup();
     assert!(took.len() > 3, "always the same pause: {took:?}");
+}
+
+#[tokio::test]
+async fn a_caller_is_told_at_once_that_a_publisher_is_overloaded() {
+    let authority = Authority::new();
+    let origin = authority.origin().await;
+    origin.put("/index.json", vec![0; 10]);
+    let http = HttpClient::new(authority.limits()).unwrap();
+    for (status, headers, busy) in [
+        (503, "retry-after: 3600\r\n", true),
+        (429, "retry-after: 120\r\n", true),
+        (503, "", true),
+        (500, "", false),
+        (404, "", false),
+    ] {
+        origin.treat(move |_| Conduct::Status(status, headers.into()));
+        let since = Instant::now();
+        let error = small(&http, vec![origin.place("/index.json")], 100, Ok).await.unwrap_err();
+        assert_eq!(is_busy(&error), busy, "{error}");
+        assert!(error.message.contains(&status.to_string()) && since.elapsed() < Duration::from_secs(5), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Checks that an answer is the requested one: exactly these bytes, of exactly this file.
 
-use super::FetchError;
+use super::{FetchError, fault::Then};
 use reqwest::{Response, StatusCode, header};
 use std::{ops::Range, time::Duration};
 
@@ -122,8 +122,9 @@ fn refusal(status: StatusCode, wait: Option<&str>) -> FetchError {
         .and_then(|text| text.trim().parse().ok())
         .map(|seconds: u64| Duration::from_secs(seconds.min(LONGEST_WAIT)));
     match (status.as_u16(), wait) {
-        (408 | 425 | 429 | 500..=599, Some(wait)) => FetchError { then: super::fault::Then::After(wait), why },
-        (408 | 425 | 429 | 500..=599, None) => FetchError::again(why),
+        (429 | 503, wait) => FetchError { then: Then::Busy(wait.unwrap_or_default()), why },
+        (408 | 425 | 500..=599, Some(wait)) => FetchError { then: Then::After(wait), why },
+        (408 | 425 | 500..=599, None) => FetchError::again(why),
         _ => FetchError::elsewhere(why),
     }
 }

@@ -12,6 +12,8 @@ pub(super) enum Then {
     Stalled,
     /// The same, but not before the time the server asked for.
     After(Duration),
+    /// The same: the server is overloaded. Zero if it asked for no time.
+    Busy(Duration),
     /// The file has changed: check whether it is still the same release.
     Changed,
     /// Do not use this place again for this download.

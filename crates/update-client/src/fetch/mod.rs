@@ -32,6 +32,9 @@ pub use look::{ChannelState, look};
 pub use opened::Front;
 pub use pieces::{BlockOrder, StoredBlock, StoredBlocks};
 pub use room::free;
+#[cfg(test)]
+pub(crate) use route::BUSY;
+pub use route::is_busy;
 pub use small::{small, try_small};
 pub use source::BundleSource;
 pub use spool::{Spool, sweep};

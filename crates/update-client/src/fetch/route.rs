@@ -17,6 +17,8 @@ pub(super) struct FetchRoute {
     /// Consecutive failed turns without any progress.
     failures: u32,
     last: Option<String>,
+    /// What a place asked for that is overloaded.
+    busy: Option<Duration>,
     /// The size of the file, once a place has reported it.
     size: Option<u64>,
 }
@@ -77,7 +79,7 @@ impl FetchRoute {
             .into_iter()
             .map(|place| Stop { place, pinned: None, refused: None, forged: false, rotten: Vec::new() })
             .collect();
-        Self { stops, at: 0, turn: 0, failures: 0, last: None, size: None }
+        Self { stops, at: 0, turn: 0, failures: 0, last: None, busy: None, size: None }
     }
 
     pub fn size(&self) -> Option<u64> {
@@ -148,6 +150,10 @@ impl FetchRoute {
             }
             Then::Changed | Then::Again | Then::Stalled | Then::Rotten(_) => None,
             Then::After(wait) => Some(wait),
+            Then::Busy(wait) => {
+                self.busy = Some(wait);
+                Some(wait)
+            }
         };
         if turn.turn == self.turn {
             self.turn += 1;
@@ -182,17 +188,29 @@ impl FetchRoute {
         self.at = next.unwrap_or(self.at);
     }
 
-    fn hopeless(&self) -> ToolError {
+    /// The error for whoever waits no longer: the answer of every place.
+    pub(super) fn hopeless(&self) -> ToolError {
         let mut told: Vec<String> = self.stops.iter().filter_map(|stop| stop.refused.clone()).collect();
         if told.len() < self.stops.len() {
             told.extend(self.last.clone());
         }
         let forged = self.stops.iter().any(|stop| stop.forged);
         let code = if forged { ErrorCode::VerificationFailed } else { ErrorCode::Unavailable };
-        ToolError::new(code, format!("it cannot be fetched: {}", told.join("; ")))
+        let error = ToolError::new(code, format!("it cannot be fetched: {}", told.join("; ")));
+        self.busy
+            .into_iter()
+            .fold(error, |error, wait| error.with(BUSY, wait.as_secs()))
             .with("places", self.stops.iter().map(|stop| stop.place.to_string()).collect::<Vec<_>>())
             .hint("nothing on the card was touched, and what was fetched is kept: mend the place or name another one, then start again")
     }
+}
+
+/// The detail of errors that an overloaded server caused: the seconds it asked for, 0 if none.
+pub(crate) const BUSY: &str = "busy_seconds";
+
+/// Whether a server is there and overloaded: it answered 429 or 503.
+pub fn is_busy(error: &ToolError) -> bool {
+    error.details.contains_key(BUSY)
 }
 
 /// The pause before round `round`: a random time between half and all of a duration that doubles with each round, up to

@@ -12,6 +12,9 @@ use update::FileLocation;
 /// Maximum time for one small file.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(600);
 
+/// Longest pause before a further attempt: a caller waits.
+const LONGEST_PAUSE: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// Fetches a small file, at most `most` bytes, from the first of `places` that has it. The caller must verify its
 /// content: if `judge` refuses it, the next place is tried.
 ///
@@ -37,8 +40,10 @@ pub async fn small<T>(
             },
             Err(fault) => fault,
         };
-        if let Next::Pause(pause) = route.after(&turn, fault, &http.limits, Haste::Now.patience(&http.limits))? {
-            sleep(pause).await;
+        match route.after(&turn, fault, &http.limits, Haste::Now.patience(&http.limits))? {
+            Next::Pause(pause) if pause > LONGEST_PAUSE => return Err(route.hopeless()),
+            Next::Pause(pause) => sleep(pause).await,
+            Next::LookAgain => {}
         }
     }
 }
