@@ -63,7 +63,7 @@ fn rule_4_the_trials_deadline_needs_nothing_of_the_rest() {
     }
     // Emergency and rescue mode leave it running, and it comes after the agent's own deadline at its longest.
     let timer = unit("raspi-mcp-trial.timer");
-    assert!(timer.contains(&"IgnoreOnIsolate=yes".to_owned()) && timer.contains(&"OnBootSec=20min".to_owned()));
+    assert!(timer.contains(&"IgnoreOnIsolate=yes".to_owned()) && timer.contains(&"OnStartupSec=20min".to_owned()));
     assert!(unit("raspi-mcp-trial.service").contains(&"FailureAction=reboot-force".to_owned()));
 }
 

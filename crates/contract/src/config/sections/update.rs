@@ -73,7 +73,7 @@ section! {
         health_deadline_seconds: u64 = 300, seconds(30, 900), InState::Never;
         /// Services that must be active in a new system, in addition to those that were active in the old one.
         health_units: Vec<String> = Vec::new(), SettingKind::Services, InState::Never;
-        /// Programs that must exit with 0 in a new system. They run as `exec.user`, without arguments.
+        /// Programs that must exit with 0 in a new system, each within 20 s. The agent runs them as root, without arguments.
         health_commands: Vec<PathBuf> = Vec::new(), SettingKind::Programs, InState::Never;
         /// Addresses that must answer with success (2xx) in a new system.
         health_urls: Vec<String> = Vec::new(), SettingKind::Probes, InState::Never;
