@@ -70,9 +70,7 @@ impl Summary {
                 let why = if attempt.reason.is_empty() { String::new() } else { format!(" ({})", attempt.reason) };
                 let plan = match slots.restart.unwrap_or_default() {
                     _ if slots.waits_for_network => "is tried again once this machine has its network",
-                    RestartPlan::Waits => {
-                        "waits for an order (manage.update_server) or for any restart (system.reboot)"
-                    }
+                    RestartPlan::Waits => "waits for an order (manage.update_server) or for system.reboot",
                     RestartPlan::Soon => "is restarted into by itself as soon as the limit of restarts lets it",
                     RestartPlan::InWindow => "is restarted into by itself once update.window is open",
                 };

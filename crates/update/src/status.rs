@@ -68,7 +68,7 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RestartPlan {
-    /// When somebody orders it, or with any other restart.
+    /// When somebody orders it, or with another restart through raspi-mcp (`system.reboot`).
     #[default]
     Waits,
     /// By itself, as soon as the limit of restarts lets it.

@@ -187,7 +187,7 @@ impl Restarts for System {
         if self.armed().is_none_or(|update| reason != Some(&*into(&update.version))) {
             return;
         }
-        let why = "its restart was cancelled: it waits for an order, or for any other restart";
+        let why = "its restart was cancelled: it waits for an order, or for system.reboot";
         if let Err(error) = self.record.step(|state| slots::plan_restart(state, RestartPlan::Waits, why)) {
             tracing::error!(target: "agent", %error, "that a restart was cancelled could not be recorded");
         }

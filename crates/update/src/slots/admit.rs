@@ -70,7 +70,7 @@ pub fn admit(state: &StateRecord, asked: &AdmissionInput) -> Result<Slot, ToolEr
             }
             Stage::Armed if same => {
                 return Err(refuse(format!("version {} is installed and waits for a restart", update.version))
-                    .hint("manage.update_server and `raspi-mcp slot install --reboot` restart into it, and so does any restart; manage.rollback takes it back"));
+                    .hint("manage.update_server and `raspi-mcp slot install --reboot` restart into it, and so does system.reboot; manage.rollback takes it back"));
             }
             Stage::RolledBack if same => {
                 return Err(refuse(format!("version {} failed its trial and is being judged", update.version))

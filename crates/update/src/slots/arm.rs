@@ -15,8 +15,8 @@ use crate::{
 use base::error::ToolError;
 use serde_json::Map;
 
-/// The head is written: the target may be tried. The record is written before the boot chain: after a cut in between,
-/// the next boot finds it "armed, not tried" and arms it.
+/// The head is written: the target may be tried. The boot chain learns of it with the restart into it ([`restarting`]): whatever else
+/// restarts the machine starts the old slot.
 ///
 /// # Errors
 /// `failed_precondition` unless it was being written (everything must have been read back), and when it was armed
@@ -27,20 +27,14 @@ pub fn arm(state: &StateRecord, seen: &Evidence) -> Result<Step, ToolError> {
         return Err(ToolError::precondition(format!("version {} was armed {MOST_ARMINGS} times", update.version))
             .hint("install another version"));
     }
-    let (next, target) = armed_once_more(state, update.clone(), seen);
-    Ok(Step { state: Some(next), after: vec![Act::Arm(target)], ..Step::default() })
+    Ok(Step::to(armed_once_more(state, update.clone(), seen)))
 }
 
-/// `state` with `update` armed once more, which is counted; and its slot.
-pub(super) fn armed_once_more(
-    state: &StateRecord,
-    mut update: PendingUpdate,
-    seen: &Evidence,
-) -> (StateRecord, crate::Slot) {
+/// `state` with `update` armed once more, which is counted.
+pub(super) fn armed_once_more(state: &StateRecord, mut update: PendingUpdate, seen: &Evidence) -> StateRecord {
     update.armings += 1;
     update.waits_for_network = false;
-    let target = update.target;
-    (armed_record(state, update, seen), target)
+    armed_record(state, update, seen)
 }
 
 fn armed_record(state: &StateRecord, mut update: PendingUpdate, seen: &Evidence) -> StateRecord {
@@ -77,18 +71,16 @@ fn armed(update: &mut PendingUpdate, seen: &Evidence) -> crate::Slot {
     update.target
 }
 
-/// Arms the boot chain again for what is armed and was not tried, and for what waited for a network. Does not count as an arming.
+/// What waited for a network may be tried. Does not count as an arming.
 ///
 /// # Errors
 /// `failed_precondition` unless an update is armed.
 pub fn rearm(state: &StateRecord) -> Result<Step, ToolError> {
     let update = at(state, &[Stage::Armed])?;
-    let after = vec![Act::Arm(update.target)];
     if !update.waits_for_network {
-        return Ok(Step { after, ..Step::default() });
+        return Ok(Step::default());
     }
-    let step = stage(state, &[Stage::Armed], |update| update.waits_for_network = false)?;
-    Ok(Step { after, ..step })
+    stage(state, &[Stage::Armed], |update| update.waits_for_network = false)
 }
 
 /// Sets when the machine restarts into the armed slot; `why` is for `last_attempt` (empty: nothing to report).
@@ -105,7 +97,7 @@ pub fn plan_restart(state: &StateRecord, restart: RestartPlan, why: &str) -> Res
 }
 
 /// The marker of a requested restart, written before it: without it the next boot could not distinguish a lost flag
-/// from a crashed trial. `trial` says whether it goes into the armed slot.
+/// from a crashed trial. `trial` says whether it goes into the armed slot: then the boot chain is told of that slot, after the marker.
 ///
 /// # Errors
 /// `resource_exhausted` beyond the agent's limit of restarts an hour; `failed_precondition` for a trial that is not
@@ -118,13 +110,18 @@ pub fn restarting(
     limits: UpdateLimits,
     now_ms: i64,
 ) -> Result<Step, ToolError> {
-    if trial && at(state, &[Stage::Armed])?.waits_for_network {
-        return Err(ToolError::precondition("what is armed waits for a network").hint("arm it again first"));
+    let mut after = Vec::new();
+    if trial {
+        let update = at(state, &[Stage::Armed])?;
+        if update.waits_for_network {
+            return Err(ToolError::precondition("what is armed waits for a network").hint("arm it again first"));
+        }
+        after.push(Act::Arm(update.target));
     }
     let mut next = state.clone();
     next.reboots_ms = limits::reboot(limits, &state.reboots_ms, now_ms)?;
     next.orderly = Some(Orderly { boot_id: seen.boot_id.clone(), trial, reason: bounded(reason) });
-    Ok(Step::to(next))
+    Ok(Step { after, ..Step::to(next) })
 }
 
 /// The old system, as it is found after a failed trial.
@@ -248,5 +245,5 @@ pub fn roll_back(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64
         started_ms: now_ms,
         finished_ms: None,
     });
-    Ok(Step { state: Some(next), after: vec![Act::Arm(target)], ..Step::default() })
+    Ok(Step::to(next))
 }

@@ -45,11 +45,12 @@ pub(super) fn arm_again(state: &StateRecord, seen: &Evidence, reason: &str, now_
     if update.armings >= MOST_ARMINGS {
         return give_up(state, &format!("{reason}; it was armed {MOST_ARMINGS} times"), now_ms);
     }
-    let (mut next, target) = armed_once_more(state, update.clone(), seen);
+    let target = update.target;
+    let mut next = armed_once_more(state, update.clone(), seen);
     if let Some(attempt) = &mut next.last_attempt {
         attempt.reason = bounded(reason);
     }
-    Step { before: vec![Act::Default(target.other())], state: Some(next), after: vec![Act::Arm(target)] }
+    Step { before: vec![Act::Default(target.other())], state: Some(next), after: Vec::new() }
 }
 
 /// Records a boot of the target, in the update and in the attempt.

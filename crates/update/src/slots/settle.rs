@@ -2,7 +2,7 @@
 //! standing.
 
 use super::{
-    Act, FailedTrial, MOST_ARMINGS, Stage, StateRecord, Step, Trial,
+    Act, FailedTrial, MOST_ARMINGS, PendingUpdate, Stage, StateRecord, Step, Trial,
     effects::{arm_again, cause, give_up, good, remember_trial},
     last_words::{hear, of_trial},
     table::{self, Case, View},
@@ -113,19 +113,19 @@ fn decide(case: Case, mut next: StateRecord, seen: &Evidence, here: &Here) -> (S
         Case::Interrupted | Case::InterruptedChainLost => {
             (Step { before: back(seen), ..plain(next) }, BootState::Interrupted)
         }
-        Case::ArmedWaits => (Step { before: back(seen), after: starts(&next), ..plain(next) }, BootState::Armed),
+        Case::ArmedWaits => (Step { before: back(seen), ..plain(next) }, BootState::Armed),
         Case::ArmedNotTried => {
             next.orderly = None;
-            let after = starts(&next);
+            let may_start = next.update.as_ref().is_some_and(PendingUpdate::may_start);
             if let Some(update) = &mut next.update {
                 update.armed_in.clone_from(&seen.boot_id);
                 hear(update, seen);
-                update.lost = update.lost.saturating_add(u8::from(update.may_start()));
+                update.lost = update.lost.saturating_add(u8::from(may_start));
             }
-            if let Some(attempt) = next.last_attempt.as_mut().filter(|_| !after.is_empty()) {
-                attempt.reason = "armed, not tried: the machine restarted some other way, and the flag was lost".into();
+            if let Some(attempt) = next.last_attempt.as_mut().filter(|_| may_start) {
+                attempt.reason = "armed, not tried: the machine restarted some other way".into();
             }
-            (Step { before: back(seen), after, ..plain(next) }, BootState::Armed)
+            (Step { before: back(seen), ..plain(next) }, BootState::Armed)
         }
         Case::TrialDied => {
             remember_trial(&mut next, &Evidence { boot_id: None, ..seen.clone() });
@@ -151,11 +151,6 @@ fn decide(case: Case, mut next: StateRecord, seen: &Evidence, here: &Here) -> (S
         // Nothing is written, not even the running version: a write would mark the record as intact.
         Case::Unrecorded => (Step::default(), BootState::Unrecorded),
     }
-}
-
-/// The boot chain is told of what is armed, unless that waits for a network.
-fn starts(state: &StateRecord) -> Vec<Act> {
-    state.update.iter().filter(|update| update.may_start()).map(|update| Act::Arm(update.target)).collect()
 }
 
 /// How often the target was started.

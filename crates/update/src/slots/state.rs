@@ -233,7 +233,7 @@ fn is_zero(count: &u8) -> bool {
 }
 
 impl PendingUpdate {
-    /// Whether the boot chain may start it at the next restart.
+    /// Whether a restart may go into it.
     pub fn may_start(&self) -> bool {
         self.stage == Stage::Armed && !self.waits_for_network
     }

@@ -16,7 +16,7 @@ use ::update::{
     simulated::{self, RestartableBoard, SimulatedFlow, boot_image, factory},
     slots::{
         AdmissionInput, BootState, Candidate, Here, Ledger, UpdateLimits, arm, begin_writing, commit, committed,
-        verified, written,
+        restarting, verified, written,
     },
 };
 use cuts::{Chain, Counts, Plan, cut};
@@ -183,6 +183,8 @@ impl Bench {
         put(boot, 0, &self.boot[..512]);
         flush(boot);
         ledger.perform(&arm(ledger.state(), &flow.evidence()).unwrap()).unwrap();
+        let step = restarting(ledger.state(), &flow.evidence(), true, "update", limits, 1);
+        ledger.perform(&step.unwrap()).unwrap();
 
         assert_eq!(board.restart(ResetCause::Restart).slot(), Some(Slot::B));
         let mut ledger = Ledger::open(disk.clone(), flow.clone()).unwrap();

@@ -161,25 +161,30 @@ fn slots_marker(pi: &mut Machine) {
 }
 
 #[test]
-fn armed_not_tried_is_armed_again_without_a_download_and_without_an_arming() {
-    let mut pi = Machine::new(SimulatedBootChain::Tryboot);
-    pi.install(&candidate(2)).unwrap();
-    for _ in 0..5 {
-        assert_eq!(pi.boot(ResetCause::PowerOn), Case::ArmedNotTried);
-        assert_eq!((&pi.standing, pi.running()), (&BootState::Armed, Slot::A));
-        assert_eq!(pi.settle(), Case::ArmedWaits);
-    }
-    assert!(pi.phase().1.contains("armed, not tried"), "{}", pi.phase().1);
-    assert_eq!(pi.state().update.as_ref().unwrap().armings, 1);
-    assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
-    pi.commit().unwrap();
-    assert_eq!(pi.phase(), (Phase::Committed, String::new()));
+fn armed_not_tried_stays_armed_without_a_download_and_without_an_arming() {
+    both(|mut pi, _| {
+        pi.install(&candidate(2)).unwrap();
+        for _ in 0..5 {
+            assert_eq!(pi.boot(ResetCause::PowerOn), Case::ArmedNotTried);
+            assert_eq!((&pi.standing, pi.running()), (&BootState::Armed, Slot::A));
+            assert_eq!(pi.settle(), Case::ArmedWaits);
+        }
+        assert!(pi.phase().1.contains("armed, not tried"), "{}", pi.phase().1);
+        assert_eq!(pi.state().update.as_ref().unwrap().armings, 1);
+        assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
+        pi.commit().unwrap();
+        assert_eq!(pi.phase(), (Phase::Committed, String::new()));
+    });
 }
 
 #[test]
-fn with_uboot_what_is_armed_is_tried_by_any_restart() {
+fn a_restart_that_was_asked_for_and_came_as_a_cut_of_the_power_starts_the_trial_with_uboot() {
     let mut pi = Machine::new(SimulatedBootChain::Uboot);
     pi.install(&candidate(2)).unwrap();
+    assert_eq!(pi.seen().armed, None, "not before the restart into it");
+    let step = slots::restarting(pi.state(), &pi.seen(), true, "update", FREE, NOW);
+    pi.does(step).unwrap();
+    assert_eq!(pi.seen().armed, Some(Slot::B));
     assert_eq!((pi.boot(ResetCause::PowerOn), pi.running()), (Case::TrialBegins, Slot::B));
     pi.commit().unwrap();
 }
@@ -207,6 +212,9 @@ fn no_install_while_a_trial_is_uncommitted() {
 fn an_armed_version_that_is_replaced_is_disarmed_before_its_head_goes() {
     both(|mut pi, _| {
         pi.install(&candidate(2)).unwrap();
+        // A restart into it that the service manager refused.
+        let step = slots::restarting(pi.state(), &pi.seen(), true, "update", FREE, NOW);
+        pi.does(step).unwrap();
         let step = pi.begin(&candidate(3), FREE);
         pi.does(step).unwrap();
         assert_eq!((pi.boot(ResetCause::Watchdog), pi.running()), (Case::Interrupted, Slot::A));
