@@ -174,7 +174,10 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
             // An older device has no such field.
             let unread = listed["unread"].as_array().cloned().unwrap_or_default();
             match json {
-                true => outln!("{}", json!({ "device": listed["device"], "approvers": listed["approvers"], "unread": unread })),
+                true => outln!(
+                    "{}",
+                    json!({ "device": listed["device"], "approvers": listed["approvers"], "unread": unread })
+                ),
                 false => outln!("{}", order::text(&listed)),
             }
             Ok(())

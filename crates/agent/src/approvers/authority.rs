@@ -5,8 +5,8 @@ mod order;
 use self::order::UsedNonces;
 use super::list_file::ApproverList;
 use super::{
-    Approver, ApproverKey, ApproverSecret, Decision, Enrolled, KeyKind, ListProof, MAX_APPROVERS, NewApprover, SignedAnswer,
-    SignedAsk, Vouched, challenge, device_key, list_challenge, passkey, vouched_bytes,
+    Approver, ApproverKey, ApproverSecret, Decision, Enrolled, KeyKind, ListProof, MAX_APPROVERS, NewApprover,
+    SignedAnswer, SignedAsk, Vouched, challenge, device_key, list_challenge, passkey, vouched_bytes,
 };
 use crate::{
     asks::{Ask, AskState},
@@ -128,9 +128,11 @@ impl Approvers {
             .hint("revoke it first: raspi-mcp approver revoke NAME"));
         }
         if state.list.has_unread(&added.name) {
-            let message = format!("{} is enrolled already, by another release; this one cannot read the entry", added.name);
-            return Err(ToolError::new(ErrorCode::Conflict, message)
-                .hint("revoke it first: raspi-mcp approver revoke NAME"));
+            let message =
+                format!("{} is enrolled already, by another release; this one cannot read the entry", added.name);
+            return Err(
+                ToolError::new(ErrorCode::Conflict, message).hint("revoke it first: raspi-mcp approver revoke NAME")
+            );
         }
         if state.list.len() >= MAX_APPROVERS {
             return Err(ToolError::exhausted(format!("a device has {MAX_APPROVERS} approvers at most"))

@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 
 /// The file in the agent's folder.
 const FILE: &str = "approvers.json";
-/// Where a file is set aside that is no list.
-const ASIDE: &str = "approvers.json.unread";
 
 /// What the file has.
 pub(super) struct ApproverList {
@@ -128,7 +126,7 @@ impl ApproverList {
             .and_then(|entries| serde_json::to_vec_pretty(&entries))
             .map_err(|error| ToolError::internal(format!("approvers cannot be written: {error}")))?;
         if set_aside && let Some(bytes) = files::read(&self.path)? {
-            files::replace(&self.path.with_file_name(ASIDE), &bytes)?;
+            files::set_aside(&self.path, &bytes)?;
         }
         files::replace(&self.path, &bytes)?;
         (self.known, self.unread, self.damaged) = (known, unread, false);

@@ -190,7 +190,8 @@ async fn an_approver_that_only_another_release_can_read_is_revoked_by_its_name()
     list.extend([carol, json!("a line"), dora.clone()]);
     std::fs::write(&file, serde_json::to_vec(&list).unwrap()).unwrap();
     pi.restarted_agent().await;
-    let revoke = async |name: &str| pi.agent().perform::<RevokeApprover>(&root(), RevokeRequest { name: name.into() }).await;
+    let revoke =
+        async |name: &str| pi.agent().perform::<RevokeApprover>(&root(), RevokeRequest { name: name.into() }).await;
     let gone = revoke("carol").await.unwrap();
     assert_eq!(gone, Enrolled::Unread { unread: "carol".into() });
     assert!(gone.revoked(&[]).starts_with("carol is no longer enrolled"), "{}", gone.revoked(&[]));
