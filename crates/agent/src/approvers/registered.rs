@@ -41,17 +41,11 @@ pub struct Approver {
     /// Who enrolled it, as reported by the kernel.
     pub added_by: String,
     /// The last counter of its authenticator; 0 where it does not count.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     pub counter: u32,
     /// Fields of another release.
     #[serde(flatten)]
     pub more: Map<String, Value>,
-}
-
-// serde passes a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(counter: &u32) -> bool {
-    *counter == 0
 }
 
 impl Approver {

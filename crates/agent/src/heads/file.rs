@@ -26,22 +26,17 @@ pub(super) struct HeadsLine {
     ts_ms: i64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     chain: String,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     seq: i64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     hash: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     text: String,
     /// Bytes of the chain so far, or a number of lines.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     bytes: i64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     removed: i64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's `skip_serializing_if` gives a reference")]
-fn is_zero(number: &i64) -> bool {
-    *number == 0
 }
 
 /// As version 1.0 wrote them.
