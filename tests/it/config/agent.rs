@@ -68,8 +68,8 @@ fn a_section_of_a_release_to_come_leaves_what_updates_the_device() {
     let policy = of(&format!("{known}\"manage.rollbak\" = \"deny\"\n"));
     assert_eq!(policy.check("system.reboot").unwrap(), Mode::Ask);
     // What the owner closed, or did not open, stays so.
-    let closed = of("[tools]\ndisable = [\"manage.rollback\"]\n[voice]\nlanguage = \"en\"\n");
-    assert!(closed.check("manage.rollback").unwrap_err().message.contains("switches"));
+    let closed = of("[tools]\ndisable = [\"system.reboot\"]\n[voice]\nlanguage = \"en\"\n");
+    assert!(closed.check("system.reboot").unwrap_err().message.contains("switches"));
     assert!(of("nonsense").check("manage.rollback").unwrap_err().message.contains("does not understand"));
 }
 
