@@ -34,7 +34,7 @@ impl GrantFragment {
             }
             _ => {}
         }
-        let Fragment { assignments, mut faults } = read_fragment(path, sources.places.policy_owner, &sources.tools);
+        let Fragment { assignments, mut faults, .. } = read_fragment(path, sources.places.policy_owner, &sources.tools);
         let mut kept = Self::default();
         for Assignment { key, tool, value, origin } in assignments {
             let taken = match (key.name, tool) {

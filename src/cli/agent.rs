@@ -33,7 +33,10 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     }
     log::start(&settings, &log::Ring::new(settings.log.ring_lines)).map_err(|why| Failure::new(Exit::Config, why))?;
     for reason in &settings.restricted {
-        tracing::error!(reason, "part of the agent's configuration was set aside: it does nothing but answer");
+        tracing::error!(
+            reason,
+            "part of the agent's configuration was set aside: it refuses what changes the machine, but for updates if only sections were"
+        );
     }
     for (variable, _) in &sources.env {
         match config::place_of(variable) {

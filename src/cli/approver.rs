@@ -15,7 +15,7 @@ use crate::{
 };
 use agent::{
     AgentLink, Client,
-    approvers::{Approver, ApproverKey, ApproverSecret, KeyKind, NewApprover},
+    approvers::{ApproverKey, ApproverSecret, Enrolled, KeyKind, NewApprover},
     operations::approvals::{AddApprover, DescribeDevice, ListApprovers, RevokeApprover, RevokeRequest},
 };
 use appliance::{Code, certificate::Fingerprint};
@@ -171,8 +171,13 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
                 Some(_) => order::performed(&device, "list_approvers", &json!({}))?,
                 None => listed(&agent()?)?,
             };
+            // An older device has no such field.
+            let unread = listed["unread"].as_array().cloned().unwrap_or_default();
             match json {
-                true => outln!("{}", json!({ "device": listed["device"], "approvers": listed["approvers"] })),
+                true => outln!(
+                    "{}",
+                    json!({ "device": listed["device"], "approvers": listed["approvers"], "unread": unread })
+                ),
                 false => outln!("{}", order::text(&listed)),
             }
             Ok(())
@@ -195,7 +200,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 fn listed(agent: &AgentLink) -> Result<Value, Failure> {
     super::runtime()?.block_on(async {
         let (device, list) = (agent.get::<DescribeDevice>().await?.id, agent.get::<ListApprovers>().await?);
-        Ok(Approver::listed(&device, &list))
+        Ok(Enrolled::listed(&device, &list))
     })
 }
 

@@ -4,7 +4,7 @@ use crate::notifications::WebhookReport;
 use base::{error::ToolError, os::local};
 use contract::{
     access::policy::Policy,
-    config::{Grant, PlaceSettings, ROUTERS_NAMESPACE},
+    config::{Grant, PlaceSettings, ROUTERS_NAMESPACE, SECTION_ASIDE},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -57,13 +57,15 @@ impl Running {
         let tools = &self.status["config_summary"]["tools"];
         let enabled: Vec<String> = read(&tools["enable"])?;
         let routers = self.has_routers().then(|| ROUTERS_NAMESPACE.to_owned());
+        let faults = self.status["config_faults"].as_array().map_or(&[][..], Vec::as_slice);
         Some(Policy {
             environment: self.setting("environment")?,
             enabled: enabled.into_iter().chain(self.names("agents")).chain(routers).collect(),
             disabled: read(&tools["disable"])?,
             modes: self.setting("policy")?,
             grants: read::<Vec<Grant>>(&tools["allow"])?,
-            restricted: self.status["config_faults"].as_array().is_some_and(|faults| !faults.is_empty()),
+            restricted: !faults.is_empty(),
+            recovers: faults.iter().all(|fault| fault.as_str().is_some_and(|fault| fault.starts_with(SECTION_ASIDE))),
         })
     }
 

@@ -90,7 +90,10 @@ pub fn serve(args: &Args, sources: Sources, offer: ServerOffer) -> Result<(), Fa
     let ring = log::Ring::new(settings.log.ring_lines);
     log::start(&settings, &ring).map_err(|why| Failure::new(Exit::Config, why))?;
     for reason in &settings.restricted {
-        tracing::error!(reason, "part of the configuration was set aside: only the fundamental tier runs");
+        tracing::error!(
+            reason,
+            "part of the configuration was set aside: only the fundamental tier runs, and updates if only sections were"
+        );
     }
     let of_fleet = |kind: &NewsKind| matches!(kind, NewsKind::DeviceSilent | NewsKind::DeviceTwins);
     let wants = |webhook: &Webhook| webhook.events.iter().flatten().any(of_fleet);

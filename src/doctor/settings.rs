@@ -30,7 +30,10 @@ fn set_aside(about: &'static str, settings: &Settings, fine: String) -> Vec<Find
         Finding::wrong(
             about,
             reason.clone(),
-            "mend or remove that file and restart both units; until then only reads run",
+            match settings.recovers {
+                true => "mend or remove that section and restart both units; until then only reads and updates run",
+                false => "mend or remove that file and restart both units; until then only reads run",
+            },
         )
     };
     settings.restricted.iter().map(wrong).collect()

@@ -13,6 +13,7 @@ use contract::config::{Faults, InForce, Settings};
 use hw::firmware::Throttled;
 use std::path::PathBuf;
 use update::{
+    AHEAD,
     boot::{BootMachine, BootWitness, By, has_tryboot},
     bundle::Manifest,
     disk::Layout,
@@ -273,7 +274,7 @@ fn wear(root: &Root) -> Vec<Finding> {
 
 fn time(about: &Preflight) -> Finding {
     let floor = about.status.as_ref().map_or(0, |status| status.time_floor);
-    if about.now < floor {
+    if about.now.saturating_add(AHEAD) < floor {
         return Finding::wrong(
             "time",
             "the clock is earlier than the newest release that was verified here",

@@ -13,9 +13,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// An activated profile that is deactivated again unless it is confirmed.
+/// An activated profile that is deactivated again unless it is confirmed. The release in the other slot may have written it: unknown fields are
+/// ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "struct Pending")]
+#[serde(expecting = "struct Pending")]
 pub struct PendingChange {
     pub(super) checkpoint: NetworkCheckpoint,
     pub profile: ConnectionProfile,
@@ -68,16 +69,9 @@ impl NetworkChanges {
         faults: &mut Vec<String>,
     ) -> Result<Self, ToolError> {
         let path = folder.join("connection.json");
-        let pending = files::read(&path)?.and_then(|bytes| {
-            serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                faults.push(format!(
-                    "{} is unreadable ({error}); a change of the network can no longer be confirmed, and goes back by itself",
-                    path.display()
-                ));
-                None
-            })
-        });
-        Ok(Self { path, clock, network, turn: tokio::sync::Mutex::new(()), pending: Mutex::new(pending) })
+        let follows = "a change of the network can no longer be confirmed, and goes back by itself";
+        let pending: Option<Option<PendingChange>> = files::read_state(&path, follows, faults)?;
+        Ok(Self { path, clock, network, turn: tokio::sync::Mutex::new(()), pending: Mutex::new(pending.flatten()) })
     }
 
     /// The change that waits, by our clock. NetworkManager decides whether it still stands.

@@ -4,6 +4,7 @@ use base::{
     error::{ErrorCode, ToolError},
     os::{lock::Lock, whole},
 };
+use serde::de::DeserializeOwned;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
@@ -24,6 +25,40 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ToolError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed("read", path, &error)),
     }
+}
+
+/// The state in a file of JSON; `None` when there is none. The release in the other slot may have written it: what this one cannot read is a
+/// fault, which says what `follows` from it, and is set aside, since the next write replaces it.
+///
+/// # Errors
+/// `unavailable` when the file cannot be read at all.
+pub(super) fn read_state<T: DeserializeOwned>(
+    path: &Path,
+    follows: &str,
+    faults: &mut Vec<String>,
+) -> Result<Option<T>, ToolError> {
+    let Some(bytes) = read(path)? else { return Ok(None) };
+    match serde_json::from_slice(&bytes) {
+        Ok(state) => Ok(Some(state)),
+        Err(error) => {
+            faults.push(format!("{} is unreadable ({error}); {follows}", path.display()));
+            if let Err(error) = set_aside(path, &bytes) {
+                faults.push(error.into_message());
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Copies the content of `path`, which this release cannot read, to `<name>.unread`. The file itself stays until it is written anew.
+///
+/// # Errors
+/// `unavailable` when that cannot be written.
+pub(super) fn set_aside(path: &Path, bytes: &[u8]) -> Result<(), ToolError> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".unread");
+    let aside = PathBuf::from(aside);
+    if read(&aside)?.as_deref() == Some(bytes) { Ok(()) } else { replace(&aside, bytes) }
 }
 
 /// Replaces `path` atomically: a power cut leaves the old or the new content. Returns when it is on the card.

@@ -3,8 +3,9 @@
 use super::files;
 use appliance::generation::first_sequence;
 use base::error::ToolError;
-use fleet_protocol::order::{Order, OrderKind};
+use fleet_protocol::order::Order;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -16,17 +17,20 @@ const FILE: &str = "fleet.json";
 /// Numbers that are reserved with one write to the card: of one hour of reports, or some days of few.
 const BLOCK: u64 = 4096;
 
-/// Written to the card.
+/// Written to the card. The release in the other slot may have written it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Kept {
     /// No number above it was given away.
     reserved: u64,
-    /// The sequence of the last order of each kind that was followed.
-    orders: BTreeMap<OrderKind, u64>,
+    /// The sequence of the last order of each kind that was followed, also of kinds that only another release knows.
+    orders: BTreeMap<String, u64>,
     /// What the last order said about reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     report_minutes: Option<u32>,
+    /// Fields of another release.
+    #[serde(flatten)]
+    more: Map<String, Value>,
 }
 
 #[derive(Default)]
@@ -47,15 +51,12 @@ impl FleetRecord {
     /// wrong, and orders may be followed once more.
     pub(crate) fn load(folder: &Path, generation: u64, faults: &mut Vec<String>) -> Self {
         let path = folder.join(FILE);
-        let read = files::read(&path).map_err(|error| error.into_message()).and_then(|bytes| match bytes {
-            None => Ok(Kept::default()),
-            Some(bytes) => serde_json::from_slice::<Kept>(&bytes)
-                .map_err(|error| format!("{} is unreadable ({error}); it is written anew", path.display())),
+        let read = files::read_state::<Kept>(&path, "it is written anew", faults);
+        let kept = read.unwrap_or_else(|error| {
+            faults.push(error.into_message());
+            None
         });
-        let kept = read.unwrap_or_else(|fault| {
-            faults.push(fault);
-            Kept::default()
-        });
+        let kept = kept.unwrap_or_default();
         let last = kept.reserved.max(first_sequence(generation));
         Self { path, generation, state: Mutex::new(State { kept, last }) }
     }
@@ -81,7 +82,7 @@ impl FleetRecord {
     /// # Errors
     /// `failed_precondition`.
     pub(crate) fn is_new(&self, order: &Order) -> Result<(), ToolError> {
-        match self.lock().kept.orders.get(&order.operation) {
+        match self.lock().kept.orders.get(order.operation.name()) {
             Some(last) if order.sequence <= *last => {
                 Err(ToolError::precondition("the order is not newer than the last one that was followed")
                     .hint("sign it again; the clock of the computer that signs may be behind"))
@@ -97,7 +98,7 @@ impl FleetRecord {
     pub(crate) fn followed(&self, order: &Order) -> Result<(), ToolError> {
         let mut state = self.lock();
         let mut kept = state.kept.clone();
-        kept.orders.insert(order.operation, order.sequence);
+        kept.orders.insert(order.operation.name().to_owned(), order.sequence);
         kept.report_minutes = order.args.minutes.or(kept.report_minutes);
         self.save(&mut state, kept)
     }
@@ -122,7 +123,8 @@ impl FleetRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet_protocol::order::OrderArgs;
+    use fleet_protocol::order::{OrderArgs, OrderKind};
+    use serde_json::json;
 
     #[test]
     fn numbers_rise_over_restarts_and_clocks_that_are_set_back() {
@@ -171,5 +173,40 @@ mod tests {
         assert!(record.is_new(&order(5)).is_err() && record.is_new(&order(4)).is_err());
         assert!(record.is_new(&order(6)).is_ok());
         assert_eq!(record.report_minutes(), Some(7));
+    }
+    #[test]
+    fn what_another_release_wrote_is_kept_and_takes_no_sequence_with_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(FILE);
+        let written = json!({ "reserved": 9000, "orders": { "halt": 7, "restart": 3 }, "groups": ["hall"] });
+        std::fs::write(&file, written.to_string()).expect("a writable folder");
+        let mut faults = Vec::new();
+        let record = FleetRecord::load(folder.path(), 0, &mut faults);
+        assert_eq!(faults, Vec::<String>::new());
+        let halt = |sequence| Order {
+            purpose: String::new(),
+            fleet: String::new(),
+            device: String::new(),
+            sequence,
+            time_ms: 0,
+            operation: OrderKind::Halt,
+            args: OrderArgs::default(),
+        };
+        assert!(record.is_new(&halt(7)).is_err(), "it was followed before the rollback");
+        record.followed(&halt(8)).expect("a writable folder");
+        let now: Value = serde_json::from_slice(&std::fs::read(&file).expect("it is there")).expect("JSON");
+        assert_eq!(now, json!({ "reserved": 9000, "orders": { "halt": 8, "restart": 3 }, "groups": ["hall"] }));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_set_aside_before_it_is_written_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(FILE), r#"{"reserved":{"hour":1}}"#).expect("a writable folder");
+        let mut faults = Vec::new();
+        let record = FleetRecord::load(folder.path(), 0, &mut faults);
+        assert!(faults.len() == 1 && faults[0].contains(FILE), "{faults:?}");
+        record.next_sequence(1_000).expect("a writable folder");
+        let aside = std::fs::read_to_string(folder.path().join("fleet.json.unread")).expect("it is there");
+        assert_eq!(aside, r#"{"reserved":{"hour":1}}"#);
     }
 }

@@ -4,7 +4,7 @@ use base::error::ToolError;
 use contract::{
     actions::{Ruling, Words},
     config::{
-        ApproverKinds, Grant, Settings,
+        ApproverKinds, Grant, RECOVERY, Settings,
         sections::{agents::add_modes, routeros::write_tier},
     },
     meta::{Mode, Tier},
@@ -59,6 +59,8 @@ pub struct AgentPolicy {
     pub approver_kinds: ApproverKinds,
     /// Parts of the configuration that were not understood. Until they are fixed, all that is not a read is refused.
     pub faults: Vec<String>,
+    /// The faults are in sections of files whose other sections count: [`RECOVERY`] is performed all the same.
+    pub recovers: bool,
     /// Limit of reboots: a machine that reboots more often cannot be reached to be repaired.
     pub reboots_per_hour: usize,
     /// How long an ask may stay pending, and an approval unused.
@@ -76,6 +78,7 @@ impl Default for AgentPolicy {
             elicitation_clients: Vec::new(),
             approver_kinds: ApproverKinds::default(),
             faults: Vec::new(),
+            recovers: false,
             reboots_per_hour: 4,
             ask_expiry: Duration::from_secs(300),
         }
@@ -94,6 +97,7 @@ impl AgentPolicy {
             elicitation_clients: settings.approval.elicitation_clients.clone(),
             approver_kinds: settings.approval.kinds.clone(),
             faults: settings.restricted.clone(),
+            recovers: settings.recovers,
             ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
             ..Self::default()
         }
@@ -109,6 +113,7 @@ impl AgentPolicy {
             grants: settings.tools.allow.clone(),
             approver_kinds: settings.approval.kinds.clone(),
             faults: settings.restricted.clone(),
+            recovers: settings.recovers,
             ..self.clone()
         }
     }
@@ -152,7 +157,8 @@ impl AgentPolicy {
     /// # Errors
     /// `permission_denied` naming the setting that denies it.
     pub fn check_call(&self, tool: &str, args: &Value) -> Result<Mode, ToolError> {
-        if let Some(fault) = self.faults.first() {
+        let recovers = self.recovers && RECOVERY.contains(&tool);
+        if let Some(fault) = self.faults.first().filter(|_| !recovers) {
             return Err(ToolError::denied(format!("the agent does not understand its configuration: {fault}"))
                 .with("tool", tool)
                 .hint("mend the fragment and restart raspi-mcp-agent"));

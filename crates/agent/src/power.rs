@@ -12,6 +12,7 @@ use super::{
 };
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -29,7 +30,7 @@ const HOUR_MS: i64 = 3_600_000;
 /// systemd forces a stuck reboot after this time (reboot.target's JobTimeoutSec).
 const STUCK_MS: i64 = HOUR_MS / 2;
 
-/// The release in the other slot may have written it: unknown fields are ignored.
+/// The release in the other slot may have written it.
 #[derive(Default, Clone, Serialize, Deserialize)]
 struct OnCard {
     #[serde(default)]
@@ -39,6 +40,9 @@ struct OnCard {
     /// Times of reboots begun within the last hour.
     #[serde(default)]
     recent_ms: Vec<i64>,
+    /// Fields of another release.
+    #[serde(flatten)]
+    more: Map<String, Value>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -96,13 +100,8 @@ impl Power {
         faults: &mut Vec<String>,
     ) -> Result<Self, ToolError> {
         let path = folder.join("power.json");
-        let card = match files::read(&path)? {
-            None => OnCard::default(),
-            Some(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                faults.push(format!("{} is unreadable ({error}); a scheduled reboot may be lost", path.display()));
-                OnCard::default()
-            }),
-        };
+        let card: Option<OnCard> = files::read_state(&path, "a scheduled reboot may be lost", faults)?;
+        let card = card.unwrap_or_default();
         let power = Self(Arc::new(Inner {
             path,
             clock,

@@ -15,6 +15,7 @@ pub mod nearest;
 pub mod os;
 pub mod redact;
 pub mod reload_on_change;
+pub mod serde_fields;
 pub mod signing;
 pub mod sort;
 pub mod task;

@@ -41,15 +41,9 @@ pub struct LogMessage {
     pub time_ms: i64,
     pub kind: LogKind,
     /// How many messages the device ever had to drop, because too many waited for the broker.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     pub dropped: u64,
     pub body: Value,
-}
-
-// The form that serde asks for.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl FromDevice for LogMessage {

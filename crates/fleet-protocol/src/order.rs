@@ -25,6 +25,16 @@ pub enum OrderKind {
     Interval,
 }
 
+impl OrderKind {
+    /// As it is written in an order.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Halt => "halt",
+            Self::Interval => "interval",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderArgs {

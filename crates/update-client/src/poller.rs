@@ -106,9 +106,9 @@ impl UpdateClient {
         Spread::of(&self.0.root)
     }
 
-    /// Time until `update.window` opens for this device; `None`: it is open.
+    /// Time until `update.window` opens for this device, or its clock may be set; `None`: it is open.
     fn shut(&self) -> Option<Duration> {
-        self.spread().wait_for(&self.0.settings.update.window, self.now_ms().div_euclid(1000), &self.zone())
+        self.spread().shut(&self.0.settings.update.window, self.now_ms().div_euclid(1000), &self.0.root)
     }
 
     /// How long `order` must wait for its restart: an automatic update restarts within `update.window`.

@@ -21,11 +21,13 @@ pub struct Reckoning {
 }
 
 impl Reckoning {
-    /// `clock`: the system's time, in seconds since 1970; `synchronised`: whether it was set from the network. `floor`:
-    /// a time that has certainly passed.
+    /// `clock`: the system's time, in seconds since 1970; `synchronised`: whether it was set from the network. `floor`: when what was
+    /// committed or runs was made. Its publisher's clock may have been [`AHEAD`] of ours, so a clock that is behind the floor by as much counts.
     pub fn of(clock: i64, synchronised: bool, floor: u64) -> Self {
         match u64::try_from(clock) {
-            Ok(now) if synchronised && now >= floor && now - floor <= FURTHEST => Self { now, fresh: true },
+            Ok(now) if synchronised && floor.saturating_sub(now) <= AHEAD && now.saturating_sub(floor) <= FURTHEST => {
+                Self { now, fresh: true }
+            }
             _ => Self { now: floor, fresh: false },
         }
     }
@@ -67,9 +69,13 @@ mod tests {
         let of = |clock: i64| Reckoning::of(clock, true, floor);
         assert_eq!(of(1_795_400_000), Reckoning { now: 1_795_400_000, fresh: true });
         assert_eq!(of(1_795_305_600), Reckoning { now: floor, fresh: true });
-        for wrong in [0, -1, i64::MIN, 1_795_305_599, 4_070_908_800, i64::MAX] {
+        for wrong in [0, -1, i64::MIN, 1_795_219_199, 4_070_908_800, i64::MAX] {
             assert_eq!(of(wrong), Reckoning { now: floor, fresh: false }, "{wrong}");
         }
+        // A release that was made 23 hours ahead of this clock, and was committed here.
+        assert_eq!(of(1_795_222_800), Reckoning { now: 1_795_222_800, fresh: true });
+        assert_eq!(of(1_795_222_800).latest(), 1_795_222_800 + AHEAD, "the next one is measured by the clock again");
+        assert_eq!(of(1_795_219_200), Reckoning { now: 1_795_219_200, fresh: true }, "a day");
         assert_eq!(Reckoning::of(1_795_400_000, false, floor), Reckoning { now: floor, fresh: false }, "nobody set it");
     }
 }

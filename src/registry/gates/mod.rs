@@ -124,10 +124,9 @@ fn role(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
 fn namespace(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
     let (meta, name) = (&entry.meta(), entry.name());
     let disabled = [name, meta.namespace()].into_iter().find(|name| policy.disabled.contains(*name));
-    let fundamental = meta.tier == contract::meta::Tier::Fundamental;
     let (by, closed) = if let Some(disabled) = disabled {
         ("tools.disable", Some((format!("tools.disable has \"{disabled}\""), Opener::Owner)))
-    } else if policy.restricted && !fundamental {
+    } else if policy.is_shut(meta) {
         let what = "part of the configuration was not understood, and only reads run until it is mended";
         ("configuration", Some((what.to_owned(), Opener::Owner)))
     } else if !policy.has_namespace(meta, Some(&caller.principal)) {

@@ -142,6 +142,24 @@ async fn an_agent_that_starts_later_can_still_confirm() {
         .expect("what has gone back is in nobody's way");
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_agent_of_the_other_slot_confirms_what_a_newer_one_activated() {
+    let (mut net, network) = simulated();
+    net.server().call::<op::network::ActivateConnection>(activate("simulated-static")).await.unwrap();
+    let file = net.pi.dir.path().join("agent/connection.json");
+    let mut note: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    for place in ["", "/checkpoint", "/profile", "/before/0"] {
+        note.pointer_mut(place).unwrap()["why"] = json!("a newer release's");
+    }
+    std::fs::write(&file, note.to_string()).unwrap();
+    net.restart_agent();
+    let status = net.server().get::<op::status::GetStatus>().await.unwrap();
+    assert!(status.faults.is_empty() && status.network_change.is_some(), "{status:?}");
+    net.server().call::<op::network::ConfirmConnection>(confirm(true)).await.unwrap();
+    net.pi.pass(1000).await;
+    assert_eq!(network.active(), ["simulated-static"]);
+}
+
 #[tokio::test]
 async fn a_dry_run_and_bad_input_change_nothing() {
     let (net, network) = simulated();

@@ -209,6 +209,9 @@ async fn a_spoiled_note_is_reported_not_fatal() {
     pi.restart_agent();
     let faults = pi.server().get::<op::status::GetStatus>().await.unwrap().faults;
     assert!(faults[0].contains("power.json"), "{faults:?}");
+    pi.server().call::<op::power::SchedulePower>(reboot(&json!({"delay_seconds": 600}), None)).await.unwrap();
+    let aside = std::fs::read_to_string(pi.dir.path().join("agent/power.json.unread")).unwrap();
+    assert_eq!(aside, "{ half", "what could not be read is set aside");
 }
 
 #[tokio::test]
@@ -223,6 +226,9 @@ async fn a_note_of_a_newer_release_is_read_as_far_as_it_is_understood() {
     let status = pi.server().get::<op::status::GetStatus>().await.unwrap();
     assert!(status.faults.is_empty(), "{:?}", status.faults);
     assert!(status.power.is_some(), "{status:?}");
+    pi.server().call::<op::power::CancelPower>(op::power::CancelRequest { action: PowerAction::Reboot }).await.unwrap();
+    let now: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(now["why"], json!(1), "{now}");
 }
 
 /// A root with a systemctl that notes how it was called and ends with this code.

@@ -87,10 +87,34 @@ fn a_file_of_a_version_to_come_restricts_an_appliance_and_keeps_neither_half_fro
         write("60-next.toml", text);
         for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
             assert!(settings.is_restricted() && settings.restricted[0].contains(why), "{:?}", settings.restricted);
-            // All of a file or nothing of it, and the others count.
+            // All of a section or nothing of it, and the other files count.
             assert_eq!((settings.update.channel.as_str(), settings.update.ring.as_str()), ("nightly", ""));
             assert_eq!(settings.http.listen.port(), 8443);
         }
+    }
+    // Of a file with faults in some sections the others count: without them the device could not be reached any more.
+    let mixed =
+        "[log]\nlevel = \"debug\"\nwhat_comes_next = 1\n[http]\nlisten = \"[::]:9443\"\n[voice]\nlanguage = \"en\"\n";
+    write("60-next.toml", mixed);
+    for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
+        assert!(settings.recovers && settings.restricted.len() == 2, "{:?}", settings.restricted);
+        assert!(settings.restricted[0].contains("log.what_comes_next"), "{:?}", settings.restricted);
+        assert_eq!((settings.http.listen.port(), settings.update.channel.as_str()), (9443, "nightly"));
+    }
+    // What may have said no, also under a mistyped name, keeps the device as it is.
+    for refusing in
+        ["[update]\nwhat_comes_next = 1\n", "[polcy]\n\"manage.rollback\" = \"deny\"\n", "demo_mod = true\n"]
+    {
+        write("60-next.toml", refusing);
+        for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
+            assert!(settings.is_restricted() && !settings.recovers, "{refusing}: {:?}", settings.restricted);
+        }
+    }
+    // Unless they do not go together without them.
+    write("60-next.toml", "[http]\nlisten = \"[::]:9443\"\n[tls]\nenabled = false\n[voice]\nlanguage = \"en\"\n");
+    for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
+        assert!(settings.is_restricted() && !settings.recovers, "{:?}", settings.restricted);
+        assert_eq!(settings.http.listen.port(), 8443);
     }
     fs::remove_file(sources.places.site_dir.join("60-next.toml")).unwrap();
     assert!(!load(&sources).unwrap().is_restricted());

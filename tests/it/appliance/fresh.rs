@@ -186,7 +186,8 @@ impl Up {
 
     /// Everybody who is enrolled.
     pub async fn approvers(&self) -> Vec<agent::approvers::Approver> {
-        self.running.server.pipeline.services.agent.get::<ListApprovers>().await.unwrap()
+        let all = self.running.server.pipeline.services.agent.get::<ListApprovers>().await.unwrap();
+        all.iter().filter_map(|one| one.known().cloned()).collect()
     }
 
     /// What root does at the machine's console.

@@ -45,6 +45,35 @@ fn its_own_folder_moves_none_of_the_places_and_rubbish_there_restricts() {
 }
 
 #[test]
+fn a_section_of_a_release_to_come_leaves_what_updates_the_device() {
+    use ::agent::policy::AgentPolicy;
+    use contract::meta::Mode;
+    let enable = "[tools]\nenable = [\"manage\", \"system\"]\n";
+    let known = "[policy]\n\"system.reboot\" = \"allow\"\n";
+    let of = |text: &str| {
+        let settings = Machine::new().site(enable).file(OWN, text).agent_starts();
+        assert!(settings.is_restricted(), "{text}");
+        AgentPolicy::of(&settings, false)
+    };
+    let policy = of(&format!("{known}[voice]\nlanguage = \"en\"\n"));
+    assert_eq!(policy.check("system.reboot").unwrap(), Mode::Allow);
+    for tool in ["manage.update_server", "manage.apply_os_updates", "manage.rollback", "manage.mark_good"] {
+        assert_eq!(policy.check(tool).unwrap(), Mode::Ask, "{tool}");
+    }
+    for tool in ["system.shutdown", "system.set_hostname"] {
+        let refused = policy.check(tool).unwrap_err();
+        assert!(refused.message.contains("voice.language"), "{tool}: {refused}");
+    }
+    // With a mistyped word in [policy], none of that section counts: a person is asked.
+    let policy = of(&format!("{known}\"manage.rollbak\" = \"deny\"\n"));
+    assert_eq!(policy.check("system.reboot").unwrap(), Mode::Ask);
+    // What the owner closed, or did not open, stays so.
+    let closed = of("[tools]\ndisable = [\"system.reboot\"]\n[voice]\nlanguage = \"en\"\n");
+    assert!(closed.check("system.reboot").unwrap_err().message.contains("switches"));
+    assert!(of("nonsense").check("manage.rollback").unwrap_err().message.contains("does not understand"));
+}
+
+#[test]
 fn image_site_file_and_flags_give_both_halves_the_same_places() {
     let places = "[places]\nagent_socket = \"/run/other/agent.sock\"\nstate_dir = \"/srv/state\"\n";
     let in_a_file = || {

@@ -234,3 +234,23 @@ async fn an_ask_names_a_terminal_where_the_caller_has_none() {
         assert_eq!(hint.contains("over ssh"), door == Door::Http, "{hint}");
     }
 }
+
+#[test]
+fn a_section_that_is_not_understood_leaves_reads_and_what_updates_the_device() {
+    use contract::{access::policy::Policy, config::RECOVERY, meta::Tier};
+    let mut settings = Settings::default_for(&contract::config::Places::system());
+    allow_everything(&mut settings);
+    settings.restricted.push("a section".into());
+    for recovers in [false, true] {
+        settings.recovers = recovers;
+        let policy = Policy::of(&settings);
+        for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
+            let (meta, name) = (entry.meta, entry.name());
+            let runs = meta.tier == Tier::Fundamental || recovers && RECOVERY.contains(&name);
+            assert_eq!(!policy.is_shut(&meta), runs, "{name}");
+            let off = policy.off(&meta);
+            assert!(runs || off.is_some_and(|off| off.message.contains("was not understood")), "{name}");
+        }
+        assert_eq!(RECOVERY.iter().filter(|name| names().iter().any(|one| one == *name)).count(), RECOVERY.len());
+    }
+}

@@ -14,7 +14,7 @@ use raspi_mcp::doctor::{
 use std::{fs, path::Path};
 use tempfile::TempDir;
 use update::{
-    Slot,
+    AHEAD, Slot,
     bundle::{BundleContent, Manifest},
     status::{Attempt, Phase, SlotState, SlotStatus, UpdateStatus},
 };
@@ -145,7 +145,9 @@ fn power_cards_and_the_clock() {
     says(&preflight(&about), "card", Severity::Note, "110 %");
     put(root.path(), &format!("{device}/pre_eol_info"), "0x03\n");
     says(&preflight(&about), "card", Severity::Wrong, "no spare blocks");
-    about.now = NOW - 1;
+    about.now = NOW - AHEAD;
+    says(&preflight(&about), "time", Severity::Ok, "set from the network");
+    about.now = NOW - AHEAD - 1;
     says(&preflight(&about), "time", Severity::Wrong, "earlier than the newest release");
     about.now = NOW + 10;
     fs::remove_file(root.path().join("run/systemd/timesync/synchronized")).unwrap();

@@ -21,6 +21,7 @@ mod sample;
 mod slots;
 mod trust;
 mod whole;
+mod window;
 
 pub use keys::*;
 pub use made::*;

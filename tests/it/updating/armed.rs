@@ -226,6 +226,18 @@ async fn a_plan_within_the_window_keeps_to_it_without_a_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_plan_within_the_window_waits_for_a_clock_that_is_set() {
+    let device = quiet(|update| update.window = windows("02:00-04:00"));
+    device.clock_unset();
+    armed(&device, RestartPlan::InWindow).await;
+    sleep(60 * HOUR).await;
+    assert_eq!(device.restarts(), 0, "whatever hour the clock shows");
+    device.clock_set();
+    device.restarted(1).await;
+    assert!((74.0..74.3).contains(&device.now()), "{}", device.now());
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_planned_can_be_taken_back() {
     let mut device = quiet(|_| {});
     device.serve();

@@ -190,6 +190,16 @@ impl Device {
         self.link().get::<op::update::GetUpdateStatus>().await.unwrap()
     }
 
+    /// Nobody has set the clock in this boot, and systemd-timesyncd says so.
+    fn clock_unset(&self) {
+        std::fs::create_dir_all(self.dir.path().join("run/systemd/timesync")).unwrap();
+    }
+
+    /// A time server answered.
+    fn clock_set(&self) {
+        std::fs::write(self.dir.path().join("run/systemd/timesync/synchronized"), "").unwrap();
+    }
+
     /// Hours since midnight of the first day.
     fn hours(&self, at_ms: i64) -> f64 {
         (at_ms - self.midnight_ms) as f64 / 3_600_000.0

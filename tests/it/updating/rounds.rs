@@ -41,6 +41,26 @@ async fn what_a_round_finds_is_installed_within_the_window_and_not_before() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_install_begins_within_a_window_by_a_clock_that_nobody_set() {
+    let mut device = Device::at(2, |update| {
+        automatic(update);
+        update.window = windows("02:00-04:00");
+    });
+    device.clock_unset();
+    device.web.release("1.1.0", 11, "the second system\n");
+    device.serve();
+    sleep(HOUR).await;
+    assert!(device.heard().is_some(), "the channel is asked all the same");
+    assert_eq!(device.jobs().newest(), None, "three o'clock, if that is true");
+    device.clock_set();
+    let job = device.job_begins().await;
+    assert!(device.hours(job.started_ms) < 3.5, "{}", device.hours(job.started_ms));
+    assert_eq!(device.job_stops().await.error(), None);
+    device.restarted(1).await;
+    assert!(device.now() < 4.0, "{}", device.now());
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_installed_and_nobody_asked_unless_the_owner_wants_it() {
     let mut device = Device::at(0, |update| update.check_interval_hours = 6);
     device.web.release("1.1.0", 11, "x");

@@ -8,7 +8,7 @@ pub use known::{AgentState, AgentsNow, OfferedTool, ToolState};
 
 use crate::{
     exec::{Commands, RunningCommand},
-    files::{read, replace},
+    files::{read_state, replace},
 };
 use base::{
     canonical,
@@ -60,19 +60,16 @@ impl Agents {
     /// What was accepted before counts again; a damaged file counts as empty, and is reported.
     pub(crate) fn load(folder: &Path, declared: Vec<AgentType>, faults: &mut Vec<String>) -> Self {
         let path = folder.join("agents.json");
-        let accepted = match read(&path) {
-            // Without agents nothing is read.
-            _ if declared.is_empty() => Accepted::new(),
-            Ok(None) => Accepted::new(),
-            Ok(Some(bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                faults.push(format!("{}: {error}; accept the agents again: raspi-mcp agents accept", path.display()));
-                Accepted::new()
-            }),
-            Err(error) => {
-                faults.push(error.into_message());
-                Accepted::new()
-            }
+        // Without agents nothing is read.
+        let accepted = match declared.is_empty() {
+            true => Ok(None),
+            false => read_state(&path, "accept the agents again: raspi-mcp agents accept", faults),
         };
+        let accepted = accepted.unwrap_or_else(|error| {
+            faults.push(error.into_message());
+            None
+        });
+        let accepted = accepted.unwrap_or_default();
         let state = Mutex::new(State { accepted, ..State::default() });
         Self { declared, running: Commands::default(), path, state, revision: watch::Sender::new(1) }
     }

@@ -5,8 +5,8 @@ mod order;
 use self::order::UsedNonces;
 use super::list_file::ApproverList;
 use super::{
-    Approver, ApproverKey, ApproverSecret, Decision, KeyKind, ListProof, MAX_APPROVERS, NewApprover, SignedAnswer,
-    SignedAsk, Vouched, challenge, device_key, list_challenge, passkey, vouched_bytes,
+    Approver, ApproverKey, ApproverSecret, Decision, Enrolled, KeyKind, ListProof, MAX_APPROVERS, NewApprover,
+    SignedAnswer, SignedAsk, Vouched, challenge, device_key, list_challenge, passkey, vouched_bytes,
 };
 use crate::{
     asks::{Ask, AskState},
@@ -75,6 +75,11 @@ impl Approvers {
         self.lock().list.known().to_vec()
     }
 
+    /// As [`Approvers::list`], and then the entries that only another release can read.
+    pub(crate) fn all(&self) -> Vec<Enrolled> {
+        self.lock().list.all()
+    }
+
     /// Whether nobody is enrolled. Not where something is there that this version cannot read.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().list.is_empty()
@@ -122,6 +127,13 @@ impl Approvers {
             )
             .hint("revoke it first: raspi-mcp approver revoke NAME"));
         }
+        if state.list.has_unread(&added.name) {
+            let message =
+                format!("{} is enrolled already, by another release; this one cannot read the entry", added.name);
+            return Err(
+                ToolError::new(ErrorCode::Conflict, message).hint("revoke it first: raspi-mcp approver revoke NAME")
+            );
+        }
         if state.list.len() >= MAX_APPROVERS {
             return Err(ToolError::exhausted(format!("a device has {MAX_APPROVERS} approvers at most"))
                 .with("limit", MAX_APPROVERS)
@@ -134,24 +146,15 @@ impl Approvers {
         Ok(added)
     }
 
-    /// Revokes an approver. What it approved before stays approved.
+    /// Revokes an approver, and what another release enrolled by that name. What it approved before stays approved.
     ///
     /// # Errors
     /// `not_found`; `unavailable` when that cannot be stored: then it still counts.
-    pub(crate) fn revoke(&self, name: &str) -> Result<Approver, ToolError> {
+    pub(crate) fn revoke(&self, name: &str) -> Result<Enrolled, ToolError> {
         let mut state = self.lock();
-        let Some(gone) = state.list.known().iter().find(|known| known.name == name).cloned() else {
-            return Err(if state.list.has_unread(name) {
-                let message = format!("{name} was enrolled by another release in a way that this one cannot read");
-                ToolError::precondition(message)
-                    .hint("its key does not count here; revoke it once that release runs, or remove it from the agent's approvers.json")
-            } else {
-                ToolError::not_found(format!("there is no approver {name}")).hint("`raspi-mcp approver list` shows all")
-            });
-        };
-        let approvers = state.list.known().iter().filter(|known| known.name != name).cloned().collect();
-        state.list.store(approvers)?;
-        Ok(gone)
+        state.list.revoke(name)?.ok_or_else(|| {
+            ToolError::not_found(format!("there is no approver {name}")).hint("`raspi-mcp approver list` shows all")
+        })
     }
 
     /// Enrols these approvers in place of all others. Those that are enrolled already stay as they are.

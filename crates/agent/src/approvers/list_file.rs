@@ -1,7 +1,7 @@
 //! The file of the enrolled approvers. Another release may have written it: the one in the other slot, before or after a rollback. What this one
 //! cannot read does not count, is kept as it is, and never looks like a device without approvers, which a code would enrol one for.
 
-use super::Approver;
+use super::{Approver, Enrolled};
 use crate::files;
 use base::error::ToolError;
 use serde_json::Value;
@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 
 /// The file in the agent's folder.
 const FILE: &str = "approvers.json";
-/// Where a file is set aside that is no list.
-const ASIDE: &str = "approvers.json.unread";
 
 /// What the file has.
 pub(super) struct ApproverList {
@@ -40,9 +38,9 @@ impl ApproverList {
                     match serde_json::from_value(entry.clone()) {
                         Ok(approver) => list.known.push(approver),
                         Err(error) => {
-                            let name = entry.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned();
+                            let name = label(list.unread.len(), &entry);
                             faults.push(format!(
-                                "{shown}: this version cannot read the approver {name} ({error}); its key does not count, and it is left alone"
+                                "{shown}: this version cannot read the approver {name} ({error}); its key does not count here, and the entry is kept; `raspi-mcp approver revoke {name}` removes it"
                             ));
                             list.unread.push(entry);
                         }
@@ -72,9 +70,32 @@ impl ApproverList {
         self.len() == 0 && !self.damaged
     }
 
+    /// Those that count, in the order of their enrolment, and then the entries that cannot be read.
+    pub(super) fn all(&self) -> Vec<Enrolled> {
+        let unread = self.unread.iter().enumerate().map(|(n, entry)| Enrolled::Unread { unread: label(n, entry) });
+        self.known.iter().cloned().map(Enrolled::Known).chain(unread).collect()
+    }
+
     /// Whether an entry that cannot be read has that name.
     pub(super) fn has_unread(&self, name: &str) -> bool {
-        self.unread.iter().any(|entry| entry.get("name").and_then(Value::as_str) == Some(name))
+        self.unread.iter().enumerate().any(|(n, entry)| label(n, entry) == name)
+    }
+
+    /// Removes every entry of that name, whichever release wrote it: it must not answer again once the other slot runs. Returns what was
+    /// removed; of several, the one that counted.
+    ///
+    /// # Errors
+    /// `unavailable` when that cannot be stored; nothing changed then.
+    pub(super) fn revoke(&mut self, name: &str) -> Result<Option<Enrolled>, ToolError> {
+        let known: Vec<Approver> = self.known.iter().filter(|known| known.name != name).cloned().collect();
+        let others = self.unread.iter().enumerate().filter(|(n, entry)| label(*n, entry) != name);
+        let unread: Vec<Value> = others.map(|(_, entry)| entry.clone()).collect();
+        if known.len() + unread.len() == self.len() {
+            return Ok(None);
+        }
+        let gone = self.known.iter().find(|known| known.name == name).cloned();
+        self.write(known, unread, self.damaged)?;
+        Ok(Some(gone.map_or_else(|| Enrolled::Unread { unread: name.to_owned() }, Enrolled::Known)))
     }
 
     /// Stores these in place of the known ones. A file that is no list is set aside first.
@@ -105,10 +126,16 @@ impl ApproverList {
             .and_then(|entries| serde_json::to_vec_pretty(&entries))
             .map_err(|error| ToolError::internal(format!("approvers cannot be written: {error}")))?;
         if set_aside && let Some(bytes) = files::read(&self.path)? {
-            files::replace(&self.path.with_file_name(ASIDE), &bytes)?;
+            files::set_aside(&self.path, &bytes)?;
         }
         files::replace(&self.path, &bytes)?;
         (self.known, self.unread, self.damaged) = (known, unread, false);
         Ok(())
     }
+}
+
+/// What an entry that cannot be read is called: by its name or, without one, by its number among such entries.
+fn label(number: usize, entry: &Value) -> String {
+    let name = entry.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+    name.map_or_else(|| format!("unread:{}", number + 1), str::to_owned)
 }

@@ -41,17 +41,11 @@ pub struct Approver {
     /// Who enrolled it, as reported by the kernel.
     pub added_by: String,
     /// The last counter of its authenticator; 0 where it does not count.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     pub counter: u32,
     /// Fields of another release.
     #[serde(flatten)]
     pub more: Map<String, Value>,
-}
-
-// serde passes a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(counter: &u32) -> bool {
-    *counter == 0
 }
 
 impl Approver {
@@ -63,33 +57,9 @@ impl Approver {
         })
     }
 
-    /// All of them and the device's id: `text` for people, and fields for programs.
-    pub fn listed(device: &str, list: &[Self]) -> Value {
-        let mut text = format!("device {device}");
-        for Self { name, kind, key, origin, added_ms, added_by, .. } in list {
-            let at = origin.as_ref().map(|origin| format!(" at {origin}")).unwrap_or_default();
-            let (kind, key, added) = (kind.name(), key.id(), rfc3339(*added_ms));
-            text.push_str(&format!("\n{name}  {kind}{at}  key {key}  added {added} by {added_by}"));
-        }
-        let shown: Vec<Value> = list.iter().map(Self::shown).collect();
-        json!({ "device": device, "approvers": shown, "text": text })
-    }
-
     /// What its enrolment means, for people.
     pub fn added(&self) -> String {
         format!("{} may answer approval requests; key {}", self.name, self.key.id())
-    }
-
-    /// What its revocation means, for people. `left` are those who remain.
-    pub fn revoked(&self, left: &[Self]) -> String {
-        let mut text = format!("{} no longer answers; key {}", self.name, self.key.id());
-        if left.iter().all(|left| left.kind == KeyKind::Browser) {
-            text.push_str(
-                "\nit was the last key that may sign orders of the owner: from now on they are given at the machine's console \
-                 only. An appliance without one then has to be reset and claimed again",
-            );
-        }
-        text
     }
 }
 

@@ -20,28 +20,23 @@ const NOTED: &str = "noted";
 const FORGED: &str = "forged";
 
 #[derive(Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "struct Line")]
+#[serde(expecting = "struct Line")]
 pub(super) struct HeadsLine {
     kind: String,
     ts_ms: i64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     chain: String,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     seq: i64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     hash: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     text: String,
     /// Bytes of the chain so far, or a number of lines.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     bytes: i64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     removed: i64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's `skip_serializing_if` gives a reference")]
-fn is_zero(number: &i64) -> bool {
-    *number == 0
 }
 
 /// As version 1.0 wrote them.
@@ -313,4 +308,26 @@ pub(super) fn written(book: &Book, ts_ms: i64) -> Vec<HeadsLine> {
         lines.extend(old);
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_with_a_field_of_another_release_breaks_no_chain() {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"a key");
+        let mut tie = Tie::default();
+        let first = tie.write(&key, &HeadsLine::keeper(1));
+        // As a newer release would write it, with the code over its own text.
+        let json = r#"{"kind":"noted","ts_ms":2,"text":"x","origin":"a newer release's"}"#;
+        tie.0 = sign(&key, &[&tie.0, json]);
+        let newer = format!("{}{MAC}{}\"}}", &json[..json.len() - 1], tie.0);
+        let last = tie.write(&key, &HeadsLine::noted("y", 3));
+        let lines = [first, newer, last];
+        let content = read(&key, &lines, 1, false);
+        assert_eq!((content.book.forged, content.old), (0, false));
+        let changed = [lines[0].clone(), lines[1].replace("newer", "older"), lines[2].clone()];
+        assert_eq!(read(&key, &changed, 1, false).book.forged, 1, "what was changed is still seen");
+    }
 }

@@ -35,13 +35,7 @@ impl Admissions {
     /// `unavailable` when its file cannot be read.
     pub fn load(folder: &Path, clock: Clock, faults: &mut Vec<String>) -> Result<Self, ToolError> {
         let path = folder.join("update.json");
-        let last = files::read(&path)?.and_then(|bytes| {
-            serde_json::from_slice(&bytes)
-                .inspect_err(|error| {
-                    faults.push(format!("{} is unreadable ({error}); an update is asked about again", path.display()));
-                })
-                .ok()
-        });
+        let last = files::read_state(&path, "an update is asked about again", faults)?;
         Ok(Self { path, clock, last: Mutex::new(last) })
     }
 

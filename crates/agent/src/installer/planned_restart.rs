@@ -6,7 +6,7 @@ use super::Installer;
 use crate::machine::PowerAction;
 use base::{
     error::{ErrorCode, ToolError},
-    os::{blocking, clock},
+    os::blocking,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
@@ -87,10 +87,9 @@ impl Installer {
     /// What is armed and planned, and the remaining delay.
     fn planned(&self) -> Option<(PendingUpdate, Option<Duration>)> {
         let update = self.system().ok()?.armed().filter(|update| update.may_start() && !update.restart.waits())?;
-        let zone = || clock::zone(&self.settings.root).unwrap_or_else(|_| clock::Zone::utc());
-        let window = &self.settings.update.window;
+        let (window, root) = (&self.settings.update.window, &self.settings.root);
         let shut = (update.restart == RestartPlan::InWindow)
-            .then(|| Spread::of(&self.settings.root).wait_for(window, (self.clock)().div_euclid(1000), &zone()))
+            .then(|| Spread::of(root).shut(window, (self.clock)().div_euclid(1000), root))
             .flatten();
         Some((update, shut.max(self.means.power.wait())))
     }

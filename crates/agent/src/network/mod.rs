@@ -96,9 +96,9 @@ pub struct ActivationPlan {
     pub before: Vec<ConnectionProfile>,
 }
 
-/// A profile, as it is shown and stored.
+/// A profile, as it is shown and stored. Another release may have stored it: unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "struct Profile")]
+#[serde(expecting = "struct Profile")]
 pub struct ConnectionProfile {
     pub uuid: String,
     pub name: String,

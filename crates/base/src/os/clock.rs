@@ -15,6 +15,10 @@ const MAGIC: &[u8] = b"TZif";
 /// systemd-timesyncd creates the folder when it starts and the file when the clock is synchronized
 /// (systemd-timesyncd.service(8)).
 const TIMESYNC: &str = "run/systemd/timesync";
+/// The real-time clock from which the kernel sets the system's at the start, in seconds since 1970.
+const RTC: &str = "sys/class/rtc/rtc0/since_epoch";
+/// How far apart the two may be and still agree, in seconds.
+const APART: u64 = 60;
 
 /// The monotonic clock: time since the machine started, without suspend. The kernel uses it for edges of GPIO lines,
 /// systemd for `...TimestampMonotonic`.
@@ -118,4 +122,15 @@ fn rules(file: &str, bytes: &[u8]) -> io::Result<tz::TimeZone> {
 /// publish it, and reading the kernel's flag needs a system call that is unavailable in safe Rust.
 pub fn synchronized(root: &Root) -> Option<bool> {
     root.has(TIMESYNC).then(|| root.has(&format!("{TIMESYNC}/synchronized")))
+}
+
+/// Whether the clock, which says `unix_seconds`, may decide what hour it is: it was set from the network, or agrees with a real-time clock.
+/// Without a battery that one starts in 1970, and systemd then moves the system's clock on to the last shutdown. Where no systemd-timesyncd
+/// tells, the owner keeps the time by another program, and the clock counts as set.
+pub fn is_set(root: &Root, unix_seconds: i64) -> bool {
+    let agrees = || {
+        let kept: Option<i64> = root.line(RTC).ok().and_then(|line| line.parse().ok());
+        kept.is_some_and(|kept| kept.abs_diff(unix_seconds) <= APART)
+    };
+    synchronized(root) != Some(false) || agrees()
 }

@@ -5,7 +5,7 @@
 use crate::{
     access::{caller::Caller, way},
     actions::{Does, Ruling, Words, of_call},
-    config::{Grant, Settings},
+    config::{Grant, RECOVERY, Settings},
     meta::{Declaration, Environment, Mode, Tier},
 };
 use base::error::ToolError;
@@ -26,6 +26,8 @@ pub struct Policy {
     pub grants: Vec<Grant>,
     /// Part of the configuration was not understood: only the fundamental tier runs.
     pub restricted: bool,
+    /// Restricted, and [`RECOVERY`] runs all the same.
+    pub recovers: bool,
 }
 
 impl Policy {
@@ -38,6 +40,7 @@ impl Policy {
             modes: BTreeMap::new(),
             grants: Vec::new(),
             restricted: false,
+            recovers: false,
         }
     }
 
@@ -50,6 +53,7 @@ impl Policy {
             modes: settings.policy.clone(),
             grants: settings.tools.allow.clone(),
             restricted: settings.is_restricted(),
+            recovers: settings.recovers,
         }
     }
 
@@ -74,6 +78,12 @@ impl Policy {
         meta.tier == Tier::Fundamental
             || self.enabled.contains(meta.namespace())
             || self.grants(meta.name, caller).next().is_some()
+    }
+
+    /// Whether a tool is off because part of the configuration was not understood.
+    pub fn is_shut(&self, meta: &Declaration<'_>) -> bool {
+        let recovers = self.recovers && RECOVERY.contains(&meta.name);
+        self.restricted && meta.tier != Tier::Fundamental && !recovers
     }
 
     /// The entries of `policy` and `tools.disable`.
@@ -111,7 +121,7 @@ impl Policy {
         let mildest = self.words().judge_mildest(name, meta.mode);
         let error = if self.disabled.contains(name) || self.disabled.contains(meta.namespace()) {
             ToolError::denied(format!("{name} is switched off by the configuration (tools.disable)"))
-        } else if self.restricted && meta.tier != Tier::Fundamental {
+        } else if self.is_shut(meta) {
             ToolError::denied(format!("{name} is off: part of the configuration was not understood"))
                 .hint("manage.get_server_status lists the faults; mend the fragment and restart the server")
         } else if !self.has_namespace(meta, caller) {

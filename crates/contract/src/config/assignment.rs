@@ -9,6 +9,7 @@ use super::{
 use crate::actions::ACTIONS;
 use base::nearest::nearest;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// One key, or one tool or action of `policy`, with a checked value.
 #[derive(Clone, Debug)]
@@ -38,11 +39,18 @@ pub struct SourceAssignments<'a> {
     origin: Origin,
     pub assignments: Vec<Assignment>,
     pub faults: Vec<ConfigError>,
+    /// The sections with a key or value that is not understood; of the top level, the keys themselves.
+    pub spoilt: BTreeSet<String>,
+}
+
+/// The section of a key, known or not; of the top level, the key itself.
+pub fn part_of(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(section, _)| section)
 }
 
 impl<'a> SourceAssignments<'a> {
     pub fn of(origin: Origin, tools: &'a KnownTools) -> Self {
-        Self { tools, origin, assignments: Vec::new(), faults: Vec::new() }
+        Self { tools, origin, assignments: Vec::new(), faults: Vec::new(), spoilt: BTreeSet::new() }
     }
 
     pub fn fault(&mut self, at: Option<TextPosition>, message: impl Into<String>) {
@@ -59,6 +67,7 @@ impl<'a> SourceAssignments<'a> {
                     self.table(&name, inner);
                 }
                 _ if keys::is_section(&name) => {
+                    self.spoilt.insert(name.clone());
                     self.fault(
                         *key_at,
                         format!("{name} is a section, not a value; write [{name}] and its keys below it"),
@@ -76,6 +85,14 @@ impl<'a> SourceAssignments<'a> {
 
     /// Checks one value for the key called `name`.
     pub fn value(&mut self, name: &str, key_at: Option<TextPosition>, found: &LocatedValue) {
+        let faults = self.faults.len();
+        self.checked(name, key_at, found);
+        if self.faults.len() > faults {
+            self.spoilt.insert(part_of(name).to_owned());
+        }
+    }
+
+    fn checked(&mut self, name: &str, key_at: Option<TextPosition>, found: &LocatedValue) {
         let Some(key) = keys::find(name).filter(|_| name != "policy") else {
             let hint = self.unknown(name);
             return self.fault(key_at, format!("unknown key {}{hint}", quoted(name)));

@@ -1,12 +1,13 @@
 //! Finds, reads and parses fragments on disk, within limits.
 
 use super::{
-    assignment::{Assignment, SourceAssignments},
+    assignment::{Assignment, SourceAssignments, part_of},
     fault::{ConfigError, Origin},
     found::{ConfigEntry, LineIndex, table},
     kind::{Complaint, KnownTools},
 };
 use std::{
+    collections::BTreeSet,
     fs::{self, File, Metadata, OpenOptions},
     io::{self, Read},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
@@ -24,6 +25,18 @@ pub struct Fragment {
     pub assignments: Vec<Assignment>,
     /// Empty if the whole file was understood.
     pub faults: Vec<ConfigError>,
+    /// The sections with the faults; `None` if the file cannot be used at all.
+    pub spoilt: Option<BTreeSet<String>>,
+}
+
+impl Fragment {
+    /// Only the sections that were understood as a whole; `None` if the faults are not those of sections.
+    pub fn understood(&self) -> Option<Self> {
+        let spoilt = self.spoilt.as_ref().filter(|spoilt| !spoilt.is_empty())?;
+        let whole = |assignment: &&Assignment| !spoilt.contains(part_of(assignment.key.name));
+        let assignments = self.assignments.iter().filter(whole).cloned().collect();
+        Some(Self { assignments, faults: Vec::new(), spoilt: None })
+    }
 }
 
 /// Reads every `*.toml` of a folder, sorted by name. A missing folder has none; hidden files are ignored.
@@ -42,7 +55,7 @@ pub fn read_dir_with(
 ) -> Vec<Fragment> {
     let broken = |message: String| {
         let faults = vec![ConfigError::new(Origin::file(dir), message)];
-        vec![Fragment { assignments: Vec::new(), faults }]
+        vec![Fragment { assignments: Vec::new(), faults, spoilt: None }]
     };
     let mut files = match list(dir) {
         Ok(files) => files,
@@ -89,14 +102,19 @@ pub fn read_file(path: &Path, owner: Option<u32>, tools: &KnownTools) -> Fragmen
 /// Parses the text of a file.
 pub fn parse(path: &Path, text: Result<String, String>, tools: &KnownTools) -> Fragment {
     let mut reading = SourceAssignments::of(Origin::file(path), tools);
+    let mut is_read = false;
     match text {
         Ok(text) => match document(&text) {
-            Ok(entries) => reading.table("", &entries),
+            Ok(entries) => {
+                is_read = true;
+                reading.table("", &entries);
+            }
             Err(wrong) => wrong.into_iter().for_each(|(at, message)| reading.fault(at, message)),
         },
         Err(message) => reading.fault(None, message),
     }
-    Fragment { assignments: reading.assignments, faults: reading.faults }
+    let spoilt = is_read.then_some(reading.spoilt);
+    Fragment { assignments: reading.assignments, faults: reading.faults, spoilt }
 }
 
 /// The text of a regular file that `judge` accepts, at most 1 MiB.

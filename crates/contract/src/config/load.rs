@@ -6,10 +6,12 @@ use super::{
     draft::SettingsDraft,
     fault::{ConfigError, Faults, Origin},
     fragment::{self, Fragment},
+    keys,
     prepared::PreparedFolder,
     together,
     token_files::TokenFiles,
 };
+use base::nearest::nearest;
 use std::path::PathBuf;
 
 /// The settings of `raspi-mcp serve`, and of all commands that a person runs.
@@ -27,17 +29,17 @@ pub(super) fn loaded(sources: &Sources) -> Result<(Settings, SettingsDraft), Fau
     let base = base(sources, shared, None, &mut faults);
     let over = overrides(sources, true, &mut faults);
     let mut draft = laid(sources, &base, &over, &mut faults)?;
-    let mut restricted = if shared { owners(sources, None, &mut draft) } else { Vec::new() };
+    let mut aside = if shared { owners(sources, None, &mut draft) } else { SetAside::default() };
     if faults.is_empty() {
         let state = folder(&draft, |places| places.state_dir.join("conf.d"))?;
         for fragment in fragment::read_dir(&state, None, &sources.tools) {
             match narrowed(&draft, &fragment, sources) {
                 Ok(next) => draft = next,
-                Err(reasons) => restricted.extend(set_aside(&reasons)),
+                Err(reasons) => aside.file(&reasons),
             }
         }
     }
-    finish(draft, &over, restricted, faults)
+    finish(draft, &over, aside, faults)
 }
 
 /// The settings of `raspi-mcp agent`: image, site, the agent's own folder, and the flags of its command line. It reads
@@ -45,8 +47,8 @@ pub(super) fn loaded(sources: &Sources) -> Result<(Settings, SettingsDraft), Fau
 /// of the places ([`place_of`]).
 ///
 /// In its own folder every key except the places is accepted; the places are not, because the server does not read that
-/// folder. A fragment there that is not understood is set aside, and the settings are restricted: the agent must then
-/// refuse everything that changes the machine.
+/// folder. What is not understood there is set aside, a section or a whole file, and the settings are restricted: the agent must then
+/// refuse what changes the machine, except for what an update needs if only sections are concerned.
 ///
 /// # Errors
 /// As [`load`]; also a file that another user than [`Places::policy_owner`] could have written.
@@ -57,17 +59,14 @@ pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
     let base = base(sources, shared, owner, &mut faults);
     let over = overrides(sources, false, &mut faults);
     let mut draft = laid(sources, &base, &over, &mut faults)?;
-    let mut restricted = if shared { owners(sources, owner, &mut draft) } else { Vec::new() };
+    let mut aside = if shared { owners(sources, owner, &mut draft) } else { SetAside::default() };
     if faults.is_empty() {
         let own = folder(&draft, |places| places.agent_state_dir.join("conf.d"))?;
         for fragment in fragment::read_dir(&own, owner, &sources.tools) {
-            match extended(&draft, &fragment) {
-                Ok(next) => draft = next,
-                Err(reasons) => restricted.extend(set_aside(&reasons)),
-            }
+            aside.what_is_not_understood(&mut draft, &fragment, extended);
         }
     }
-    finish(draft, &over, restricted, faults).map(|(settings, _)| settings)
+    finish(draft, &over, aside, faults).map(|(settings, _)| settings)
 }
 
 /// The place that an environment variable of this name sets, such as `places.agent_socket`.
@@ -82,22 +81,68 @@ fn is_shared(sources: &Sources) -> bool {
     sources.file.is_none() && !matches!(PreparedFolder::at(&sources.places.identity_dir).standing(), Ok(None))
 }
 
-/// Applies the owner's fragments of an appliance over image and identity. A fragment that this version does not
-/// understand never keeps it from starting, since it may be for a newer version: it is set aside, and the settings are
-/// restricted. Returns the reasons.
-fn owners(sources: &Sources, owner: Option<u32>, draft: &mut SettingsDraft) -> Vec<String> {
-    let mut restricted = Vec::new();
+/// Applies the owner's fragments of an appliance over image and identity. What this version does not understand never
+/// keeps it from starting, since it may be for a newer version: it is set aside, and the settings are restricted.
+fn owners(sources: &Sources, owner: Option<u32>, draft: &mut SettingsDraft) -> SetAside {
+    let mut aside = SetAside::default();
     for fragment in site(sources, owner) {
-        let over = tried(draft, &fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
-            true => Err(ConfigError::new(assignment.origin.clone(), "the places of an appliance are its image's")),
-            false => next.apply(assignment),
+        aside.what_is_not_understood(draft, &fragment, |draft, fragment| {
+            tried(draft, fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
+                true => Err(ConfigError::new(assignment.origin.clone(), "the places of an appliance are its image's")),
+                false => next.apply(assignment),
+            })
         });
-        match over {
-            Ok(next) => *draft = next,
-            Err(reasons) => restricted.extend(set_aside(&reasons)),
+    }
+    aside
+}
+
+/// How the reason begins for which a section was set aside, and not the whole file.
+pub const SECTION_ASIDE: &str = "set aside with its section: ";
+
+/// Sections that may say no to an update, a rollback or a restart, or to who orders one. Without one of them nothing runs that changes the
+/// machine.
+const REFUSING: [&str; 8] = ["access", "approval", "claim", "halt", "jwt", "policy", "tools", "update"];
+
+/// Whether a section, or a key of the top level, may be one of [`REFUSING`]: also a mistyped one. Keys of the top level concern everything.
+fn may_refuse(name: &str) -> bool {
+    let top = keys::KEYS.iter().map(|key| key.name).filter(|name| !name.contains('.'));
+    REFUSING.contains(&name) || !keys::is_section(name) && nearest(name, REFUSING.into_iter().chain(top)).is_some()
+}
+
+/// What was set aside of the fragments, and why.
+#[derive(Default)]
+struct SetAside {
+    reasons: Vec<String>,
+    /// Not only sections were, or one of [`REFUSING`].
+    refuses: bool,
+}
+
+impl SetAside {
+    fn file(&mut self, reasons: &[ConfigError]) {
+        self.reasons.extend(reasons.iter().map(|fault| format!("set aside: {fault}")));
+        self.refuses = true;
+    }
+
+    /// Applies a fragment to `draft` with `apply`, and keeps what is not understood: a section, if the rest of the file can be applied,
+    /// otherwise the file. Never a single key: what narrows another setting of its section must not be missing alone.
+    fn what_is_not_understood(
+        &mut self,
+        draft: &mut SettingsDraft,
+        fragment: &Fragment,
+        apply: impl Fn(&SettingsDraft, &Fragment) -> Result<SettingsDraft, Vec<ConfigError>>,
+    ) {
+        match (apply(draft, fragment), fragment.understood().map(|rest| apply(draft, &rest))) {
+            (Ok(next), _) => *draft = next,
+            (Err(_), Some(Ok(next))) => {
+                *draft = next;
+                let said = |fault| format!("{SECTION_ASIDE}{fault}");
+                self.reasons.extend(fragment.faults.iter().map(said));
+                let mut spoilt = fragment.spoilt.iter().flatten();
+                self.refuses |= spoilt.any(|name| may_refuse(name));
+            }
+            (Err(reasons), _) => self.file(&reasons),
         }
     }
-    restricted
 }
 
 fn site(sources: &Sources, owner: Option<u32>) -> Vec<Fragment> {
@@ -215,14 +260,10 @@ fn tried(
     if faults.is_empty() { Ok(next) } else { Err(faults) }
 }
 
-fn set_aside(reasons: &[ConfigError]) -> Vec<String> {
-    reasons.iter().map(|fault| format!("set aside: {fault}")).collect()
-}
-
 fn finish(
     mut draft: SettingsDraft,
     over: &[Assignment],
-    restricted: Vec<String>,
+    aside: SetAside,
     mut faults: Vec<ConfigError>,
 ) -> Result<(Settings, SettingsDraft), Faults> {
     for assignment in over {
@@ -231,7 +272,8 @@ fn finish(
     match draft.settings() {
         Ok(mut settings) => {
             faults.extend(together::check(&draft, &settings));
-            settings.restricted = restricted;
+            settings.recovers = !aside.refuses && !aside.reasons.is_empty();
+            settings.restricted = aside.reasons;
             if faults.is_empty() { Ok((settings, draft)) } else { Err(Faults(faults)) }
         }
         Err(fault) => {

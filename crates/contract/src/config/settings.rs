@@ -77,6 +77,8 @@ settings! {
     beside {
         /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
         restricted: Vec<String> = Vec::new();
+        /// Restricted, but only sections were set aside: [`RECOVERY`] runs as well.
+        recovers: bool = false;
         /// Whether this is an appliance without an owner. Until it has one, it serves only `/claim` and `/healthz`.
         unclaimed: bool = false;
         /// The folder of the identity prepared at this boot ([`super::prepared`]); missing on most machines.
@@ -113,6 +115,11 @@ choice! {
         Underscored = "underscored",
     }
 }
+
+/// What a restricted device still does, if only sections of files were set aside: what updates it or goes back, each by its policy. The
+/// release that knows the sections, or one that is mended, can come no other way.
+pub const RECOVERY: [&str; 5] =
+    ["manage.update_server", "manage.apply_os_updates", "manage.rollback", "manage.mark_good", "system.reboot"];
 
 impl Settings {
     /// Whether a fragment was not understood, so that only the fundamental tier may run.

@@ -1,12 +1,18 @@
 //! Spreads what a whole fleet would do at one moment: after a power failure, or when a window opens.
 
 use super::{DeviceId, window::Windows};
-use base::os::{Root, clock::Zone, ids};
+use base::os::{
+    Root,
+    clock::{self, Zone},
+    ids,
+};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
 
 /// Longest delay after a window has opened.
 const WINDOW: Duration = Duration::from_secs(300);
+/// How long a device whose clock is not set waits before it looks again. Time servers usually answer within minutes of a start.
+const UNSET: Duration = Duration::from_secs(600);
 
 /// This device's share of a delay: from its identity, so that it stays the same and differs from device to device, also among those with
 /// one image. At random where there is no identity.
@@ -24,9 +30,21 @@ impl Spread {
         longest * u32::from(place) / 10_000
     }
 
+    /// `None` if `window` is open by the clock of the machine below `root`, which says `unix_seconds`; otherwise how long until that should be
+    /// looked at again. By a clock that nobody set no window is open: it shows the hour of the last shutdown.
+    pub fn shut(&self, window: &Windows, unix_seconds: i64, root: &Root) -> Option<Duration> {
+        if window.is_always() {
+            return None;
+        }
+        if !clock::is_set(root, unix_seconds) {
+            return Some(UNSET);
+        }
+        self.wait_for(window, unix_seconds, &clock::zone(root).unwrap_or_else(|_| Zone::utc()))
+    }
+
     /// `None` if `window` is open at `unix_seconds`; otherwise how long this device waits for it. Not all of a fleet begin when it opens, but in the
     /// first five minutes or, of a shorter window, in its first half.
-    pub fn wait_for(&self, window: &Windows, unix_seconds: i64, zone: &Zone) -> Option<Duration> {
+    fn wait_for(&self, window: &Windows, unix_seconds: i64, zone: &Zone) -> Option<Duration> {
         let wait = window.wait(unix_seconds, zone)?;
         let opens = unix_seconds.saturating_add_unsigned(wait);
         let is_open =

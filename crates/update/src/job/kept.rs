@@ -28,7 +28,7 @@ pub struct JobRecord {
     /// How often a server resumed it.
     pub resumed: u32,
     /// How often of these the server had ended by itself, and not the machine. Left out of an ended job, which earlier versions read.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     pub server_ends: u32,
     /// The boot in which it runs, while it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,11 +56,6 @@ pub enum JobState {
     /// Written and armed: the agent reports the rest.
     Armed,
     Failed,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl JobRecord {

@@ -200,7 +200,7 @@ pub struct PendingUpdate {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_network: bool,
     /// How many trials ended so; not counted as armings, at most [`super::MOST_OFFLINE_TRIALS`].
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
     pub offline_trials: u8,
     /// The boot in which it was armed last.
     #[serde(default)]
@@ -225,11 +225,6 @@ pub struct PendingUpdate {
     pub done: u64,
     #[serde(flatten)]
     pub more: Map<String, Value>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(count: &u8) -> bool {
-    *count == 0
 }
 
 impl PendingUpdate {

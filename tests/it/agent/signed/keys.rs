@@ -157,8 +157,11 @@ async fn what_a_newer_release_wrote_of_approvers_is_kept_and_counts_as_far_as_it
     pi.restarted_agent().await;
     let status = pi.server().get::<op::status::GetStatus>().await.unwrap();
     assert!(status.faults.iter().any(|fault| fault.contains("the approver carol")), "{:?}", status.faults);
-    let known = pi.person::<ListApprovers>(Default::default()).await.unwrap();
-    assert_eq!(known.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["anna"]);
+    let all = pi.person::<ListApprovers>(Default::default()).await.unwrap();
+    assert_eq!(all.iter().filter_map(|one| one.known()).map(|one| &*one.name).collect::<Vec<_>>(), ["anna"]);
+    let listed = Enrolled::listed("", &all);
+    assert_eq!(listed["unread"], json!([{ "name": "carol", "unread": true }]), "{listed}");
+    assert!(listed["text"].as_str().unwrap().contains("\ncarol  enrolled by another release"), "{listed}");
     pi.opened("gpio.write_pin", json!({"pin": 4})).await;
     assert_eq!(anna.sees(&pi).await.len(), 1, "her key counts");
 
@@ -166,12 +169,39 @@ async fn what_a_newer_release_wrote_of_approvers_is_kept_and_counts_as_far_as_it
     pi.agent().perform::<AddApprover>(&root(), Person::new("bert").described()).await.unwrap();
     let now = entries(&pi);
     assert_eq!((now.len(), &now[0]["until_ms"], now.contains(&stranger)), (3, &json!(5), true), "{now:?}");
-    let gone = pi.agent().perform::<RevokeApprover>(&root(), RevokeRequest { name: "carol".into() }).await.unwrap_err();
-    assert_eq!(gone.code, ErrorCode::FailedPrecondition, "{gone}");
+    let second = pi.agent().perform::<AddApprover>(&root(), Person::new("carol").described()).await.unwrap_err();
+    assert_eq!(second.code, ErrorCode::Conflict, "{second}");
     for name in ["anna", "bert"] {
         pi.agent().perform::<RevokeApprover>(&root(), RevokeRequest { name: name.into() }).await.unwrap();
     }
     assert_eq!(entries(&pi), [stranger]);
+}
+
+#[tokio::test]
+async fn an_approver_that_only_another_release_can_read_is_revoked_by_its_name() {
+    let mut pi = Pi::new();
+    Person::enrolled("anna", &pi).await;
+    let file = pi.dir.path().join("agent/approvers.json");
+    let mut list = entries(&pi);
+    list[0]["until_ms"] = json!(5);
+    let dora = json!({ "name": "dora", "kind": "voice", "tone": 3 });
+    let carol = json!({ "name": "carol", "kind": "voice", "key": "AAAA" });
+    let anna = list[0].clone();
+    list.extend([carol, json!("a line"), dora.clone()]);
+    std::fs::write(&file, serde_json::to_vec(&list).unwrap()).unwrap();
+    pi.restarted_agent().await;
+    let revoke =
+        async |name: &str| pi.agent().perform::<RevokeApprover>(&root(), RevokeRequest { name: name.into() }).await;
+    let gone = revoke("carol").await.unwrap();
+    assert_eq!(gone, Enrolled::Unread { unread: "carol".into() });
+    assert!(gone.revoked(&[]).starts_with("carol is no longer enrolled"), "{}", gone.revoked(&[]));
+    assert_eq!(revoke("carol").await.unwrap_err().code, ErrorCode::NotFound);
+    // What has no name is listed by a number.
+    let all = pi.person::<ListApprovers>(Default::default()).await.unwrap();
+    assert!(all.contains(&Enrolled::Unread { unread: "unread:1".into() }), "{all:?}");
+    revoke("unread:1").await.unwrap();
+    assert_eq!(entries(&pi), [anna, dora], "the others stay as they are");
+    assert!(pi.log_of("operations").contains("carol"), "it is in the log");
 }
 
 #[tokio::test]

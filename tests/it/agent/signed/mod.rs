@@ -9,8 +9,8 @@ mod passkey;
 
 use super::*;
 use ::agent::approvers::{
-    Approver, ApproverSecret, AskDocument, Decision, KeyKind, ListProof, NewApprover, SignedAnswer, SignedAsk,
-    SignedOrder, challenge, list_challenge, order_challenge,
+    Approver, ApproverSecret, AskDocument, Decision, Enrolled, KeyKind, ListProof, NewApprover, SignedAnswer,
+    SignedAsk, SignedOrder, challenge, list_challenge, order_challenge,
 };
 use base::{base64url, error::ErrorCode};
 use op::approvals::{

@@ -1,6 +1,6 @@
-//! The enrolled approvers.
+//! The enrolled approvers, and the entries that only another release can read.
 
-use crate::{approvers::Approver, context::Context, operations::Operation, peer::Callers};
+use crate::{approvers::Enrolled, context::Context, operations::Operation, peer::Callers};
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct ApproversRequest {}
 
-/// All approvers, in the order of their enrolment.
+/// All approvers, in the order of their enrolment, and then what cannot be read.
 pub struct ListApprovers;
 
 impl Operation for ListApprovers {
@@ -16,9 +16,9 @@ impl Operation for ListApprovers {
     const ANSWER: &'static str = "approvers";
     const CALLERS: Callers = Callers::Anyone;
     type Request = ApproversRequest;
-    type Answer = Vec<Approver>;
+    type Answer = Vec<Enrolled>;
 
-    async fn run(cx: &Context<'_>, _request: ApproversRequest) -> Result<Vec<Approver>, ToolError> {
-        Ok(cx.approvers.list())
+    async fn run(cx: &Context<'_>, _request: ApproversRequest) -> Result<Vec<Enrolled>, ToolError> {
+        Ok(cx.approvers.all())
     }
 }

@@ -3,7 +3,7 @@
 use super::RevokeRequest;
 use crate::{
     FLEET, GRANTS, NewSetting,
-    approvers::{Approver, NewApprover, SignedOrder},
+    approvers::{Approver, Enrolled, NewApprover, SignedOrder},
     context::Context,
     halt::HaltActor,
     log::ATTEMPTS,
@@ -84,7 +84,7 @@ async fn perform(
         }
         "revoke_approver" => {
             let gone = cx.approvers.revoke(&read::<RevokeRequest>(args)?.name)?;
-            let left = cx.approvers.list();
+            let left = cx.approvers.all();
             Ok(json!({ "approver": gone.shown(), "text": gone.revoked(&left) }))
         }
         "backup" => {
@@ -95,7 +95,7 @@ async fn perform(
         "join_fleet" => Ok(warned(cx, fleet::join(cx, read(args)?).await?, &FLEET).await),
         "list_approvers" => {
             nothing(&args)?;
-            Ok(Approver::listed(&cx.approvers.device()?.0.id(), &cx.approvers.list()))
+            Ok(Enrolled::listed(&cx.approvers.device()?.0.id(), &cx.approvers.all()))
         }
         _ => {
             let done = on_site(cx, by, operation, args).await?;

@@ -1,7 +1,7 @@
 //! Revokes an approver, at the console.
 
 use super::demand_root;
-use crate::{approvers::Approver, context::Context, operations::Operation, peer::Callers};
+use crate::{approvers::Enrolled, context::Context, operations::Operation, peer::Callers};
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,9 +21,9 @@ impl Operation for RevokeApprover {
     const CALLERS: Callers = Callers::Approvers { command: "raspi-mcp approver revoke" };
     const CHANGES: bool = true;
     type Request = RevokeRequest;
-    type Answer = Approver;
+    type Answer = Enrolled;
 
-    async fn run(cx: &Context<'_>, request: RevokeRequest) -> Result<Approver, ToolError> {
+    async fn run(cx: &Context<'_>, request: RevokeRequest) -> Result<Enrolled, ToolError> {
         demand_root(cx, "revoking an approver")?;
         let gone = cx.approvers.revoke(&request.name);
         cx.noted("revoke_approver", json!({ "name": request.name }), gone)

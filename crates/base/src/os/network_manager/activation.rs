@@ -20,7 +20,7 @@ const DEACTIVATED: u32 = 4;
 
 /// A state that NetworkManager can restore.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields, expecting = "struct Checkpoint")]
+#[serde(expecting = "struct Checkpoint")]
 pub struct NetworkCheckpoint {
     /// Its D-Bus object path. A restarted NetworkManager reuses paths:
     pub path: String,
