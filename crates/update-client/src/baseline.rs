@@ -32,7 +32,7 @@ impl UpdateClient {
     }
 
     /// The recorded baseline, if it is of the version that ran before this boot's trial or, without a trial, runs now. What an earlier
-    /// version recorded months ago says nothing about this one.
+    /// version recorded months ago says nothing about this one. In a trial it is as the release's changes make it.
     pub(crate) async fn baseline(&self) -> Option<Baseline> {
         let file = self.baseline_file();
         let shown = file.display().to_string();
@@ -44,12 +44,15 @@ impl UpdateClient {
             None
         })?;
         let status = self.0.agent.get::<GetUpdateStatus>().await;
-        let before = status.ok().and_then(|status| version_before(&status));
+        let before = status.as_ref().ok().and_then(version_before);
         if before.as_ref().is_some_and(|before| *before != baseline.version) {
             tracing::debug!(target: "update", of = baseline.version, "what worked before is of another version: only the configured checks count");
             return None;
         }
-        Some(baseline)
+        match status {
+            Ok(status) if in_trial(&status).is_some() => Some(baseline.changed(&status.service_changes)),
+            _ => Some(baseline),
+        }
     }
 
     /// Keeps the baseline of a release that waits for its restart no older than an hour. What is offline at that moment is not recorded.

@@ -15,7 +15,7 @@ impl UpdateClient {
     /// # Errors
     /// `failed_precondition`, naming each setting that it does not know and where it is made.
     pub(crate) async fn knows_settings(&self, manifest: &Manifest) -> Result<(), ToolError> {
-        if manifest.config_keys.is_empty() {
+        if manifest.config_keys.is_empty() && manifest.changes.settings.is_empty() {
             return Ok(());
         }
         let sources = self.0.settings.sources.clone();
@@ -43,8 +43,13 @@ fn known(manifest: &Manifest, set: &[InForce]) -> Result<(), ToolError> {
     if let more @ 1.. = unknown.len() - named.len() {
         named.push(format!("{more} more"));
     }
+    let became: Vec<String> = unknown.iter().filter_map(|one| manifest.became_of(&one.key)).take(NAMED).collect();
+    let then = match became.is_empty() {
+        true => "see that version's docs/configuration.md for what took their place".to_owned(),
+        false => format!("make what you still need once the update is committed: {}", became.join("; ")),
+    };
     let keys: Vec<&str> = unknown.iter().map(|one| one.key.as_str()).collect();
     Err(ToolError::precondition(format!("version {} does not know {}", manifest.version, named.join("; ")))
         .with("settings", keys)
-        .hint("nothing was fetched: take these settings out first, and see that version's docs/configuration.md for what took their place"))
+        .hint(format!("nothing was fetched: take these settings out first, and {then}")))
 }
