@@ -1003,7 +1003,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__mcp__subcmd__bundle__subcmd__build)
-            opts="-h --root --boot --simulated-boot --product --version --counter --channel --layout --hardware --created --expires --min-eeprom --revoke-below --config-keys --block-size --level --out --config --set --help"
+            opts="-h --root --boot --simulated-boot --product --version --counter --channel --layout --hardware --created --expires --min-eeprom --revoke-below --config-keys --changes --tree --previous-tree --previous-bundle --block-size --level --out --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1058,6 +1058,22 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --config-keys)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --changes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tree)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --previous-tree)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --previous-bundle)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

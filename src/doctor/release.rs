@@ -14,7 +14,7 @@ pub(super) fn findings(about: &Preflight, settings: &Settings, set: &[InForce]) 
         }
     };
     let version = &manifest.version;
-    if manifest.config_keys.is_empty() {
+    if manifest.config_keys.is_empty() && manifest.changes.settings.is_empty() {
         return vec![Finding::note(
             "release",
             format!("version {version} does not say which settings it knows"),
@@ -26,7 +26,10 @@ pub(super) fn findings(about: &Preflight, settings: &Settings, set: &[InForce]) 
     let mut findings: Vec<Finding> = unknown
         .filter_map(|InForce { key, origin, .. }| {
             let says = format!("version {version} does not know {key}, which {origin} sets");
-            let mend = format!("take {key} out of {origin} first, and look into that version's docs/configuration.md for what took its place");
+            let became = manifest.became_of(key);
+            let became = became
+                .unwrap_or_else(|| "look into that version's docs/configuration.md for what took its place".into());
+            let mend = format!("take {key} out of {origin} first; {became}");
             match origin {
                 Origin::Default => None,
                 // The release brings its own fragments.
@@ -34,7 +37,11 @@ pub(super) fn findings(about: &Preflight, settings: &Settings, set: &[InForce]) 
                 Origin::File { path, .. } if path.starts_with(&state) => {
                     Some(Finding::note("release", format!("{says}: all of that file would be set aside"), mend))
                 }
-                _ => Some(Finding::wrong("release", format!("{says}: it would not start, and its trial would end"), mend)),
+                _ => Some(Finding::wrong(
+                    "release",
+                    format!("{says}: it would not start, and its trial would end"),
+                    mend,
+                )),
             }
         })
         .collect();

@@ -30,7 +30,7 @@ impl UpdateClient {
     }
 
     /// The recorded baseline, if it is of the version that ran before this boot's trial or, without a trial, runs now, by `status`. What an
-    /// earlier version recorded months ago says nothing about this one.
+    /// earlier version recorded months ago says nothing about this one. In a trial it is as the release's changes make it.
     pub(crate) async fn baseline(&self, status: &UpdateStatus) -> Option<Baseline> {
         let file = self.baseline_file();
         let shown = file.display().to_string();
@@ -45,7 +45,8 @@ impl UpdateClient {
             tracing::debug!(target: "update", of = baseline.version, "what worked before is of another version: only the configured checks count");
             return None;
         }
-        Some(baseline)
+        let in_trial = in_trial(status).is_some();
+        Some(if in_trial { baseline.changed(&status.service_changes) } else { baseline })
     }
 
     /// Keeps the baseline of a release that waits for its restart no older than an hour. What is offline at that moment is not recorded.

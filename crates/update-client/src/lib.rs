@@ -3,10 +3,10 @@
 //! Depends on `base`, `contract`, `hw`, `update` and `agent`.
 //!
 //! [`UpdateClient`] is the state that the modules share; each adds methods. [`fetch`] downloads and [`upload`] passes
-//! the data to the agent; `channel_check` reads the channel's index and `preview` has a bundle judged; `update_job` is
-//! the job, `poller` starts automatic ones; `trial_monitor` reports a new system's health from `health_probe`, held against the `baseline`, and
-//! `dead_man_switch` requests a rollback when the channel does not answer. `root_rotation` follows newer roots of
-//! trust.
+//! the data to the agent; `channel_check` reads the channel's index, `preview` has a bundle judged and `settings_check`
+//! compares a release with the settings here; `update_job` is the job, `poller` starts automatic ones; `trial_monitor`
+//! reports a new system's health from `health_probe`, held against the `baseline`, and `dead_man_switch` requests a
+//! rollback when the channel does not answer. `root_rotation` follows newer roots of trust.
 //!
 //! Makes no trust decisions: the agent decides whether a bundle is valid, where it is written and whether a trial is
 //! committed.
@@ -22,6 +22,7 @@ mod plans;
 mod poller;
 mod preview;
 mod root_rotation;
+mod settings_check;
 mod summary;
 mod trial_monitor;
 mod update_job;

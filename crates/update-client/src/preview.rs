@@ -31,7 +31,11 @@ impl UpdateClient {
         let armed = status.armed().filter(|_| status.is_armed(&bundle.digest()));
         match armed {
             Some(armed) => Ok(bundle.judged_already(armed.target, status.simulated)),
-            None => self.0.agent.judge_bundle(tool, bundle.head()).await,
+            None => {
+                let judged = self.0.agent.judge_bundle(tool, bundle.head()).await?;
+                self.knows_settings(bundle.manifest()).await?;
+                Ok(judged)
+            }
         }
     }
 

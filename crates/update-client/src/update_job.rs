@@ -64,6 +64,7 @@ impl UpdateJob {
             return Ok(());
         }
         let bundle = self.client.open(&offer).await?;
+        self.client.knows_settings(bundle.manifest()).await?;
         let settings = &self.client.0.settings.update;
         let restart = if is_automatic(order) { RestartPlan::InWindow } else { RestartPlan::Soon };
         let upload = Upload {

@@ -1,6 +1,9 @@
 //! The status of the slots and of an update, in types shared by the agent, the tools and the console.
 
-use super::{Slot, bundle::Digest};
+use super::{
+    Slot,
+    bundle::{Digest, ServiceChanges},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -144,6 +147,9 @@ pub struct UpdateStatus {
     /// The running version has reached its channel since it was committed: the dead man's switch is off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub channel_reached: bool,
+    /// The services that the update under way drops, renames and adds, as its manifest says: what its trial expects follows from them.
+    #[serde(default, skip_serializing_if = "ServiceChanges::is_empty")]
+    pub service_changes: ServiceChanges,
     /// The partition layout of this card, and the compatibles of this board: what a release has to be made for.
     pub layout: String,
     pub hardware: Vec<String>,

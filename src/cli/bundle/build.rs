@@ -1,6 +1,6 @@
 //! `raspi-mcp bundle build`
 
-use super::{files, publishing};
+use super::{changed, files, publishing};
 use crate::cli::{bar::Bar, exit::Failure, say::outln};
 use std::{
     fs::{self, File},
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use update::{
-    bundle::{self, BundleContent},
+    bundle::{self, BundleContent, Changes},
     simulated,
 };
 
@@ -60,6 +60,22 @@ pub struct Args {
     /// it to report which of its settings the release would not understand
     #[arg(long, value_name = "FILE")]
     config_keys: Option<PathBuf>,
+    /// What the release drops, renames and adds, as the JSON of the manifest's `changes` (docs/bundle-format.md). Devices with version
+    /// 0.2.0 or earlier do not accept it
+    #[arg(long, value_name = "FILE")]
+    changes: Option<PathBuf>,
+    /// The folder of the root file system that is in the root image, to compare its services with those of the previous release. An
+    /// image can be mounted: `mount -o ro,loop root.img FOLDER`
+    #[arg(long, value_name = "FOLDER", requires = "previous_tree")]
+    tree: Option<PathBuf>,
+    /// The folder of the previous release's root file system. Services that started with the machine there, do not in `--tree` and are
+    /// not named by `--changes` are warned of
+    #[arg(long, value_name = "FOLDER", requires = "tree")]
+    previous_tree: Option<PathBuf>,
+    /// The previous release's bundle, or its head. Settings that it knows, that `--config-keys` lacks and that are not named by `--changes`
+    /// are warned of
+    #[arg(long, value_name = "BUNDLE", requires = "config_keys")]
+    previous_bundle: Option<PathBuf>,
     /// Block size in bytes: a power of two from 4096 to 1048576
     #[arg(long, value_name = "BYTES", default_value_t = 65536)]
     block_size: u32,
@@ -84,10 +100,17 @@ pub fn run(args: Args) -> Result<(), Failure> {
         expires: args.expires,
         revoke_below: args.revoke_below,
         config_keys: args.config_keys.as_deref().map_or_else(|| Ok(Vec::new()), publishing::keys_of_settings)?,
+        changes: args.changes.as_deref().map_or_else(|| Ok(Changes::default()), changed::of_file)?,
         block_size: args.block_size,
         level: args.level,
     };
     files::warn_of_future(plan.created);
+    if let (Some(previous), Some(tree)) = (&args.previous_tree, &args.tree) {
+        changed::warn_of_services(previous, tree, &plan.changes.services)?;
+    }
+    if let Some(previous) = &args.previous_bundle {
+        changed::warn_of_settings(previous, &plan)?;
+    }
     let mut root = files::open(&args.root)?;
     let mut boot: Box<dyn bundle::ImageSource> = match &args.boot {
         Some(path) => Box::new(files::open(path)?),

@@ -46,6 +46,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if !manifest.config_keys.is_empty() {
         outln!("settings   {} known to its program", manifest.config_keys.len());
     }
+    let services = &manifest.changes.services;
+    services.drops.iter().for_each(|name| outln!("drops      {name}"));
+    services.renames.iter().for_each(|one| outln!("renames    {} to {}", one.from, one.to));
+    services.adds.iter().for_each(|name| outln!("adds       {name}"));
+    let settings = &manifest.changes.settings;
+    settings.drops.iter().for_each(|key| outln!("drops      setting {key}"));
+    settings.renames.iter().for_each(|one| outln!("renames    setting {} to {}", one.from, one.to));
     for image in &manifest.images {
         outln!("{:9}  {} bytes in {} blocks of {}", image.kind.name(), image.size, image.blocks(), image.block_size);
     }

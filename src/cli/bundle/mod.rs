@@ -4,6 +4,8 @@
 #[cfg(feature = "console")]
 mod build;
 #[cfg(feature = "console")]
+mod changed;
+#[cfg(feature = "console")]
 mod delta;
 pub(super) mod files;
 mod inspect;

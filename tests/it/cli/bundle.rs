@@ -156,6 +156,53 @@ fn what_is_bent_or_wrong_is_told() {
 }
 
 #[test]
+fn what_a_release_changes_is_in_its_manifest_and_what_it_does_not_say_is_warned_of() {
+    let desk = Desk::new();
+    for (root, names) in [("old", &["a.service", "b.service", "c.service"][..]), ("new", &["c.service", "d.service"])] {
+        for name in names {
+            for folder in ["usr/lib/systemd/system", "etc/systemd/system/multi-user.target.wants"] {
+                let folder = desk.0.path().join(root).join(folder);
+                fs::create_dir_all(&folder).unwrap();
+                fs::write(folder.join(name), "").unwrap();
+            }
+        }
+    }
+    let trees = "--tree new --previous-tree old";
+    desk.write("keys", b"board\nhttp.metrics");
+    let said = desk.done(&desk.build(&format!("--counter 1 {MADE} {trees} --config-keys keys --out one.bundle")));
+    for name in ["a.service", "b.service"] {
+        assert!(said.contains(&format!("warning: {name} does not start with the machine any more")), "{said}");
+    }
+    assert!(!said.contains("c.service"), "{said}");
+    let changes = r#"{"services": {"drops": ["a.service"], "renames": [{"from": "b.service", "to": "d.service"}]},
+        "settings": {"renames": [{"from": "http.metrics", "to": "http.meters"}]}}"#;
+    desk.write("changes", changes.as_bytes());
+    desk.write("keys", b"board\nhttp.meters");
+    let more = format!("--counter 2 {MADE} --config-keys keys --previous-bundle one.bundle");
+    let said = desk.done(&desk.build(&format!("{more} --out silent.bundle")));
+    assert!(said.contains("warning: version 1.0.0 knows http.metrics, and this one does not"), "{said}");
+    let said = desk.done(&desk.build(&format!("{more} {trees} --changes changes --out two.bundle")));
+    assert!(!said.contains("warning"), "{said}");
+    let shown = desk.done("inspect two.bundle");
+    for line in
+        ["drops      a.service", "renames    b.service to d.service", "renames    setting http.metrics to http.meters"]
+    {
+        assert!(shown.contains(line), "{shown}");
+    }
+    for (text, what) in
+        [("{}x", "changes"), (r#"{"units": {}}"#, "unknown field"), (r#"{"services": {"drops": ["a"]}}"#, "is no name")]
+    {
+        desk.write("bad", text.as_bytes());
+        desk.refused(&desk.build(&format!("--counter 3 {MADE} --changes bad --out bad.bundle")), 1, what);
+    }
+    desk.refused(
+        &desk.build(&format!("--counter 3 {MADE} --tree old --previous-tree none --out bad.bundle")),
+        1,
+        "none",
+    );
+}
+
+#[test]
 fn a_delta_is_counted_by_images_and_by_bundles() {
     let desk = Desk::new();
     let mut new = an_image(256 << 10, 1);

@@ -15,7 +15,7 @@ use std::{fs, path::Path};
 use tempfile::TempDir;
 use update::{
     AHEAD, Slot,
-    bundle::{BundleContent, Manifest},
+    bundle::{BundleContent, Manifest, Renamed, ServiceChanges},
     status::{Attempt, Phase, SlotState, SlotStatus, UpdateStatus},
 };
 
@@ -39,6 +39,7 @@ fn status() -> UpdateStatus {
         restart: None,
         waits_for_network: false,
         channel_reached: false,
+        service_changes: ServiceChanges::default(),
         layout: "mbr-ab-1".into(),
         hardware: Vec::new(),
         blocked: Vec::new(),
@@ -211,6 +212,14 @@ fn a_release_that_does_not_know_a_setting_is_told_of_before_it_is_tried() {
     says(&findings, "release", Severity::Note, "does not know log.level");
     says(&told(&["policy", "http.metrics", "log.level"]), "release", Severity::Wrong, "RASPI_MCP__METRICS__MAX_BYTES");
     says(&told(&["http.metrics"]), "release", Severity::Wrong, "policy.system.reboot");
+    let mut renames = release(&["policy", "log.level", "http.meters"]);
+    renames.changes.settings.renames = vec![Renamed { from: "http.metrics".into(), to: "http.meters".into() }];
+    about.release = Some(Ok(renames));
+    let findings = preflight(&about);
+    let told = findings.iter().any(|one| {
+        one.mend.as_ref().is_some_and(|mend| mend.contains("http.metrics is called http.meters from version 2.0.0 on"))
+    });
+    assert!(told, "{findings:#?}");
     about.release = Some(Err("x.bundle: does not start as bundles do".into()));
     says(&preflight(&about), "release", Severity::Wrong, "does not start as bundles do");
 }

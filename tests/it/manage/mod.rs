@@ -2,6 +2,7 @@
 
 mod arguments;
 mod person;
+mod settings;
 mod stalled;
 mod tasks;
 mod tour;

@@ -22,7 +22,7 @@ use update::{
 };
 
 /// Text that does not become much smaller: some blocks of it have to be fetched.
-fn noise() -> String {
+pub(super) fn noise() -> String {
     let mut state = 1_u64;
     let step = |_| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::{fs, path::Path, time::Duration};
 use tempfile::TempDir;
 use update::{
-    bundle::Digest,
+    bundle::{BundleContent, Digest},
     channel::{ChannelIndex, ROOTS, ReleaseEntry, Rollout},
     trust::{KeyRole, Purpose, RootFile},
 };
@@ -104,7 +104,19 @@ impl Web {
 
     /// Publishes a release whose simulated system is as its root image says.
     pub fn release(&mut self, version: &str, counter: u64, root: &str) -> Digest {
+        self.release_that(version, counter, root, |_| {})
+    }
+
+    /// The same, where the manifest says more.
+    pub fn release_that(
+        &mut self,
+        version: &str,
+        counter: u64,
+        root: &str,
+        says: impl FnOnce(&mut BundleContent),
+    ) -> Digest {
         let mut plan = a_plan(version, counter);
+        says(&mut plan);
         plan.hardware = vec![SIMULATED.into()];
         (plan.created, plan.expires) = (self.now - 60, self.now + HOLDS);
         let mut root = root.as_bytes().to_vec();

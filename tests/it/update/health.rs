@@ -1,5 +1,6 @@
 //! Rule 5: what worked before must work again, told in words; the network alone is no reason to block a version.
 
+use ::update::bundle::{Renamed, ServiceChanges};
 use ::update::health::{
     Baseline, Check, HealthVerdict, Observations, judge, operable,
     own::{self, ConfiguredChecks, Eyes},
@@ -35,6 +36,33 @@ fn what_worked_works_again() {
     more.interfaces.insert("usb0".into(), Err("it is down".into()));
     more.units.insert("new.service".into(), Err("failed".into()));
     assert_eq!(judge(Some(&before()), &more, &[]), HealthVerdict::Healthy);
+}
+
+#[test]
+fn what_a_release_drops_renames_and_adds_is_expected_as_it_says() {
+    let renamed = |from: &str, to: &str| Renamed { from: from.into(), to: to.into() };
+    let with = |names: &[&str]| {
+        let units = names.iter().map(|name| ((*name).to_owned(), Ok(()))).collect();
+        Observations { units, ..well() }
+    };
+    let before = Baseline::of(&with(&["web.service", "dns.service"]), "1.1.0", 5);
+    let trial = |changes: &ServiceChanges, there: &[&str]| {
+        told(&judge(Some(&before.clone().changed(changes)), &with(there), &[]))
+    };
+    let absent = |name: &str| vec![format!("service {name}: it does not start with the machine")];
+    let none = ServiceChanges::default();
+    assert_eq!(trial(&none, &["dns.service"]), absent("web.service"));
+    let dropped = ServiceChanges { drops: vec!["web.service".into()], ..none.clone() };
+    assert_eq!(trial(&dropped, &["dns.service"]), [""; 0]);
+    assert_eq!(trial(&dropped, &["web.service"]), absent("dns.service"));
+    // The new name is expected where the old one was active, and nowhere else.
+    let renames = vec![renamed("never.service", "ever.service"), renamed("web.service", "http.service")];
+    let renames = ServiceChanges { renames, ..none.clone() };
+    assert_eq!(trial(&renames, &["dns.service", "http.service"]), [""; 0]);
+    assert_eq!(trial(&renames, &["dns.service", "web.service"]), absent("http.service"));
+    let added = ServiceChanges { adds: vec!["new.service".into()], ..none };
+    assert_eq!(trial(&added, &["dns.service", "new.service", "web.service"]), [""; 0]);
+    assert_eq!(trial(&added, &["dns.service", "web.service"]), absent("new.service"));
 }
 
 #[test]

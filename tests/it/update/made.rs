@@ -2,7 +2,7 @@
 
 use super::{HARDWARE, LATER, LAYOUT, NOW, PRODUCT, a_key, roots};
 use ::update::{
-    bundle::{self, BlockIndex, BundleContent, BundleHead, Envelope, tree},
+    bundle::{self, BlockIndex, BundleContent, BundleHead, Changes, Envelope, tree},
     trust::{self, VerifiedRelease},
 };
 use std::io::Cursor;
@@ -23,6 +23,7 @@ pub fn a_plan(version: &str, counter: u64) -> BundleContent {
         expires: LATER,
         revoke_below: None,
         config_keys: Vec::new(),
+        changes: Changes::default(),
         block_size: BLOCK,
         level: 3,
     }

@@ -25,7 +25,7 @@ fn rows() -> Vec<(String, String)> {
 #[test]
 fn every_step_and_rule_has_a_row() {
     let numbers: Vec<u32> = rows().iter().filter_map(|(first, _)| first.parse().ok()).collect();
-    assert_eq!(numbers, (1..=11).chain(1..=17).collect::<Vec<_>>());
+    assert_eq!(numbers, (1..=11).chain(1..=18).collect::<Vec<_>>());
 }
 
 #[test]

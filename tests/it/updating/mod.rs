@@ -5,6 +5,7 @@
 //! for one holds the time still for so long ([`Device::job_stops`]).
 
 mod armed;
+mod changes;
 mod dead_man;
 mod left;
 mod outages;

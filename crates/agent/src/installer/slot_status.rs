@@ -26,6 +26,7 @@ impl System {
             restart: state.update.as_ref().filter(|update| update.stage == Stage::Armed).map(|update| update.restart),
             waits_for_network: state.update.as_ref().is_some_and(|update| update.waits_for_network),
             channel_reached: slots::has_reached_channel(state, &seen),
+            service_changes: state.update.as_ref().map(|update| update.services.clone()).unwrap_or_default(),
             layout: self.card.layout.clone(),
             hardware: self.card.hardware.clone(),
             blocked: state.blocked.iter().map(blocked_release).chain(state.update.as_ref().and_then(judged)).collect(),

@@ -4,6 +4,7 @@ use super::{
     PlaceSettings, Places, Settings, Sources,
     assignment::{Assignment, PREFIX, from_text},
     draft::SettingsDraft,
+    explain::SettingSources,
     fault::{ConfigError, Faults, Origin},
     fragment::{self, Fragment},
     keys,
@@ -19,7 +20,11 @@ use std::path::PathBuf;
 /// # Errors
 /// All faults in the image, the site, the environment and the flags; nothing should start then.
 pub fn load(sources: &Sources) -> Result<Settings, Faults> {
-    loaded(sources).map(|(settings, _)| Settings { token_files: TokenFiles::of(sources), ..settings })
+    loaded(sources).map(|(settings, _)| Settings {
+        token_files: TokenFiles::of(sources),
+        sources: SettingSources::of(sources),
+        ..settings
+    })
 }
 
 /// The settings, and the draft with the origins.

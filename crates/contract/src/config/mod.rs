@@ -37,7 +37,7 @@ mod words;
 pub use approver_kinds::{ApproverKinds, KINDS as APPROVER_KINDS};
 pub use assignment::{Assignment, variable_of};
 pub use base::nearest::{nearest, nearest_within};
-pub use explain::{InForce, explain};
+pub use explain::{InForce, SettingSources, explain};
 pub use export::{ExportedSettings, exported};
 pub use fault::{ConfigError, Faults, Origin, TextPosition};
 pub use found::{ConfigEntry, LocatedValue, UncheckedValue, quoted};
@@ -74,7 +74,7 @@ use crate::meta::Mode;
 use std::path::PathBuf;
 
 /// One command-line flag that sets a key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CliFlag {
     /// `section.key`.
     pub key: String,
@@ -84,7 +84,7 @@ pub struct CliFlag {
 }
 
 /// All sources of a configuration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
     pub places: Places,
     /// `--config FILE`: read in place of the site folder.

@@ -5,6 +5,7 @@
 
 use super::{
     declare::{choice, settings},
+    explain::SettingSources,
     key::InState,
     kind::SettingKind,
     sections::*,
@@ -85,6 +86,8 @@ settings! {
         identity_dir: PathBuf = places.identity_dir.clone();
         /// The files with the tokens, which a running server reads again.
         token_files: TokenFiles = TokenFiles::default();
+        /// What these settings were read from.
+        sources: SettingSources = SettingSources::default();
     }
 }
 

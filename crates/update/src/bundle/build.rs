@@ -1,8 +1,8 @@
 //! Builds a bundle of two images. Reproducible: it depends on neither the clock, the machine nor randomness.
 
 use super::{
-    BundleError, Digest, ENTRY, Envelope, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot, frame::Packer,
-    index::Zeros,
+    BundleError, Changes, Digest, ENTRY, Envelope, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot,
+    frame::Packer, index::Zeros,
 };
 use crate::steps;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -27,6 +27,8 @@ pub struct BundleContent {
     pub revoke_below: Option<u64>,
     /// Settings of the program in the root image, in any order; empty: not stated.
     pub config_keys: Vec<String>,
+    /// What the release drops, renames and adds, in any order; empty: not stated.
+    pub changes: Changes,
     /// Bytes; a power of two from 4 KiB to 1 MiB.
     pub block_size: u32,
     /// zstd's level, 1 to 19.
@@ -168,6 +170,7 @@ impl BundleContent {
             expires: self.expires,
             revoke_below: self.revoke_below,
             config_keys,
+            changes: self.changes.sorted(),
             index: IndexRef { sha256: none, size: 0 },
             images: vec![image(ImageKind::Root), image(ImageKind::Boot)],
         }

@@ -1,6 +1,6 @@
 //! The manifest: what a bundle is, for which devices, and the hash of the rest. JSON; its exact bytes are signed.
 
-use super::{BundleError, Digest, ENTRY, is_time, is_version, is_word, strict, words::MAX_NUMBER};
+use super::{BundleError, Changes, Digest, ENTRY, is_time, is_version, is_word, strict, words::MAX_NUMBER};
 use serde::{Deserialize, Serialize};
 
 /// Longest manifest, in bytes.
@@ -38,6 +38,9 @@ pub struct Manifest {
     /// The settings that its program knows, `section.key`, sorted; empty: not stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config_keys: Vec<String>,
+    /// What it drops, renames and adds, if it says so.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub changes: Changes,
     pub index: IndexRef,
     /// The root image, then the boot image: the order in which they are stored and written.
     pub images: Vec<Image>,
@@ -100,6 +103,7 @@ impl Manifest {
             self.config_keys.iter().all(|key| is_word(key)) && self.config_keys.is_sorted_by(|one, next| one < next),
             "config_keys has an entry that is no plain word, or is out of order",
         )?;
+        self.changes.check(self)?;
         let kinds: Vec<_> = self.images.iter().map(|image| image.kind).collect();
         sure(
             kinds == [ImageKind::Root, ImageKind::Boot],
@@ -122,9 +126,17 @@ impl Manifest {
     /// Whether its program knows a setting, `section.key`; for `policy.<tool>` knowing `policy` suffices. `None`: not
     /// stated.
     pub fn knows_setting(&self, key: &str) -> Option<bool> {
+        if self.became_of(key).is_some() {
+            return Some(false);
+        }
         let known = |key: &str| self.config_keys.binary_search_by(|known| known.as_str().cmp(key)).is_ok();
         let section = key.split_once('.').map_or(key, |(section, _)| section);
         (!self.config_keys.is_empty()).then(|| known(key) || known(section))
+    }
+
+    /// What became of a setting that it dropped or renamed, for people.
+    pub fn became_of(&self, key: &str) -> Option<String> {
+        self.changes.settings.told(key, &self.version)
     }
 
     /// Whether it may be installed at `now` (seconds since 1970, from the time floor, never from the clock alone).

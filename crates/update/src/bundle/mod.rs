@@ -6,6 +6,7 @@
 //! them to the decompressor.
 
 mod build;
+mod changes;
 pub mod delta;
 mod digest;
 mod envelope;
@@ -20,6 +21,7 @@ pub mod tree;
 mod words;
 
 pub use build::{Built, BundleContent, ImageSource, build};
+pub use changes::{Changes, Renamed, ServiceChanges, SettingChanges};
 pub use digest::Digest;
 pub use envelope::{BundleHead, Envelope, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, SIGNATURES_SIZE};
 pub use fault::BundleError;

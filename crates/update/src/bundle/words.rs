@@ -15,6 +15,12 @@ pub fn is_word(text: &str) -> bool {
         && text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
 }
 
+/// The name of a systemd service, of at most 255 bytes.
+pub fn is_service(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b":-_.\\@".contains(&byte);
+    text.strip_suffix(".service").is_some_and(|stem| !stem.is_empty() && stem.bytes().all(plain)) && text.len() <= 255
+}
+
 /// A semantic version (semver.org, 2.0.0) of at most 64 bytes.
 pub fn is_version(text: &str) -> bool {
     let number = |part: &str| {

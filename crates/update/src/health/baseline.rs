@@ -1,6 +1,7 @@
 //! What worked before: recorded by a healthy system just before the restart, and compared with the trial.
 
 use super::Observations;
+use crate::bundle::ServiceChanges;
 use base::os::{if_there, whole};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -42,6 +43,12 @@ impl Baseline {
             channel: matches!(look.channel, Some(Ok(()))),
             units: good(&look.units),
         }
+    }
+
+    /// What has to work in the trial of a release with these changes.
+    #[must_use]
+    pub fn changed(self, changes: &ServiceChanges) -> Self {
+        Self { units: changes.applied(&self.units), ..self }
     }
 
     /// Whether no network worked: then the network says nothing about the new system either.

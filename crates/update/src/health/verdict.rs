@@ -108,7 +108,7 @@ pub fn judge(before: Option<&Baseline>, look: &Observations, units: &[String]) -
             must(Check::Channel, "", look.channel.as_ref(), "");
         }
         for name in before.units.iter().filter(|name| !units.contains(name)) {
-            must(Check::Unit, name, look.units.get(name), "it does not start with the machine any more");
+            must(Check::Unit, name, look.units.get(name), "it does not start with the machine");
         }
     }
     for name in units {

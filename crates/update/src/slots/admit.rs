@@ -4,7 +4,7 @@ use super::{Blocked, Stage, StateRecord, Step, UpdateLimits, limits};
 use crate::{
     Slot,
     boot::Evidence,
-    bundle::{Digest, Manifest},
+    bundle::{Digest, Manifest, ServiceChanges},
     status::SlotState,
 };
 use base::error::{ErrorCode, ToolError};
@@ -18,6 +18,7 @@ pub struct Candidate {
     /// Seconds since 1970.
     pub created: u64,
     pub revoke_below: u64,
+    pub services: ServiceChanges,
 }
 
 impl Candidate {
@@ -29,6 +30,7 @@ impl Candidate {
             counter: manifest.counter,
             created: manifest.created,
             revoke_below: manifest.revoke_below.unwrap_or(0),
+            services: manifest.changes.services.clone(),
         }
     }
 }

@@ -2,14 +2,15 @@
 //! trial.
 
 use super::{
-    Act, MOST_ARMINGS, MOST_OFFLINE_TRIALS, Orderly, PendingUpdate, Stage, StateRecord, Step, TrialKind, UpdateLimits,
-    effects,
+    Act, MOST_ARMINGS, MOST_OFFLINE_TRIALS, Orderly, PendingUpdate, SlotRecord, Stage, StateRecord, Step, TrialKind,
+    UpdateLimits, effects,
     last_words::hear,
     limits,
     write::{at, bounded, set_phase, stage},
 };
 use crate::{
     boot::Evidence,
+    bundle::ServiceChanges,
     status::{Attempt, Phase, RestartPlan, SlotState},
 };
 use base::error::ToolError;
@@ -205,6 +206,7 @@ pub fn roll_back(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64
     }
     let version = record.version.clone().unwrap_or_else(|| "factory".into());
     let (counter, manifest) = (record.counter.unwrap_or(0), record.manifest);
+    let services = on_the_way(state.slots.of(running), record);
     let mut next = state.clone();
     next.orderly = None;
     let mut update = PendingUpdate {
@@ -226,6 +228,7 @@ pub fn roll_back(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64
         verdict: None,
         restart: RestartPlan::Soon,
         by_itself: false,
+        services,
         done: 0,
         more: Map::new(),
     };
@@ -246,4 +249,9 @@ pub fn roll_back(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64
         finished_ms: None,
     });
     Ok(Step::to(next))
+}
+
+/// What changes from the system of one slot to that of the other, which is the release before or after it.
+fn on_the_way(from: &SlotRecord, to: &SlotRecord) -> ServiceChanges {
+    if to.counter > from.counter { to.services.clone() } else { from.services.reversed() }
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     Slot,
-    bundle::Digest,
+    bundle::{Digest, ServiceChanges},
     status::{Attempt, RestartPlan, SlotState},
 };
 use serde::{Deserialize, Serialize};
@@ -122,6 +122,9 @@ pub struct SlotRecord {
     /// Its version has reached its channel since it was committed (`update.dead_man_hours`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub channel_reached: bool,
+    /// What its release changed, for the way back from it.
+    #[serde(skip_serializing_if = "ServiceChanges::is_empty")]
+    pub services: ServiceChanges,
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
@@ -137,6 +140,7 @@ impl Default for SlotRecord {
             note: None,
             barred: false,
             channel_reached: false,
+            services: ServiceChanges::default(),
             more,
         }
     }
@@ -220,6 +224,9 @@ pub struct PendingUpdate {
     /// An automatic rollback, by the dead man's switch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_itself: bool,
+    /// The services that its trial expects besides those of before, or does not expect.
+    #[serde(default, skip_serializing_if = "ServiceChanges::is_empty")]
+    pub services: ServiceChanges,
     /// Bytes on the medium at the last checkpoint, for people. Hashes decide what is present.
     #[serde(default)]
     pub done: u64,

@@ -49,6 +49,7 @@ pub fn begin_writing(state: &StateRecord, asked: &AdmissionInput) -> Result<Step
     record.version = Some(candidate.version.clone());
     record.counter = Some(candidate.counter);
     record.manifest = Some(candidate.manifest);
+    record.services = candidate.services.clone();
     record.state = SlotState::Writing;
     record.note = None;
     record.barred = true;
@@ -75,6 +76,7 @@ pub fn begin_writing(state: &StateRecord, asked: &AdmissionInput) -> Result<Step
         verdict: None,
         restart: RestartPlan::Waits,
         by_itself: false,
+        services: candidate.services.clone(),
         done: 0,
         more: Map::new(),
     });

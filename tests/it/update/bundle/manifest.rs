@@ -140,6 +140,62 @@ fn a_release_may_say_which_settings_it_knows() {
 }
 
 #[test]
+fn a_release_may_say_what_it_changes() {
+    let mut crafted = Crafted::sound();
+    assert!(!String::from_utf8(crafted.text()).unwrap().contains("changes"), "older readers would refuse it");
+    crafted.manifest["config_keys"] = json!(["board", "http.meters"]);
+    crafted.manifest["changes"] = json!({
+        "services": {
+            "drops": ["old.service"],
+            "renames": [{"from": "a@b.service", "to": "A.service"}, {"from": "b.service", "to": "c.service"}],
+            "adds": ["new.service"],
+        },
+        "settings": {"drops": ["http.port"], "renames": [{"from": "http.metrics", "to": "http.meters"}]},
+    });
+    let manifest = crafted.release().unwrap().manifest;
+    assert_eq!(manifest.changes.services.renames[1].to, "c.service");
+    assert_eq!(manifest.knows_setting("http.metrics"), Some(false));
+    assert!(manifest.became_of("http.metrics").unwrap().contains("http.metrics is called http.meters from version"));
+    assert!(manifest.became_of("http.port").unwrap().contains("was dropped"));
+    assert_eq!(manifest.became_of("board"), None);
+    let many: Vec<String> = (100..164).map(|n| format!("{n}.service")).collect();
+    crafted.manifest["changes"] = json!({"services": {"drops": many}});
+    assert_eq!(crafted.release().unwrap().manifest.changes.services.drops.len(), 64);
+
+    let more: Vec<String> = (100..165).map(|n| format!("{n}.service")).collect();
+    let long = format!("{}.service", "a".repeat(248));
+    for bad in [
+        json!({}),
+        json!(null),
+        json!([]),
+        json!({"services": {}}),
+        json!({"units": {"drops": ["a.service"]}}),
+        json!({"services": {"drops": []}}),
+        json!({"services": {"drops": more}}),
+        json!({"services": {"drops": [long]}}),
+        json!({"services": {"drops": ["b.service", "a.service"]}}),
+        json!({"services": {"drops": ["a.service", "a.service"]}}),
+        json!({"services": {"drops": ["a.timer"]}}),
+        json!({"services": {"drops": [".service"]}}),
+        json!({"services": {"drops": ["../a.service"]}}),
+        json!({"services": {"drops": ["a*.service"]}}),
+        json!({"services": {"adds": ["a.service"], "drops": ["a.service"]}}),
+        json!({"services": {"drops": ["a.service"], "renames": [{"from": "a.service", "to": "b.service"}]}}),
+        json!({"services": {"renames": {"a.service": "b.service"}}}),
+        json!({"services": {"renames": [["a.service", "b.service"]]}}),
+        json!({"services": {"renames": [{"from": "a.service", "to": "a.service"}]}}),
+        json!({"services": {"renames": [{"from": "a.service"}]}}),
+        json!({"settings": {"adds": ["http.meters"]}}),
+        json!({"settings": {"drops": ["Http"]}}),
+        json!({"settings": {"drops": ["board"]}}),
+        json!({"settings": {"renames": [{"from": "http.metrics", "to": "http.unknown"}]}}),
+    ] {
+        crafted.manifest["changes"] = bad.clone();
+        assert!(matches!(said_of(&crafted.manifest.to_string()), BundleError::Malformed { .. }), "{bad}");
+    }
+}
+
+#[test]
 fn json_means_one_thing_only() {
     let text = String::from_utf8(Crafted::sound().text()).unwrap();
     let index = "\"index\":{";

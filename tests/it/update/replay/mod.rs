@@ -10,7 +10,7 @@ mod overlay;
 use ::update::{
     Slot,
     boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::UbootState},
-    bundle::Digest,
+    bundle::{Digest, ServiceChanges},
     disk::{self, Access, Area, Disk, Layout, MemoryDisk},
     firmware::Generation,
     simulated::{self, RestartableBoard, SimulatedFlow, boot_image, factory},
@@ -155,6 +155,7 @@ impl Bench {
             counter: 2,
             created: 1,
             revoke_below: 0,
+            services: ServiceChanges::default(),
         };
         let (seen, limits) = (flow.evidence(), UpdateLimits::default());
         let asked = AdmissionInput { candidate: &candidate, seen: &seen, running: None, limits, now_ms: 1 };

@@ -4,7 +4,7 @@ use crate::update::boot::{BOOT, ROOT, card, layout};
 use ::update::{
     Slot,
     boot::{BootFlow, Evidence, ResetCause},
-    bundle::Digest,
+    bundle::{Digest, ServiceChanges},
     disk::{Access, Area, Disk, MemoryDisk},
     simulated::{RestartableBoard, SimulatedBootChain, SimulatedFlow, boot_image},
     slots::{
@@ -37,6 +37,7 @@ pub fn candidate(counter: u64) -> Candidate {
         counter,
         created: 1_700_000_000 + counter,
         revoke_below: 0,
+        services: ServiceChanges::default(),
     }
 }
 

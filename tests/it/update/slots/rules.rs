@@ -4,6 +4,7 @@ use super::machine::{FREE, Machine, NOW, asked, candidate, failed};
 use ::update::{
     Slot,
     boot::{Evidence, ResetCause},
+    bundle::{Renamed, ServiceChanges},
     disk::{Access, Area, Disk},
     simulated::SimulatedBootChain,
     slots::{self, AdmissionInput, BootState, Candidate, Case, FailedTrial, OldSystem, Step, UpdateLimits, counter},
@@ -398,6 +399,37 @@ fn rollback_is_a_trial_of_the_other_version_and_blocks_the_one_it_leaves() {
         pi.restart_into_trial();
         pi.commit().unwrap();
         assert_eq!(pi.state().blocked, [], "it is what runs");
+    });
+}
+
+#[test]
+fn a_trial_knows_what_its_release_changed_and_the_way_back_is_the_reverse() {
+    let renamed = |from: &str, to: &str| Renamed { from: from.into(), to: to.into() };
+    let changes = ServiceChanges {
+        drops: vec!["old.service".into()],
+        renames: vec![renamed("a.service", "b.service")],
+        adds: vec!["new.service".into()],
+    };
+    let back = ServiceChanges {
+        drops: vec!["new.service".into()],
+        renames: vec![renamed("b.service", "a.service")],
+        adds: Vec::new(),
+    };
+    both(|mut pi, _| {
+        pi.install(&Candidate { services: changes.clone(), ..candidate(2) }).unwrap();
+        let services = |pi: &Machine| pi.state().update.as_ref().unwrap().services.clone();
+        assert_eq!((pi.restart_into_trial(), services(&pi)), (Case::TrialBegins, changes.clone()));
+        pi.commit().unwrap();
+        // Back, and forward again.
+        for expected in [&back, &changes] {
+            let step = slots::roll_back(pi.state(), &pi.seen(), "a person asked", NOW);
+            pi.does(step).unwrap();
+            assert_eq!((pi.restart_into_trial(), &services(&pi)), (Case::TrialBegins, expected));
+            pi.commit().unwrap();
+        }
+        // The next release says nothing.
+        pi.install(&candidate(3)).unwrap();
+        assert_eq!(services(&pi), ServiceChanges::default());
     });
 }
 
