@@ -85,7 +85,7 @@ class Look:
         if user != "root":
             command = f"su -s /bin/sh {user} -c '{command}'"
         # Each line goes to the console at once, so an assertion that hangs is the last line.
-        output = self.pi.hand.follow(f"{{ {command}; echo status $?; }} 2>&1 | tee /dev/console", self.pi.console).splitlines()
+        output = self.pi.hand.follow(f"{command}; echo status $?", self.pi.console).splitlines()
         status = output.pop()
         print(f"  {self.pi.seconds():6.1f} s  the contract, by {user}:", flush=True)
         for line in output:
@@ -100,7 +100,7 @@ class Look:
         command = f"hardware --selftest {options}"
         if user != "root":
             command = f"su -s /bin/sh {user} -c '{command}'"
-        said = self.pi.hand.follow(f"{{ {command}; echo status $?; }} 2>&1 | tee /dev/console", self.pi.console).splitlines()
+        said = self.pi.hand.follow(f"{command}; echo status $?", self.pi.console).splitlines()
         print(f"  {self.pi.seconds():6.1f} s  the report of raspi-mcp-selftest {options}, by {user}:", flush=True)
         print("".join(f"    | {line}\n" for line in said), end="", flush=True)
         if any(len(line) > 80 for line in said):
@@ -113,7 +113,7 @@ class Look:
         """Compares our drivers with minimal programs. Only printed: times on a shared machine are not reliable."""
         how = "optimised" if os.environ.get("OPTIMISED") else "not optimised here; ci/bench measures it so that it is"
         print(f"    beside bare ioctls and v4l2-ctl (limit 1.5; our program is {how}):", flush=True)
-        said = self.pi.hand.follow(f"hardware --board {board} --ratios 2>&1 | tee /dev/console", self.pi.console)
+        said = self.pi.hand.follow(f"hardware --board {board} --ratios", self.pi.console)
         print("".join(f"    | {line}\n" for line in said.splitlines()), end="", flush=True)
         # For docs/benchmarks.md.
         with open(os.path.join(os.path.dirname(self.pi.console.path), f"ratios-{board}.txt"), "w") as ratios:

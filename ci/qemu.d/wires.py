@@ -189,8 +189,9 @@ class Hand:
         return self._output(command, self.lines.receive(within, f"end of `{command}` in the guest"))
 
     def follow(self, command, console, silence=120):
-        """The same for a command that prints on the console what it does: it fails if the console says nothing for so many seconds, however
+        """The same for a command whose output goes to the console as well: it fails if the console says nothing for so many seconds, however
         long it takes in all, which depends on what else the computer does."""
+        command = f"{{ {command}; }} 2>&1 | tee /dev/console"
         self.send(command)
         said, until = None, 0
         while True:
@@ -199,7 +200,9 @@ class Hand:
             try:
                 return self._output(command, self.lines.receive(2, f"end of `{command}` in the guest"))
             except Missed:
-                if console.closed or time.monotonic() > until:
+                if console.closed:
+                    raise Missed(f"the machine ended while `{command}` ran in it") from None
+                if time.monotonic() > until:
                     raise Missed(f"`{command}` in the guest said nothing for {silence} s") from None
 
     def _output(self, command, answer):
