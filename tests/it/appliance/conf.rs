@@ -103,7 +103,7 @@ fn a_file_of_a_version_to_come_restricts_an_appliance_and_keeps_neither_half_fro
     }
     // What may have said no, also under a mistyped name, keeps the device as it is.
     for refusing in
-        ["[update]\nwhat_comes_next = 1\n", "[polcy]\n\"manage.rollback\" = \"deny\"\n", "demo_mod = true\n"]
+        ["[update]\nwhat_comes_next = 1\n", "[polcy]\n\"manage.rollback\" = \"deny\"\n", "enviroment = \"lab\"\n"]
     {
         write("60-next.toml", refusing);
         for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {

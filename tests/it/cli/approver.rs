@@ -112,7 +112,7 @@ async fn who_is_not_enrolled_or_means_another_device_sees_nothing() {
     assert!(!revoked.status.success() && text(&revoked.stderr).contains("not enrolled"), "{revoked:?}");
     let left: Value =
         serde_json::from_slice(&desk.at_the_device(&["approver", "list", "--json"]).await.stdout).unwrap();
-    assert_eq!(left, json!({"device": device, "approvers": []}));
+    assert_eq!(left, json!({"device": device, "approvers": [], "unread": []}));
 }
 
 #[tokio::test]

@@ -64,9 +64,9 @@ fn a_section_of_a_release_to_come_leaves_what_updates_the_device() {
         let refused = policy.check(tool).unwrap_err();
         assert!(refused.message.contains("voice.language"), "{tool}: {refused}");
     }
-    // With a mistyped word in [policy], none of that section counts: a person is asked.
+    // With a mistyped word in [policy] none of that section counts, and it may have been a no.
     let policy = of(&format!("{known}\"manage.rollbak\" = \"deny\"\n"));
-    assert_eq!(policy.check("system.reboot").unwrap(), Mode::Ask);
+    assert!(policy.check("system.reboot").unwrap_err().message.contains("manage.rollbak"));
     // What the owner closed, or did not open, stays so.
     let closed = of("[tools]\ndisable = [\"system.reboot\"]\n[voice]\nlanguage = \"en\"\n");
     assert!(closed.check("system.reboot").unwrap_err().message.contains("switches"));
