@@ -38,7 +38,14 @@ use hw::{
 };
 use raspi_mcp::{audit::Audit, log::Ring, services::Services, store::Store};
 use serde_json::json;
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 use tempfile::TempDir;
 use tokio::{
     runtime::Handle,
@@ -67,6 +74,8 @@ struct Device {
     agent: Option<Arc<Agent>>,
     settings: Arc<Settings>,
     clock: agent::Clock,
+    /// Milliseconds that it is ahead of the time.
+    ahead: Arc<AtomicI64>,
     /// Midnight of its first day, in milliseconds since 1970 UTC; the zone is UTC.
     midnight_ms: i64,
     dir: TempDir,
@@ -107,13 +116,15 @@ impl Device {
         let (runtime, begin) = (Handle::current(), Instant::now());
         let midnight_ms = midnight as i64 * 1000;
         let begin_ms = midnight_ms + hour as i64 * 3_600_000;
+        let ahead = Arc::new(AtomicI64::new(0));
+        let skew = Arc::clone(&ahead);
         let clock: agent::Clock = Arc::new(move || {
             // The agent's thread of an install asks as well.
             let _within = runtime.enter();
-            begin_ms + begin.elapsed().as_millis() as i64
+            begin_ms + begin.elapsed().as_millis() as i64 + skew.load(Ordering::Relaxed)
         });
         let agent = Some(Self::agent_of(&settings, &root, &clock, "first boot"));
-        Self { web, agent, settings: Arc::new(settings), clock, midnight_ms, dir, server: None }
+        Self { web, agent, settings: Arc::new(settings), clock, ahead, midnight_ms, dir, server: None }
     }
 
     fn agent_of(settings: &Settings, root: &Root, clock: &agent::Clock, boot: &str) -> Arc<Agent> {
@@ -140,7 +151,7 @@ impl Device {
 
     fn power_on(&mut self) {
         let root = Root::at(self.dir.path());
-        let boot = format!("boot at {}", (self.clock)());
+        let boot = format!("boot at {}", self.true_ms());
         self.agent = Some(Self::agent_of(&self.settings, &root, &self.clock, &boot));
     }
 
@@ -196,8 +207,23 @@ impl Device {
         std::fs::create_dir_all(self.dir.path().join("run/systemd/timesync")).unwrap();
     }
 
+    /// It starts with a clock that is so many hours ahead, or behind, and nobody sets it.
+    async fn starts_with_clock(&mut self, hours: i64) {
+        self.power_off().await;
+        self.ahead.store(hours * 3_600_000, Ordering::Relaxed);
+        let _ = std::fs::remove_file(self.dir.path().join("run/systemd/timesync/synchronized"));
+        self.clock_unset();
+        self.power_on();
+    }
+
+    /// Milliseconds since 1970 UTC, whatever its clock says.
+    fn true_ms(&self) -> i64 {
+        (self.clock)() - self.ahead.load(Ordering::Relaxed)
+    }
+
     /// A time server answered.
     fn clock_set(&self) {
+        self.ahead.store(0, Ordering::Relaxed);
         std::fs::write(self.dir.path().join("run/systemd/timesync/synchronized"), "").unwrap();
     }
 

@@ -80,7 +80,7 @@ impl Life {
     }
 
     fn seconds(&self) -> u64 {
-        u64::try_from((self.device.clock)()).unwrap() / 1000
+        u64::try_from(self.device.true_ms()).unwrap() / 1000
     }
 
     fn address(&self) -> PathBuf {
@@ -214,6 +214,8 @@ impl Life {
             Event::ChannelMoves => self.channel_moves(),
             Event::NetworkMoves => self.network_moves(),
             Event::ServerRestarts => self.device.stop(),
+            Event::ClockWrong(hours) => self.device.starts_with_clock(hours).await,
+            Event::ClockSet => self.device.clock_set(),
         }
         self.looks().await
     }

@@ -1,5 +1,5 @@
-//! Two years of devices that nobody visits: releases of which some are sick, rotations, resets, outages, nights without power, moves. At the end every
-//! device runs the newest good release, and no good release is blocked anywhere.
+//! Two years of devices that nobody visits: releases of which some are sick, rotations, resets, outages, nights without power, moves, wrong clocks. At
+//! the end every device runs the newest good release, and no good release is blocked anywhere.
 //!
 //! Each device has its own publisher, clock and runtime; the seed decides all that happens to it, and is in the report. CI lives one of them. More:
 //!

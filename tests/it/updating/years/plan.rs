@@ -59,6 +59,9 @@ pub enum Event {
     /// From Wi-Fi to cable.
     NetworkMoves,
     ServerRestarts,
+    /// It starts with a clock that is so many hours ahead, or behind.
+    ClockWrong(i64),
+    ClockSet,
 }
 
 /// All of it with the hour at which it happens, in order.
@@ -83,7 +86,7 @@ pub fn of(random: &mut Random) -> Vec<(u64, Event)> {
     all.extend((1..DAYS / 20).map(|month| (month * 20 * 24, Event::Signed)));
     for _ in 0..MISHAPS {
         let (at, long) = (random.below(hours), 1 + random.below(72));
-        match random.below(10) {
+        match random.below(12) {
             0 => all.push((at, Event::PowerCut)),
             1 => all.push((at, Event::Night(HOUR * u32::try_from(long).unwrap()))),
             2 => all.push((at, Event::Flickers(2 + random.below(25), Duration::from_secs(20 + random.below(600))))),
@@ -92,6 +95,14 @@ pub fn of(random: &mut Random) -> Vec<(u64, Event)> {
             6 => all.push((at, Event::StateLost)),
             7 => all.push((at, Event::ChannelMoves)),
             8 => all.push((at, Event::NetworkMoves)),
+            9 => all.extend([
+                (at, Event::ClockWrong(-1 - i64::try_from(random.below(60 * 24)).unwrap())),
+                (at + long, Event::ClockSet),
+            ]),
+            10 => all.extend([
+                (at, Event::ClockWrong(1 + i64::try_from(random.below(800 * 24)).unwrap())),
+                (at + long, Event::ClockSet),
+            ]),
             _ => all.push((at, Event::ServerRestarts)),
         }
     }
