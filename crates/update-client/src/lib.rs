@@ -135,7 +135,8 @@ impl UpdateClient {
             let slots = async {
                 let Some(status) = status.clone() else { return };
                 let rest = trial_monitor::run_on(&client, &machine, &status, is_over);
-                futures::join!(rest, client.keep_baseline(&machine, status.clone(), marks));
+                let again = trial_monitor::try_again(&client, &machine, &status);
+                futures::join!(rest, again, client.keep_baseline(&machine, status.clone(), marks));
             };
             futures::join!(goes_on, slots, poller::run(&client, &machine), client.dead_man_switch());
         }));

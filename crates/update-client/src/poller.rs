@@ -57,6 +57,9 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
         if !settings.automatic || !tries.is_due(client, offer.release.manifest, interval) {
             continue;
         }
+        if client.waits_to_be_tried(&offer.release.manifest).await {
+            continue;
+        }
         match client.shut() {
             // Checked again then: it may have been withdrawn, or there is a newer one.
             Some(wait) => pause = pause.min(wait),
@@ -109,6 +112,12 @@ impl UpdateClient {
     /// Time until `update.window` opens for this device, or its clock may be set; `None`: it is open.
     fn shut(&self) -> Option<Duration> {
         self.spread().shut(&self.0.settings.update.window, self.now_ms().div_euclid(1000), &self.0.root)
+    }
+
+    /// Whether that release is armed, and waits for what this system lacks as well.
+    async fn waits_to_be_tried(&self, manifest: &Digest) -> bool {
+        let status = self.0.agent.get::<GetUpdateStatus>().await;
+        status.is_ok_and(|status| !status.waits_for.is_empty() && status.is_armed(manifest))
     }
 
     /// How long `order` must wait for its restart: an automatic update restarts within `update.window`.

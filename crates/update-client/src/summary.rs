@@ -69,10 +69,12 @@ impl Summary {
             Phase::Armed => {
                 let why = if attempt.reason.is_empty() { String::new() } else { format!(" ({})", attempt.reason) };
                 let plan = match slots.restart.unwrap_or_default() {
-                    _ if slots.waits_for_network => "is tried again once this machine has its network",
-                    RestartPlan::Waits => "waits for an order (manage.update_server) or for system.reboot",
-                    RestartPlan::Soon => "is restarted into by itself as soon as the limit of restarts lets it",
-                    RestartPlan::InWindow => "is restarted into by itself once update.window is open",
+                    _ if !slots.waits_for.is_empty() => {
+                        format!("is tried again once this works here: {}", slots.waits_for.join(", "))
+                    }
+                    RestartPlan::Waits => "waits for an order (manage.update_server) or for system.reboot".into(),
+                    RestartPlan::Soon => "is restarted into by itself as soon as the limit of restarts lets it".into(),
+                    RestartPlan::InWindow => "is restarted into by itself once update.window is open".into(),
                 };
                 format!("{} is armed and {plan}{why}; manage.rollback takes it back", attempt.version)
             }

@@ -9,13 +9,14 @@ use agent::{
 use base::error::{ErrorCode, ToolError};
 use hw::machine::Machine;
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::time::sleep;
 use update::{
     Slot,
-    health::{HealthVerdict, Observations, judge, operable},
+    health::{HealthVerdict, Missing, Observations, judge, operable},
     status::{Phase, SlotState, UpdateStatus},
 };
 
@@ -24,16 +25,16 @@ use update::{
 const PACE: Duration = Duration::from_secs(5);
 /// Consecutive healthy checks that are required: what crashes after some seconds is not healthy.
 const ENOUGH: u32 = 2;
-/// Checks at that interval of the old system, before it counts as offline: at least as long as the shortest trial (30 s),
-/// so that a network that comes up late is seen.
+/// Checks at that interval of the old system, before it counts as lacking something: at least as long as the shortest trial (30 s),
+/// so that a network or a service that comes up late is seen.
 const OLD_SLOT_CHECKS: u32 = 7;
 /// Checks at that interval before anything else goes on, of a boot that is no trial: services may still be starting.
 const SOON: u32 = 12;
-/// First interval between checks while the old system is offline and a version waits to be tried again, and after [`SOON`] checks. From
+/// First interval between checks while a version waits for what the old system lacks, and after [`SOON`] checks. From
 /// there on it doubles: a publisher that does not answer is not asked by a whole fleet each minute.
 const LATER: Duration = Duration::from_secs(60);
-/// Longest interval while the old system is offline.
-const LONGEST_OFFLINE: Duration = Duration::from_secs(15 * 60);
+/// Longest interval while a version waits.
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// Longest interval between checks of a boot that stays unhealthy.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 /// Interval and number of attempts while waiting for an agent that starts later than the server, before that is an error in the log.
@@ -47,20 +48,24 @@ const SIMULATED: Duration = Duration::from_millis(500);
 const SIMULATED_TIMES: u32 = 120;
 
 /// Handles what the last restart left open, as `status` shows it. Returns when that is done, or after a minute of a boot that is no trial
-/// and not healthy: then `false`, and [`run_on`] reports on. A release that failed while this system was offline as well keeps it from
-/// returning: nothing else may be installed before that one was tried again.
+/// and not healthy: then `false`, and [`run_on`] reports on.
 pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>, status: &UpdateStatus) -> bool {
     if in_trial(status).is_some() {
         client.prove(machine, status.clone()).await;
         return true;
     }
-    let offline =
-        status.waits_for_network || awaits_verdict(status) && client.look_from_the_old_slot(machine, status).await;
-    let is_over = status.simulated || client.tell_well(machine, status, SOON).await;
-    if offline && client.until_online(machine).await {
-        client.arm_again().await;
+    if awaits_verdict(status) {
+        client.look_from_the_old_slot(machine, status).await;
     }
-    is_over
+    status.simulated || client.tell_well(machine, status, SOON).await
+}
+
+/// Waits while a release failed for what this system lacks as well, and lets it be tried again once that works. Meanwhile a newer release
+/// may replace it. `first` is the status of the server's start.
+pub(crate) async fn try_again(client: &UpdateClient, machine: &Weak<Machine>, first: &UpdateStatus) {
+    if awaits_verdict(first) || !first.waits_for.is_empty() {
+        client.try_again_when_well(machine).await;
+    }
 }
 
 /// Handles what is still open after [`run`].
@@ -106,10 +111,9 @@ async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
                 let after = client.0.agent.get::<GetUpdateStatus>().await;
                 if let Ok(after) = after
                     && awaits_verdict(&after)
-                    && client.look_from_the_old_slot(machine, &after).await
-                    && client.until_online(machine).await
                 {
-                    client.arm_again().await;
+                    client.look_from_the_old_slot(machine, &after).await;
+                    client.try_again_when_well(machine).await;
                 }
                 marks = client.marks();
                 break;
@@ -236,8 +240,12 @@ impl UpdateClient {
     /// Reports to the agent. If a failed trial waits for the old system's verdict, this is the verdict, whoever causes the report.
     async fn report(&self, verdict: &HealthVerdict) -> Result<HealthTaken, ToolError> {
         let problems = verdict.problems().iter().take(MAX_PROBLEMS).map(|problem| shortened(problem.to_string()));
-        let report =
-            HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), offline: verdict.is_offline() };
+        let mut missing = verdict.missing();
+        if missing.services.len() > MAX_PROBLEMS {
+            // Too many to be named, and so for the old system to lack the same.
+            missing = Missing { server: true, services: BTreeSet::new(), ..missing };
+        }
+        let report = HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), missing };
         let taken = self.0.agent.call::<ReportHealth>(report).await?;
         for problem in &taken.problems {
             tracing::warn!(target: "update", problem, "the agent does not find this boot healthy yet");
@@ -253,60 +261,72 @@ impl UpdateClient {
             .ok()
     }
 
-    /// After a failed trial, with the old system running again. If the network is unavailable here too, it was not the
-    /// new version's fault, and the agent may try it once more. Returns whether it is unavailable.
-    async fn look_from_the_old_slot(&self, machine: &Weak<Machine>, status: &UpdateStatus) -> bool {
+    /// After a failed trial, with the old system running again: if this one lacks what the trial lacked, it was not the new version's
+    /// fault, and the agent may try it once more.
+    async fn look_from_the_old_slot(&self, machine: &Weak<Machine>, status: &UpdateStatus) {
         let mut looks = 1;
         let verdict = loop {
-            let Some(here) = machine.upgrade() else { return false };
+            let Some(here) = machine.upgrade() else { return };
             let look = self.look(&here).await;
             drop(here);
             let verdict = self.judged(&look, status).await;
-            if !verdict.is_offline() || looks == OLD_SLOT_CHECKS {
+            if verdict.is_healthy() || looks == OLD_SLOT_CHECKS {
                 break verdict;
             }
             looks += 1;
             sleep(PACE).await;
         };
-        let offline = verdict.is_offline();
-        if self.tell(&verdict).await.is_some() && offline {
-            tracing::warn!(
-                target: "update",
-                "the old system is offline as well: the version that failed is not blocked for that"
-            );
-        }
+        self.tell(&verdict).await;
         self.moved();
-        offline
     }
 
-    /// Waits while the network is unavailable and a version is armed: the additional attempt would be wasted. A machine that has a network
-    /// again, but another one than before the update, takes that as what has to work. Returns whether there is a network and a version
-    /// that waits for it.
-    async fn until_online(&self, machine: &Weak<Machine>) -> bool {
-        let mut pause = LATER;
+    /// If an armed version waits for what this system lacks as well: tries it again once that works. The additional trial would be wasted
+    /// before.
+    async fn try_again_when_well(&self, machine: &Weak<Machine>) {
+        let (mut pause, mut before) = (LATER, Missing::default());
         loop {
             let status = self.0.agent.get::<GetUpdateStatus>().await;
-            if status.as_ref().is_ok_and(|status| !is_armed(status)) {
-                return false;
+            if status.as_ref().is_ok_and(|status| status.waits_for.is_empty()) {
+                return;
             }
-            let Some(here) = machine.upgrade() else { return false };
-            if let Ok(status) = status {
-                let look = self.look(&here).await;
-                if !self.judged(&look, &status).await.is_offline() {
-                    return true;
-                }
-                if look.has_network() {
-                    tracing::warn!(target: "update", "this machine has another network than before the update: that is what has to work from now on");
-                    match self.record_as_baseline(&here, look).await {
-                        Ok(()) => return true,
-                        Err(error) => tracing::error!(target: "update", %error, "what works now cannot be recorded"),
-                    }
-                }
+            let Some(here) = machine.upgrade() else { return };
+            if let Ok(status) = status
+                && self.is_well(&here, &status, &mut before).await
+            {
+                return self.resume_armed().await;
             }
             drop(here);
             sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_OFFLINE);
+            pause = (pause * 2).min(LONGEST_WAIT);
         }
+    }
+
+    /// Whether the version that waits can pass its trial now: what is configured works for both halves, and there is a network. What worked
+    /// before the update and is gone from this system as well (another network, a service that was missing in two looks, of which `before`
+    /// has the first) does not have to work any more.
+    async fn is_well(&self, machine: &Machine, status: &UpdateStatus, before: &mut Missing) -> bool {
+        let look = self.look(machine).await;
+        let verdict = self.judged(&look, status).await;
+        let missing = verdict.missing();
+        let earlier = std::mem::replace(before, missing.clone());
+        let configured = judge(None, &look, &self.0.settings.update.health_units);
+        let is_due = configured.is_healthy() && (!missing.network || look.has_network());
+        if !is_due || !missing.services.is_subset(&earlier.services) {
+            return false;
+        }
+        let taken = self.tell(&operable(&look)).await;
+        if !taken.is_some_and(|taken| taken.awaited.is_empty()) {
+            return false;
+        }
+        if verdict.is_healthy() {
+            return true;
+        }
+        let gone = missing.names().join(", ");
+        tracing::warn!(target: "update", gone, "what worked before the update is gone from this system as well: the trial does not need it");
+        let recorded = self.record_as_baseline(machine, look).await;
+        recorded
+            .inspect_err(|error| tracing::error!(target: "update", %error, "what works now cannot be recorded"))
+            .is_ok()
     }
 
     /// Makes as many checks as the automatic commit does, and reports the result to the agent.

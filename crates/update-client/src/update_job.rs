@@ -36,6 +36,9 @@ impl UpdateEngine for UpdateJob {
             if !self.client.is_armed(order).await {
                 self.upload(order, tell).await?;
             }
+            if let Some(missing) = self.client.waits_for(order).await {
+                return Ok(format!("armed; it is tried again once this works here: {missing}"));
+            }
             self.record_baseline(tell).await?;
             if self.client.restart_waits(order).is_some() {
                 tell.step(Phase::Armed, 0, 0, "armed; it restarts the machine once update.window is open").await;
@@ -143,11 +146,23 @@ impl UpdateClient {
         })
     }
 
-    /// For an update that was armed when the power failed, or whose restart never came: the agent arms it again,
-    /// without a download, and restarts within its limits and window.
+    /// What the armed release of `order` waits for after its trial. Only a person's new order does not wait: a job that was interrupted may be
+    /// resumed any number of times.
+    async fn waits_for(&self, order: &UpdateOrder) -> Option<String> {
+        let resumed = self.0.jobs.newest().is_some_and(|kept| kept.order.id == order.id && kept.resumed > 0);
+        if !resumed && !is_automatic(order) {
+            return None;
+        }
+        let status = self.0.agent.get::<GetUpdateStatus>().await.ok()?;
+        (!status.waits_for.is_empty()).then(|| status.waits_for.join(", "))
+    }
+
+    /// For an update that was armed when the power failed, or whose restart never came: the agent lets it be tried,
+    /// without a download, and restarts within its limits and window. One that waits after its trial is left to [`crate::trial_monitor`].
     /// `first` is the status of the server's start, before any trial or verdict: only what was planned then is finished here.
     pub(crate) async fn finish_armed(&self, machine: &Weak<Machine>, first: &UpdateStatus) {
-        let is_planned = |status: &UpdateStatus| status.restart.is_some_and(|plan| !plan.waits());
+        let is_planned =
+            |status: &UpdateStatus| status.restart.is_some_and(|plan| !plan.waits()) && status.waits_for.is_empty();
         if !is_planned(first) {
             return;
         }
@@ -156,15 +171,15 @@ impl UpdateClient {
         // A trial that begins before the router is up would fail for that.
         self.until_ready(&machine, &status, None).await;
         drop(machine);
-        self.arm_again().await;
+        self.resume_armed().await;
     }
 
-    /// The agent arms again what is armed and was not tried, or waited for a network; if its restart is planned, it follows.
-    pub(crate) async fn arm_again(&self) {
+    /// The agent lets what is armed be tried that was not, or that waited for what was missing; if its restart is planned, it follows.
+    pub(crate) async fn resume_armed(&self) {
         match self.0.agent.get::<ResumeUpdate>().await {
-            Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again"),
+            Ok(_) => tracing::info!(target: "update", "an armed update may be tried now"),
             Err(error) => {
-                tracing::warn!(target: "update", %error, "an armed update was not tried: the agent tries again")
+                tracing::warn!(target: "update", %error, "an armed update may not be tried yet")
             }
         }
         self.moved();

@@ -141,9 +141,10 @@ pub struct UpdateStatus {
     /// While a release is armed: when the machine restarts into it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<RestartPlan>,
-    /// The armed release failed its trial while this system was offline as well: it is tried again once there is a network.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub waits_for_network: bool,
+    /// The armed release failed its trial for what this system lacks as well, and is tried again once that works: the network, services,
+    /// commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
     /// The running version has reached its channel since it was committed: the dead man's switch is off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub channel_reached: bool,

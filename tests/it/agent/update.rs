@@ -10,6 +10,7 @@ use ::agent::{
 use ::update::{
     Slot,
     bundle::BundleContent,
+    health::Missing,
     install::{Armed, InstallOutcome, InstallStream},
     simulated,
     status::{Phase, RestartPlan, SlotState, UpdateStatus},
@@ -82,11 +83,12 @@ pub fn restart(args: &Value) -> RebootIntoRequest {
 }
 
 pub fn healthy() -> HealthReport {
-    HealthReport { healthy: true, problems: Vec::new(), offline: false }
+    HealthReport { healthy: true, problems: Vec::new(), missing: Missing::default() }
 }
 
 fn sick(offline: bool) -> HealthReport {
-    HealthReport { healthy: false, problems: vec!["the default gateway: no answer".into()], offline }
+    let missing = if offline { Missing::network() } else { Missing::server() };
+    HealthReport { healthy: false, problems: vec!["the default gateway: no answer".into()], missing }
 }
 
 pub fn slot(status: &UpdateStatus, slot: Slot) -> (SlotState, Option<&str>, bool) {

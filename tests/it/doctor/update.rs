@@ -37,7 +37,7 @@ fn status() -> UpdateStatus {
         time_floor: NOW,
         trial_seconds_left: None,
         restart: None,
-        waits_for_network: false,
+        waits_for: Vec::new(),
         channel_reached: false,
         service_changes: ServiceChanges::default(),
         layout: "mbr-ab-1".into(),

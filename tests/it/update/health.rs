@@ -177,13 +177,15 @@ async fn the_agent_says_what_it_sees_itself() {
         server: Some("/run/raspi-mcp/mcp.sock".into()),
     };
     assert_eq!(
-        own::problems(&Half, &wants).await,
+        own::verdict(&Half, &wants).await.problems,
         [
             "service bad.service: it is inactive",
             "command /bin/false: it ended with 1",
             "the server on /run/raspi-mcp/mcp.sock: nothing listens there",
         ]
     );
+    let missing = own::verdict(&Half, &wants).await.missing;
+    assert_eq!(missing.names(), ["service bad.service", "command /bin/false", "the server"]);
     (wants.units, wants.commands, wants.server) = (vec!["good.service".into()], vec!["/bin/true".into()], None);
-    assert!(own::problems(&Half, &wants).await.is_empty());
+    assert!(own::verdict(&Half, &wants).await.is_healthy());
 }

@@ -6,6 +6,7 @@
 
 mod armed;
 mod changes;
+mod checks;
 mod dead_man;
 mod left;
 mod outages;
@@ -78,6 +79,7 @@ struct Device {
     ahead: Arc<AtomicI64>,
     /// Midnight of its first day, in milliseconds since 1970 UTC; the zone is UTC.
     midnight_ms: i64,
+    owners_check: Arc<checks::OwnersCheck>,
     dir: TempDir,
     server: Option<(Arc<Services>, CancellationToken)>,
 }
@@ -123,15 +125,23 @@ impl Device {
             let _within = runtime.enter();
             begin_ms + begin.elapsed().as_millis() as i64 + skew.load(Ordering::Relaxed)
         });
-        let agent = Some(Self::agent_of(&settings, &root, &clock, "first boot"));
-        Self { web, agent, settings: Arc::new(settings), clock, ahead, midnight_ms, dir, server: None }
+        let owners_check = Arc::default();
+        let agent = Some(Self::agent_of(&settings, &root, &clock, "first boot", &owners_check));
+        Self { web, agent, settings: Arc::new(settings), clock, ahead, midnight_ms, owners_check, dir, server: None }
     }
 
-    fn agent_of(settings: &Settings, root: &Root, clock: &agent::Clock, boot: &str) -> Arc<Agent> {
+    fn agent_of(
+        settings: &Settings,
+        root: &Root,
+        clock: &agent::Clock,
+        boot: &str,
+        owners_check: &Arc<checks::OwnersCheck>,
+    ) -> Arc<Agent> {
         let of_agent = AgentSettings::of(settings, true, root.clone());
         let port = CardPort::of(&of_agent);
         let machine = Arc::new(SimulatedMachine::new(boot));
-        let platform = agent::Platform { update: port, ..agent::Platform::new(Arc::clone(clock), machine) };
+        let runner = Arc::new(checks::WithOwnersCheck(Arc::clone(owners_check)));
+        let platform = agent::Platform { update: port, runner, ..agent::Platform::new(Arc::clone(clock), machine) };
         Agent::start(of_agent, platform).unwrap()
     }
 
@@ -152,7 +162,7 @@ impl Device {
     fn power_on(&mut self) {
         let root = Root::at(self.dir.path());
         let boot = format!("boot at {}", self.true_ms());
-        self.agent = Some(Self::agent_of(&self.settings, &root, &self.clock, &boot));
+        self.agent = Some(Self::agent_of(&self.settings, &root, &self.clock, &boot, &self.owners_check));
     }
 
     fn agent(&self) -> &Arc<Agent> {

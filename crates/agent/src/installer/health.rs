@@ -4,9 +4,13 @@
 use super::{Installer, System};
 use base::{error::ToolError, os::blocking};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep};
 use update::{
-    health::own::{self, ConfiguredChecks},
+    health::{
+        Missing,
+        own::{self, ConfiguredChecks, OwnVerdict},
+    },
     slots::{self, BootState, OldSystem},
 };
 
@@ -14,6 +18,10 @@ use update::{
 pub const MAX_PROBLEMS: usize = 16;
 /// Longest problem, in bytes.
 pub const MAX_PROBLEM: usize = 300;
+
+/// How long a check that failed in the trial may take to succeed in the old system, and the interval between attempts.
+const STARTS: Duration = Duration::from_secs(20);
+const PACE: Duration = Duration::from_secs(5);
 
 /// The file that marks this boot as healthy.
 const HEALTHY: &str = "healthy";
@@ -25,8 +33,9 @@ pub struct HealthReport {
     pub healthy: bool,
     /// What worked before and does not work now; at most 16, each at most 300 bytes.
     pub problems: Vec<String>,
-    /// Nothing but the network is wrong. If the old slot is found so after a failed trial, the version must not be blocked.
-    pub offline: bool,
+    /// The same, for a comparison of the old system with the trial; no commands, and at most 16 services.
+    #[serde(default)]
+    pub missing: Missing,
 }
 
 /// The agent's answer to a report.
@@ -39,6 +48,8 @@ pub struct HealthTaken {
     pub committed: bool,
     /// Problems that the agent itself found.
     pub problems: Vec<String>,
+    /// Of the configured checks, those that fail while an armed release waits for what is missing.
+    pub awaited: Vec<String>,
     /// Seconds until the trial's deadline.
     pub seconds_left: Option<u64>,
 }
@@ -50,17 +61,22 @@ impl Installer {
         let system = self.system()?;
         let trial = matches!(&*system.standing(), BootState::Trial(_));
         // Outside a trial only what the machine needs to be operated counts: no other release mends a service of the owner's.
-        let own = match (trial, report.healthy) {
-            (true, _) => self.problems().await,
-            (false, true) => self.operable().await,
-            (false, false) => Vec::new(),
+        let failed = system.failed_trial();
+        let own = match (trial, &failed) {
+            (true, _) => self.own_verdict().await,
+            (false, Some(failed)) => self.own_verdict_beside(failed).await,
+            (false, None) if report.healthy => self.operable().await,
+            (false, None) => OwnVerdict::default(),
         };
-        let healthy = report.healthy && own.is_empty();
-        let offline = report.offline;
+        let waits = system.armed().is_some_and(|update| !update.waits_for.is_empty());
+        let awaited = if waits { self.own_verdict().await.problems } else { Vec::new() };
+        let healthy = report.healthy && own.is_healthy();
+        let missing = report.missing.clone().and(&own.missing);
+        let problems = own.problems.clone();
         {
             let mut now = self.boot.now();
             now.report = Some(report);
-            now.own.clone_from(&own);
+            now.own = own;
         }
         let mut committed = false;
         match (trial, healthy) {
@@ -70,7 +86,7 @@ impl Installer {
             }
             (true, false) => {}
             (false, _) if matches!(&*system.standing(), BootState::RolledBack) => {
-                let old = OldSystem::reported(!offline);
+                let old = OldSystem::compared(&missing, &failed.unwrap_or_default());
                 let agent = Arc::clone(&system);
                 let now = (self.clock)();
                 blocking::run("update", move |_| judge_old(&agent, old, now)).await?;
@@ -81,17 +97,29 @@ impl Installer {
             (false, false) => {}
         }
         let seconds_left = self.boot.seconds_left();
-        Ok(HealthTaken { trial: trial && !committed, committed, problems: own, seconds_left })
+        Ok(HealthTaken { trial: trial && !committed, committed, problems, awaited, seconds_left })
     }
 
-    /// Problems that the agent itself finds on this machine.
-    pub(crate) async fn problems(&self) -> Vec<String> {
-        own::problems(self, &self.wants()).await
+    /// What the agent itself finds on this machine.
+    pub(crate) async fn own_verdict(&self) -> OwnVerdict {
+        own::verdict(self, &self.wants()).await
     }
 
-    /// Those without which nothing can operate this machine.
-    async fn operable(&self) -> Vec<String> {
-        own::problems(self, &ConfiguredChecks::of_server(self.settings.server_socket.clone())).await
+    /// The same in the old system after a trial that lacked `failed`. What failed there has a while to start here.
+    async fn own_verdict_beside(&self, failed: &Missing) -> OwnVerdict {
+        let deadline = Instant::now() + STARTS;
+        loop {
+            let own = self.own_verdict().await;
+            if !own.missing.overlaps(failed) || Instant::now() >= deadline {
+                return own;
+            }
+            sleep(PACE).await;
+        }
+    }
+
+    /// What nothing can operate this machine without.
+    async fn operable(&self) -> OwnVerdict {
+        own::verdict(self, &ConfiguredChecks::of_server(self.settings.server_socket.clone())).await
     }
 
     /// What the agent checks itself.
@@ -192,7 +220,17 @@ fn check(report: &HealthReport) -> Result<(), ToolError> {
         ))
         .with("parameter", "problems"));
     }
-    if report.healthy && !report.problems.is_empty() {
+    let services = &report.missing.services;
+    if services.len() > MAX_PROBLEMS || services.iter().any(|name| name.len() > MAX_PROBLEM) {
+        return Err(ToolError::invalid(format!(
+            "a report of health names {MAX_PROBLEMS} missing services of {MAX_PROBLEM} bytes at most"
+        ))
+        .with("parameter", "missing"));
+    }
+    if !report.missing.commands.is_empty() {
+        return Err(ToolError::invalid("commands are checked by the agent alone").with("parameter", "missing"));
+    }
+    if report.healthy && !(report.problems.is_empty() && report.missing.is_empty()) {
         return Err(ToolError::invalid("who is healthy has no problems").with("parameter", "problems"));
     }
     Ok(())

@@ -4,17 +4,10 @@
 
 use super::Installer;
 use crate::machine::PowerAction;
-use base::{
-    error::{ErrorCode, ToolError},
-    os::blocking,
-};
+use base::error::{ErrorCode, ToolError};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
-use update::{
-    channel::Spread,
-    slots::{self, PendingUpdate},
-    status::RestartPlan,
-};
+use update::{channel::Spread, slots::PendingUpdate, status::RestartPlan};
 
 /// Delay that lets the server half act first: it records the baseline before it requests the restart.
 const FIRST: Duration = Duration::from_secs(120);
@@ -97,8 +90,6 @@ impl Installer {
     async fn restart_as_planned(&self, update: &PendingUpdate) -> Result<(), ToolError> {
         let system = self.system()?;
         self.lock.must_be_free()?;
-        let record = system.record.clone();
-        blocking::run("update", move |_| record.step(slots::rearm)).await?;
         let (why, argument) = (into(&update.version), system.trial_argument());
         self.means.power.schedule_with(PowerAction::Reboot, PARTING, Some(why), PLAN.into(), argument).map(drop)
     }

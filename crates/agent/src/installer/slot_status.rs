@@ -24,7 +24,7 @@ impl System {
             time_floor: clock::floor(state, self.machine.built),
             trial_seconds_left: seconds_left,
             restart: state.update.as_ref().filter(|update| update.stage == Stage::Armed).map(|update| update.restart),
-            waits_for_network: state.update.as_ref().is_some_and(|update| update.waits_for_network),
+            waits_for: state.update.as_ref().map(|update| update.waits_for.names()).unwrap_or_default(),
             channel_reached: slots::has_reached_channel(state, &seen),
             service_changes: state.update.as_ref().map(|update| update.services.clone()).unwrap_or_default(),
             layout: self.card.layout.clone(),

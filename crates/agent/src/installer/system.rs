@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use update::{
     Reckoning,
     boot::ResetCause,
+    health::Missing,
     install::{InstallRecord, InstallSite, Judged, MachineFacts, hooks::InstallObserver, judge::judge},
     slots::{self, BootState, Here, Ledger, PendingUpdate, Settled, Stage, UpdateLimits},
     status::RestartPlan,
@@ -154,6 +155,13 @@ impl System {
     pub fn armed(&self) -> Option<PendingUpdate> {
         let ledger = self.record.ledger();
         ledger.state().update.clone().filter(|update| update.stage == Stage::Armed)
+    }
+
+    /// What the trial lacked that failed in the boot before, while the old system is being judged.
+    pub fn failed_trial(&self) -> Option<Missing> {
+        let ledger = self.record.ledger();
+        let update = ledger.state().update.as_ref().filter(|update| update.stage == Stage::RolledBack)?;
+        Some(update.verdict.as_ref().map(|verdict| verdict.missing.clone()).unwrap_or_default())
     }
 
     pub(super) fn belongs_to(&self, installer: Weak<Installer>) {

@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
-use update::slots::{self, BootState, FailedTrial, OldSystem};
+use update::{
+    health::{Missing, own::OwnVerdict},
+    slots::{self, BootState, FailedTrial, OldSystem},
+};
 
 /// Delay before a restart that was found due at start, so that the log reaches the card and a person can see it.
 const BREATH: Duration = Duration::from_secs(1);
@@ -34,8 +37,8 @@ pub(crate) struct Now {
     timer: Option<AbortHandle>,
     /// The server half's last report.
     pub report: Option<HealthReport>,
-    /// Problems that the agent itself found then.
-    pub own: Vec<String>,
+    /// What the agent itself found then.
+    pub own: OwnVerdict,
     /// The boot chain was told that this boot is healthy.
     pub told: bool,
 }
@@ -116,10 +119,10 @@ impl Installer {
         let standing = system.standing();
         match &*standing {
             BootState::Trial(trial) => {
-                let (reason, offline) = self.why_not();
+                let (reason, missing) = self.why_not();
                 tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
                 // Restart even if the card cannot be written: the restart is the way back.
-                let failed = FailedTrial { reason, by_person: false, offline, log_tail: log };
+                let failed = FailedTrial { reason, by_person: false, missing, log_tail: log };
                 let condemned = system.record.step(|state| slots::condemn(state, trial, failed.clone()));
                 if let Err(error) = condemned {
                     tracing::error!(target: "agent", %error, "the trial ends without a note of why");
@@ -143,16 +146,15 @@ impl Installer {
         }
     }
 
-    /// Why a trial was not committed, for `last_attempt`, and whether only the network was missing.
-    fn why_not(&self) -> (String, bool) {
+    /// Why a trial was not committed, for `last_attempt`, and what was missing.
+    fn why_not(&self) -> (String, Missing) {
         let now = self.boot.now();
         let limit = self.settings.update.health_deadline_seconds;
-        let mut problems: Vec<String> = match &now.report {
-            None => vec!["the server said nothing".into()],
-            Some(report) => report.problems.clone(),
+        let (mut problems, missing) = match &now.report {
+            None => (vec!["the server said nothing".into()], Missing::server()),
+            Some(report) => (report.problems.clone(), report.missing.clone()),
         };
-        problems.extend(now.own.iter().cloned());
-        let offline = now.report.as_ref().is_some_and(|report| report.offline) && now.own.is_empty();
-        (format!("not healthy within {limit} s: {}", problems.join("; ")), offline)
+        problems.extend(now.own.problems.iter().cloned());
+        (format!("not healthy within {limit} s: {}", problems.join("; ")), missing.and(&now.own.missing))
     }
 }

@@ -6,9 +6,11 @@
 
 mod baseline;
 mod look;
+mod missing;
 pub mod own;
 mod verdict;
 
 pub use baseline::Baseline;
 pub use look::{Observations, Probe};
+pub use missing::Missing;
 pub use verdict::{Check, HealthVerdict, Problem, judge, operable};

@@ -1,5 +1,6 @@
 //! The agent's part of the verdict: what it can check without a network, by its own configuration.
 
+use super::Missing;
 use futures::future::{BoxFuture, join_all};
 use std::{
     path::{Path, PathBuf},
@@ -39,28 +40,49 @@ pub trait Eyes: Send + Sync {
     fn server<'a>(&'a self, socket: &'a Path) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// Runs all checks and returns the problems.
-pub async fn problems(eyes: &dyn Eyes, wants: &ConfiguredChecks) -> Vec<String> {
-    let units = join_all(
-        wants
-            .units
-            .iter()
-            .map(|name| async move { eyes.unit(name).await.err().map(|why| format!("service {name}: {why}")) }),
-    );
+/// The result of the checks: nothing in it if all succeeded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnVerdict {
+    /// The problems, for people.
+    pub problems: Vec<String>,
+    /// The same, for a comparison with another system.
+    pub missing: Missing,
+}
+
+impl OwnVerdict {
+    pub fn is_healthy(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Runs all checks.
+pub async fn verdict(eyes: &dyn Eyes, wants: &ConfiguredChecks) -> OwnVerdict {
+    let units = join_all(wants.units.iter().map(|name| async move { Some((name, eyes.unit(name).await.err()?)) }));
     // One at a time: a small machine is busy just after it started.
     let commands = async {
         let mut found = Vec::new();
         for program in &wants.commands {
-            let why = eyes.command(program).await.err();
-            found.push(why.map(|why| format!("command {}: {why}", program.display())));
+            found.extend(eyes.command(program).await.err().map(|why| (program, why)));
         }
         found
     };
     let server = async {
         let socket = wants.server.as_ref()?;
-        let why = eyes.server(socket).await.err()?;
-        Some(format!("the server on {}: {why}", socket.display()))
+        Some((socket, eyes.server(socket).await.err()?))
     };
     let (units, commands, server) = futures::join!(units, commands, server);
-    units.into_iter().chain(commands).chain([server]).flatten().collect()
+    let mut found = OwnVerdict::default();
+    for (name, why) in units.into_iter().flatten() {
+        found.problems.push(format!("service {name}: {why}"));
+        found.missing.services.insert(name.clone());
+    }
+    for (program, why) in commands {
+        found.problems.push(format!("command {}: {why}", program.display()));
+        found.missing.commands.insert(program.clone());
+    }
+    if let Some((socket, why)) = server {
+        found.problems.push(format!("the server on {}: {why}", socket.display()));
+        found.missing.server = true;
+    }
+    found
 }

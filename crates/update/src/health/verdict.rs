@@ -1,6 +1,6 @@
 //! The server half's verdict: current observations compared with what worked before.
 
-use super::{Baseline, Observations, Probe};
+use super::{Baseline, Missing, Observations, Probe};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -68,6 +68,20 @@ impl HealthVerdict {
     }
     pub fn is_offline(&self) -> bool {
         matches!(self, Self::Offline(_))
+    }
+    /// The problems, for a comparison with those of another system.
+    pub fn missing(&self) -> Missing {
+        let mut missing = Missing::default();
+        for problem in self.problems() {
+            match problem.check {
+                Check::Unit => {
+                    missing.services.insert(problem.name.clone());
+                }
+                Check::Server => missing.server = true,
+                Check::Interface | Check::Gateway | Check::Channel | Check::Url => missing.network = true,
+            }
+        }
+        missing
     }
     pub fn problems(&self) -> &[Problem] {
         match self {

@@ -2,7 +2,7 @@
 //! trial.
 
 use super::{
-    Act, MOST_ARMINGS, MOST_OFFLINE_TRIALS, Orderly, PendingUpdate, SlotRecord, Stage, StateRecord, Step, TrialKind,
+    Act, MOST_ARMINGS, MOST_EXCUSED_TRIALS, Orderly, PendingUpdate, SlotRecord, Stage, StateRecord, Step, TrialKind,
     UpdateLimits, effects,
     last_words::hear,
     limits,
@@ -11,6 +11,7 @@ use super::{
 use crate::{
     boot::Evidence,
     bundle::ServiceChanges,
+    health::Missing,
     status::{Attempt, Phase, RestartPlan, SlotState},
 };
 use base::error::ToolError;
@@ -34,7 +35,7 @@ pub fn arm(state: &StateRecord, seen: &Evidence) -> Result<Step, ToolError> {
 /// `state` with `update` armed once more, which is counted.
 pub(super) fn armed_once_more(state: &StateRecord, mut update: PendingUpdate, seen: &Evidence) -> StateRecord {
     update.armings += 1;
-    update.waits_for_network = false;
+    update.waits_for = Missing::default();
     armed_record(state, update, seen)
 }
 
@@ -49,10 +50,10 @@ fn armed_record(state: &StateRecord, mut update: PendingUpdate, seen: &Evidence)
     next
 }
 
-/// `state` with `update` armed, and the boot chain not told of it. The trial that failed does not count.
-fn waits_for_network(state: &StateRecord, mut update: PendingUpdate, seen: &Evidence, reason: &str) -> Step {
-    update.offline_trials += 1;
-    update.waits_for_network = true;
+/// `state` with `update` armed, and no restart into it until what is `missing` works. The trial that failed does not count.
+fn wait_for(state: &StateRecord, mut update: PendingUpdate, missing: Missing, seen: &Evidence, reason: &str) -> Step {
+    update.excused_trials += 1;
+    update.waits_for = missing;
     update.trials.pop();
     let old = update.target.other();
     let mut next = armed_record(state, update, seen);
@@ -72,16 +73,16 @@ fn armed(update: &mut PendingUpdate, seen: &Evidence) -> crate::Slot {
     update.target
 }
 
-/// What waited for a network may be tried. Does not count as an arming.
+/// Ends the wait for what was missing: a restart may go into the armed slot. Does not count as an arming.
 ///
 /// # Errors
 /// `failed_precondition` unless an update is armed.
-pub fn rearm(state: &StateRecord) -> Result<Step, ToolError> {
+pub fn end_wait(state: &StateRecord) -> Result<Step, ToolError> {
     let update = at(state, &[Stage::Armed])?;
-    if !update.waits_for_network {
+    if update.waits_for.is_empty() {
         return Ok(Step::default());
     }
-    stage(state, &[Stage::Armed], |update| update.waits_for_network = false)
+    stage(state, &[Stage::Armed], |update| update.waits_for = Missing::default())
 }
 
 /// Sets when the machine restarts into the armed slot; `why` is for `last_attempt` (empty: nothing to report).
@@ -102,7 +103,7 @@ pub fn plan_restart(state: &StateRecord, restart: RestartPlan, why: &str) -> Res
 ///
 /// # Errors
 /// `resource_exhausted` beyond the agent's limit of restarts an hour; `failed_precondition` for a trial that is not
-/// armed, or waits for a network.
+/// armed, or waits for something that the old system lacks as well.
 pub fn restarting(
     state: &StateRecord,
     seen: &Evidence,
@@ -114,8 +115,13 @@ pub fn restarting(
     let mut after = Vec::new();
     if trial {
         let update = at(state, &[Stage::Armed])?;
-        if update.waits_for_network {
-            return Err(ToolError::precondition("what is armed waits for a network").hint("arm it again first"));
+        if !update.waits_for.is_empty() {
+            let missing = update.waits_for.names().join(", ");
+            return Err(ToolError::precondition(format!(
+                "version {} waits until this works: {missing}",
+                update.version
+            ))
+            .hint("mend that, or order the update again: manage.update_server"));
         }
         after.push(Act::Arm(update.target));
     }
@@ -128,23 +134,29 @@ pub fn restarting(
 /// The old system, as it is found after a failed trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldSystem {
-    /// Its network works.
+    /// Something that was missing in the trial works here.
     Online,
-    /// What was missing in the trial is missing here as well.
+    /// Its network is missing, whatever else is.
     Offline,
+    /// All that was missing in the trial is missing here as well.
+    FailsAlike,
     /// Its server half did not report.
     Silent,
 }
 
 impl OldSystem {
-    /// As its server half reports it.
-    pub const fn reported(is_online: bool) -> Self {
-        if is_online { Self::Online } else { Self::Offline }
+    /// By what it lacks now, and what the trial lacked.
+    pub fn compared(now: &Missing, trial: &Missing) -> Self {
+        match now {
+            _ if now.network => Self::Offline,
+            _ if trial.is_missing_in(now) => Self::FailsAlike,
+            _ => Self::Online,
+        }
     }
 }
 
-/// After a failed trial the old slot was checked. If it is offline as well, the update was not at fault: it waits for a network, which
-/// does not count as an arming (beyond [`MOST_OFFLINE_TRIALS`](super::MOST_OFFLINE_TRIALS) it does). If nothing is known of it, the update is armed again, at most
+/// After a failed trial the old slot was checked. If it is offline as well, or lacks all that the trial lacked, the update was not at
+/// fault: it waits until that works, which does not count as an arming (beyond [`MOST_EXCUSED_TRIALS`](super::MOST_EXCUSED_TRIALS) it does). If nothing is known of it, the update is armed again, at most
 /// [`MOST_ARMINGS`] times in all; so it is if the trial lacked nothing but the network, which may have come back since. Otherwise the
 /// version is blocked and its slot made unbootable.
 ///
@@ -154,20 +166,31 @@ pub fn judge_old(state: &StateRecord, seen: &Evidence, old: OldSystem, now_ms: i
     let update = at(state, &[Stage::RolledBack])?;
     let reason = update.verdict.as_ref().map(|verdict| verdict.reason.clone());
     let reason = reason.unwrap_or_else(|| "its trial failed".into());
-    let lacked_network = update.verdict.as_ref().is_some_and(|verdict| verdict.offline);
+    let lacked = update.verdict.as_ref().map(|verdict| verdict.missing.clone()).unwrap_or_default();
     Ok(match old {
-        OldSystem::Online if lacked_network => {
+        OldSystem::Online if lacked.is_only_network() => {
             effects::arm_again(state, seen, &format!("{reason}; the old version has a network"), now_ms)
         }
         OldSystem::Online => effects::give_up(state, &reason, now_ms),
-        OldSystem::Offline if update.offline_trials < MOST_OFFLINE_TRIALS => waits_for_network(
+        OldSystem::Offline if update.excused_trials < MOST_EXCUSED_TRIALS => wait_for(
             state,
             update.clone(),
+            Missing::network(),
             seen,
             &format!("{reason}; the old version is offline as well: it is tried again once there is a network"),
         ),
+        OldSystem::FailsAlike if update.excused_trials < MOST_EXCUSED_TRIALS => wait_for(
+            state,
+            update.clone(),
+            lacked,
+            seen,
+            &format!("{reason}; the same fails in the old version: it is tried again once that works"),
+        ),
         OldSystem::Offline => {
             effects::arm_again(state, seen, &format!("{reason}; the old version is offline as well"), now_ms)
+        }
+        OldSystem::FailsAlike => {
+            effects::arm_again(state, seen, &format!("{reason}; the same fails in the old version"), now_ms)
         }
         OldSystem::Silent => {
             effects::arm_again(state, seen, &format!("{reason}; the old version's server did not report"), now_ms)
@@ -220,8 +243,8 @@ pub fn roll_back(state: &StateRecord, seen: &Evidence, reason: &str, now_ms: i64
         stage: Stage::Armed,
         armings: 1,
         lost: 0,
-        waits_for_network: false,
-        offline_trials: 0,
+        waits_for: Missing::default(),
+        excused_trials: 0,
         armed_in: None,
         trials: Vec::new(),
         heard: Vec::new(),

@@ -25,7 +25,7 @@ mod trial;
 mod write;
 
 pub use admit::{AdmissionInput, Candidate, admit, floor, unblock};
-pub use arm::{OldSystem, arm, judge_old, plan_restart, rearm, restarting, roll_back};
+pub use arm::{OldSystem, arm, end_wait, judge_old, plan_restart, restarting, roll_back};
 pub use channel_reached::{channel_reached, has_reached_channel};
 pub use health::healthy;
 pub use last_words::LONGEST_LOG;
@@ -44,5 +44,5 @@ pub use write::{begin_writing, checkpoint, failed, verified, written};
 /// How often a version is armed in all before it is blocked.
 pub const MOST_ARMINGS: u8 = 3;
 
-/// How many trials may end while the old system is offline as well; further ones count like any other.
-pub const MOST_OFFLINE_TRIALS: u8 = 16;
+/// How many trials may fail for what the old system lacks as well; further ones count like any other.
+pub const MOST_EXCUSED_TRIALS: u8 = 16;

@@ -4,6 +4,7 @@
 use crate::{
     Slot,
     bundle::{Digest, ServiceChanges},
+    health::Missing,
     status::{Attempt, RestartPlan, SlotState},
 };
 use serde::{Deserialize, Serialize};
@@ -199,13 +200,12 @@ pub struct PendingUpdate {
     /// How often it was armed again because of a power failure before the restart; not counted as armings.
     #[serde(default)]
     pub lost: u8,
-    /// Its trial failed while the old system was offline as well. It is tried again once that one has a network; until then the boot
-    /// chain does not start it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub waits_for_network: bool,
-    /// How many trials ended so; not counted as armings, at most [`super::MOST_OFFLINE_TRIALS`].
+    /// Its trial failed for what the old system lacks as well. It is tried again once that works; until then no restart goes into it.
+    #[serde(default, skip_serializing_if = "Missing::is_empty")]
+    pub waits_for: Missing,
+    /// How many trials ended so; not counted as armings, at most [`super::MOST_EXCUSED_TRIALS`].
     #[serde(default, skip_serializing_if = "base::serde_fields::is_zero")]
-    pub offline_trials: u8,
+    pub excused_trials: u8,
     /// The boot in which it was armed last.
     #[serde(default)]
     pub armed_in: Option<String>,
@@ -237,7 +237,7 @@ pub struct PendingUpdate {
 impl PendingUpdate {
     /// Whether a restart may go into it.
     pub fn may_start(&self) -> bool {
-        self.stage == Stage::Armed && !self.waits_for_network
+        self.stage == Stage::Armed && self.waits_for.is_empty()
     }
 }
 
@@ -249,9 +249,9 @@ pub struct FailedTrial {
     /// Whether a person decided so: then the state of the old slot does not change it.
     #[serde(default)]
     pub by_person: bool,
-    /// Nothing but the network was wrong.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub offline: bool,
+    /// What was wrong.
+    #[serde(default, skip_serializing_if = "Missing::is_empty")]
+    pub missing: Missing,
     #[serde(default)]
     pub log_tail: Option<String>,
 }

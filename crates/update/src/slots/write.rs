@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     Slot,
+    health::Missing,
     status::{Attempt, Phase, RestartPlan, SlotState},
 };
 use base::error::ToolError;
@@ -68,8 +69,8 @@ pub fn begin_writing(state: &StateRecord, asked: &AdmissionInput) -> Result<Step
         stage: Stage::Writing,
         armings,
         lost: 0,
-        waits_for_network: false,
-        offline_trials: 0,
+        waits_for: Missing::default(),
+        excused_trials: 0,
         armed_in: None,
         trials: Vec::new(),
         heard: Vec::new(),

@@ -155,7 +155,7 @@ impl Judge {
             let step = step.map_err(|error| format!("{:?}: {error}", settled.case))?;
             ledger.perform(&step).map_err(|error| format!("after {:?}: {error}", settled.case))?;
             if settled.standing == BootState::Armed {
-                let step = slots::rearm(ledger.state());
+                let step = slots::end_wait(ledger.state());
                 ledger.perform(&step.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
                 let step = slots::restarting(ledger.state(), &flow.evidence(), true, "", FREE, NOW_MS);
                 ledger.perform(&step.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;

@@ -224,13 +224,15 @@ impl Life {
 
     pub fn judge_old(&mut self, online: bool) -> &mut Self {
         let seen = self.flow.evidence();
-        self.does("judge_old", |state, _| slots::judge_old(state, &seen, OldSystem::reported(online), NOW_MS));
+        self.does("judge_old", |state, _| {
+            slots::judge_old(state, &seen, if online { OldSystem::Online } else { OldSystem::Offline }, NOW_MS)
+        });
         self
     }
 
     /// What waits for a network may be tried again.
     pub fn network_returns(&mut self) -> &mut Self {
-        self.does("the network is back", |state, _| slots::rearm(state));
+        self.does("the wait is over", |state, _| slots::end_wait(state));
         self
     }
 

@@ -93,9 +93,9 @@ fn turn(pi: &mut Machine, deed: &Deed, known: &mut Known) {
             pi.boot_if(*why);
         }
         Deed::RestartIntoTrial => {
-            // What waits for a network is armed by whoever orders its trial.
-            let waits = pi.state().update.as_ref().is_some_and(|update| update.waits_for_network);
-            if waits && pi.does(slots::rearm(pi.state())).is_err() {
+            // Whoever orders a trial ends the wait for what was missing.
+            let waits = pi.state().update.as_ref().is_some_and(|update| !update.waits_for.is_empty());
+            if waits && pi.does(slots::end_wait(pi.state())).is_err() {
                 return;
             }
             let step = slots::restarting(pi.state(), &pi.seen(), true, "update", FREE, NOW);
@@ -123,7 +123,12 @@ fn turn(pi: &mut Machine, deed: &Deed, known: &mut Known) {
             }
         }
         Deed::JudgeOld(online) => {
-            let step = slots::judge_old(pi.state(), &pi.seen(), slots::OldSystem::reported(*online), NOW);
+            let step = slots::judge_old(
+                pi.state(),
+                &pi.seen(),
+                if *online { slots::OldSystem::Online } else { slots::OldSystem::Offline },
+                NOW,
+            );
             let _ = pi.does(step);
         }
         Deed::Healthy => {

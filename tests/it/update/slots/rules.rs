@@ -6,6 +6,7 @@ use ::update::{
     boot::{Evidence, ResetCause},
     bundle::{Renamed, ServiceChanges},
     disk::{Access, Area, Disk},
+    health::Missing,
     simulated::SimulatedBootChain,
     slots::{self, AdmissionInput, BootState, Candidate, Case, FailedTrial, OldSystem, Step, UpdateLimits, counter},
     status::{Phase, SlotState},
@@ -70,14 +71,14 @@ fn a_trial_that_is_condemned_is_blocked_once_the_old_slot_is_healthy() {
 fn rule_5_a_trial_without_a_network_here_as_well_does_not_count_and_waits_for_one() {
     both(|mut pi, _| {
         pi.install(&candidate(2)).unwrap();
-        for trial in 1..=slots::MOST_OFFLINE_TRIALS {
+        for trial in 1..=slots::MOST_EXCUSED_TRIALS {
             assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
             pi.condemn("no gateway");
             pi.boot(ResetCause::Watchdog);
             let step = slots::judge_old(pi.state(), &pi.seen(), OldSystem::Offline, NOW);
             pi.does(step).unwrap();
             let update = pi.state().update.clone().unwrap();
-            assert_eq!((update.armings, update.offline_trials, update.trials.len()), (1, trial, 0));
+            assert_eq!((update.armings, update.excused_trials, update.trials.len()), (1, trial, 0));
             // Whatever restarts it meanwhile, for nights on end, starts the old system, and counts for nothing.
             for cause in [ResetCause::PowerOn, ResetCause::Watchdog, ResetCause::UnderVoltage, ResetCause::Software] {
                 pi.board.restart(cause);
@@ -87,7 +88,7 @@ fn rule_5_a_trial_without_a_network_here_as_well_does_not_count_and_waits_for_on
             }
             assert!(pi.phase().1.contains("offline as well"), "{}", pi.phase().1);
             // The network is back.
-            pi.does(slots::rearm(pi.state())).unwrap();
+            pi.does(slots::end_wait(pi.state())).unwrap();
             assert!(pi.state().update.as_ref().unwrap().may_start());
         }
         // Beyond that many it counts like any other.
@@ -114,7 +115,7 @@ fn a_trial_that_lacked_only_the_network_is_repeated_where_the_old_slot_has_it_an
         for armings in 1..=slots::MOST_ARMINGS {
             assert_eq!(pi.state().update.as_ref().unwrap().armings, armings);
             assert_eq!(pi.restart_into_trial(), Case::TrialBegins);
-            pi.condemn_as(FailedTrial { offline: true, ..failed("no gateway", false, None) });
+            pi.condemn_as(FailedTrial { missing: Missing::network(), ..failed("no gateway", false, None) });
             assert_eq!(pi.boot(ResetCause::Watchdog), Case::RolledBack);
             let step = slots::judge_old(pi.state(), &pi.seen(), OldSystem::Online, NOW);
             pi.does(step).unwrap();
@@ -124,7 +125,7 @@ fn a_trial_that_lacked_only_the_network_is_repeated_where_the_old_slot_has_it_an
         // A person who ends such a trial is not overruled.
         pi.install(&candidate(3)).unwrap();
         pi.restart_into_trial();
-        pi.condemn_as(FailedTrial { offline: true, ..failed("rolled back by pi", true, None) });
+        pi.condemn_as(FailedTrial { missing: Missing::network(), ..failed("rolled back by pi", true, None) });
         pi.boot(ResetCause::Watchdog);
         assert!(pi.state().update.is_none() && !pi.startable(Slot::B));
     });

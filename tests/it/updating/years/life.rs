@@ -19,6 +19,8 @@ struct Life {
     /// The counter of the newest version that was committed, as far as the device remembers.
     committed: u64,
     outages: u32,
+    /// For how many reasons the owner's check fails.
+    failing_checks: u32,
     /// How often the channel has moved.
     moves: u32,
     /// For the report.
@@ -59,10 +61,12 @@ impl Life {
             _ => windows("sat,sun 01:00-05:00"),
         };
         let dead_man = [0, 48][usize::try_from(random.below(2)).unwrap()];
+        let health_commands = if random.below(2) == 0 { Vec::new() } else { vec![checks::PROGRAM.into()] };
         let device = Device::lasting(3 * 366 * 86_400, random.below(24), |settings| {
             let update = &mut settings.update;
             (update.check_interval_hours, update.automatic) = (24, true);
             (update.window, update.dead_man_hours) = (windows, dead_man);
+            update.health_commands = health_commands;
         });
         let mut life = Self {
             device,
@@ -70,6 +74,7 @@ impl Life {
             newest_good: String::new(),
             committed: 0,
             outages: 0,
+            failing_checks: 0,
             moves: 0,
             updates: 0,
             trials_failed: BTreeSet::new(),
@@ -202,6 +207,14 @@ impl Life {
                 self.outages -= 1;
                 self.network(self.outages == 0);
             }
+            Event::CheckFails => {
+                self.failing_checks += 1;
+                self.device.owners_check.fails(true);
+            }
+            Event::CheckSucceeds => {
+                self.failing_checks -= 1;
+                self.device.owners_check.fails(self.failing_checks > 0);
+            }
             Event::DataLost => {
                 fs::create_dir_all(self.device.folder()).unwrap();
                 self.device.loses_data_partition();
@@ -231,7 +244,7 @@ impl Life {
     async fn judged(&self) -> Result<(), String> {
         let status = self.device.status().await;
         let (version, _) = runs(&status);
-        if version != Some(&*self.newest_good) || status.waits_for_network {
+        if version != Some(&*self.newest_good) || !status.waits_for.is_empty() {
             let job = self.device.jobs().newest();
             return Err(format!("it runs {version:?} and not {}: {status:?}; its job: {job:?}", self.newest_good));
         }

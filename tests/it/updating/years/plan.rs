@@ -50,6 +50,9 @@ pub enum Event {
     Flickers(u64, Duration),
     OutageBegins,
     OutageEnds,
+    /// A check that the owner configured fails from now on.
+    CheckFails,
+    CheckSucceeds,
     /// A factory reset, or a restore on a new card.
     DataLost,
     /// What partition 7 has cannot be read any more.
@@ -86,7 +89,7 @@ pub fn of(random: &mut Random) -> Vec<(u64, Event)> {
     all.extend((1..DAYS / 20).map(|month| (month * 20 * 24, Event::Signed)));
     for _ in 0..MISHAPS {
         let (at, long) = (random.below(hours), 1 + random.below(72));
-        match random.below(12) {
+        match random.below(14) {
             0 => all.push((at, Event::PowerCut)),
             1 => all.push((at, Event::Night(HOUR * u32::try_from(long).unwrap()))),
             2 => all.push((at, Event::Flickers(2 + random.below(25), Duration::from_secs(20 + random.below(600))))),
@@ -103,6 +106,7 @@ pub fn of(random: &mut Random) -> Vec<(u64, Event)> {
                 (at, Event::ClockWrong(1 + i64::try_from(random.below(800 * 24)).unwrap())),
                 (at + long, Event::ClockSet),
             ]),
+            11 | 12 => all.extend([(at, Event::CheckFails), (at + long, Event::CheckSucceeds)]),
             _ => all.push((at, Event::ServerRestarts)),
         }
     }
@@ -111,11 +115,12 @@ pub fn of(random: &mut Random) -> Vec<(u64, Event)> {
         all.iter().filter(|(_, event)| matches!(event, Event::Release { .. })).map(|(at, _)| *at).collect();
     for at in releases {
         let soon = at + random.below(30);
-        match random.below(6) {
+        match random.below(7) {
             0 => all.push((soon, Event::PowerCut)),
             1 => all.push((soon, Event::Flickers(1 + random.below(6), Duration::from_secs(20 + random.below(600))))),
             2 => all.extend([(soon, Event::OutageBegins), (soon + 1 + random.below(48), Event::OutageEnds)]),
             3 => all.push((soon, Event::NetworkMoves)),
+            4 => all.extend([(soon, Event::CheckFails), (soon + 1 + random.below(48), Event::CheckSucceeds)]),
             _ => {}
         }
     }

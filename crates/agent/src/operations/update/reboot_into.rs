@@ -75,8 +75,8 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
     let record = system.record.clone();
     blocking::run("update", move |_| {
         record.step(|state| slots::plan_restart(state, plan, ""))?;
-        // Armed again: the boot chain may have lost what was armed in an earlier boot.
-        record.step(slots::rearm)
+        // Whatever it waited for: an order applies now.
+        record.step(slots::end_wait)
     })
     .await?;
     // A reboot that is scheduled already leads to the same slot.

@@ -1,4 +1,4 @@
-//! Arms an armed but untried slot once more.
+//! Lets an armed slot be tried that was not, or that waited for what was missing.
 
 use crate::{
     context::Context,
@@ -15,7 +15,7 @@ use update::{slots, status::UpdateStatus};
 #[serde(deny_unknown_fields, expecting = "struct variant Op::ResumeUpdate")]
 pub struct ResumeRequest {}
 
-/// Arms it again, and lets a planned restart happen now.
+/// Ends its wait, and lets a planned restart happen now.
 pub struct ResumeUpdate;
 
 impl Operation for ResumeUpdate {
@@ -40,7 +40,7 @@ async fn resume(cx: &Context<'_>) -> Result<UpdateStatus, ToolError> {
     let system = cx.installer.system()?;
     cx.installer.lock.must_be_free()?;
     let record = system.record.clone();
-    blocking::run("update", move |_| record.step(slots::rearm)).await?;
+    blocking::run("update", move |_| record.step(slots::end_wait)).await?;
     cx.installer.plan_changed(true);
     cx.installer.status().await
 }

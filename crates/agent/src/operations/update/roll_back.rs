@@ -170,7 +170,7 @@ fn perform(
                 return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
             };
             let log_tail = log.map(str::to_owned);
-            let failed = FailedTrial { reason: reason.into(), by_person: true, offline: false, log_tail };
+            let failed = FailedTrial { reason: reason.into(), by_person: true, log_tail, ..FailedTrial::default() };
             system.record.step(|state| slots::condemn(state, trial, failed.clone()))
         }
         Way::Forget => system.record.step(|state| forget(state, reason, now_ms, by_itself)),
