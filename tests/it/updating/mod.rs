@@ -6,6 +6,7 @@
 
 mod armed;
 mod changes;
+mod damage;
 mod dead_man;
 mod left;
 mod outages;
