@@ -8,6 +8,7 @@ mod fat;
 mod fetch;
 mod health;
 mod hostile;
+mod initramfs;
 pub mod install;
 mod job;
 mod keys;

@@ -7,6 +7,7 @@
 mod armed;
 mod changes;
 mod checks;
+mod damage;
 mod dead_man;
 mod left;
 mod outages;

@@ -15,6 +15,7 @@ mod health_probe;
 mod image;
 mod install_lock;
 mod known_settings;
+mod lasting;
 mod log_tail;
 mod planned_restart;
 mod slot_status;
@@ -105,6 +106,7 @@ impl Installer {
         self.means.power.tell(Arc::clone(&system) as _);
         self.begin_boot();
         self.watch_plan();
+        self.forget_starts();
         self.keep_settings(&system);
     }
 

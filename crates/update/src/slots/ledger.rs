@@ -1,6 +1,10 @@
 //! The record together with the card: performs steps, and caches the record.
 
-use super::{BootState, Case, Settled, StateRecord, StateStore, Step, counter, perform, settle};
+use super::{
+    BootState, Case, Settled, StateRecord, StateStore, Step,
+    counter::{self, Counter},
+    damage, perform, settle,
+};
 use crate::{
     boot::{BootFlow, Evidence},
     disk::Disk,
@@ -26,9 +30,12 @@ impl Ledger {
     pub fn open(disk: Arc<dyn Disk>, flow: Arc<dyn BootFlow>) -> Result<Self, ToolError> {
         let opened = StateStore::open(&*disk)?;
         let mut faults = opened.faults;
-        match counter::read(&*disk) {
-            Ok(unhealthy) => faults.extend(unhealthy.faults()),
-            Err(error) => faults.push(error.into_message()),
+        let counted = [
+            Counter::UnhealthyBoots.read(&*disk).map(counter::unhealthy_faults),
+            Counter::Damage.read(&*disk).map(damage::faults),
+        ];
+        for found in counted {
+            faults.extend(found.unwrap_or_else(|error| vec![error.into_message()]));
         }
         Ok(Self { disk, flow, store: opened.store, state: opened.state, faults })
     }
@@ -37,7 +44,7 @@ impl Ledger {
     pub const fn state(&self) -> &StateRecord {
         &self.state
     }
-    /// Problems found when the record was opened: torn copies, boots that were not found healthy.
+    /// Problems found when the record was opened: torn copies, boots that were not found healthy, damaged roots.
     pub fn faults(&self) -> &[String] {
         &self.faults
     }
@@ -50,7 +57,11 @@ impl Ledger {
     /// not. One exception: if the boot chain could not be repaired, a restart would only lead here again, so the
     /// standing is that of a fallback to the running slot.
     pub fn settle(&mut self, here: &Here) -> (Settled, Result<(), ToolError>) {
-        let mut settled = settle(&self.state, &self.flow.evidence(), here);
+        let seen = self.flow.evidence();
+        let mut settled = settle(&self.state, &seen, here);
+        // That it cannot be read is a fault already.
+        let damaged = Counter::Damage.read(&*self.disk).unwrap_or_default();
+        damage::record(&mut settled, &self.state, seen.running(), damaged);
         let done = self.perform(&settled.step);
         if done.is_err() && settled.case == Case::TargetByDefault {
             settled.standing = BootState::Walked;

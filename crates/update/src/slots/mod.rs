@@ -10,6 +10,7 @@ mod arm;
 mod channel_reached;
 pub mod clock;
 pub mod counter;
+mod damage;
 mod effects;
 mod health;
 mod last_words;

@@ -1,7 +1,7 @@
 //! Two copies of the state in the raw agent-state area, each with a checksum and a sequence number. The older one is
 //! overwritten, so that a power cut leaves the newer one.
 //!
-//! The area in quarters: the first holds the count of unhealthy boots ([`super::counter`]) and a mark of the initramfs,
+//! The area in quarters: the first holds the initramfs' counts ([`super::counter`]) and a mark of it,
 //! the second and third a copy each, the fourth is unused. A copy, at the start of its quarter: `RMSTATE1`, sequence
 //! and length as little-endian u64, the SHA-256 of those 16 bytes and the JSON, then the JSON, then zeros to the next
 //! 4096 bytes.

@@ -1,6 +1,6 @@
 //! A transition: acts before the record, the record, acts after it. All acts are idempotent.
 
-use super::{StateRecord, StateStore};
+use super::{StateRecord, StateStore, counter::Counter};
 use crate::{
     Slot,
     boot::{BootFlow, head_to_zero},
@@ -22,6 +22,8 @@ pub enum Act {
     ZeroHead(Slot),
     /// Zero the initramfs' count of boots that were never found healthy.
     ClearCount,
+    /// Zero what the initramfs has counted of damage to the slot's root.
+    ClearDamage(Slot),
 }
 
 /// A transition, decided but not performed yet.
@@ -66,7 +68,8 @@ impl Act {
             Self::Arm(slot) => flow.arm(slot),
             Self::Disarm => flow.disarm(),
             Self::ZeroHead(slot) => zero_head(disk, flow, slot),
-            Self::ClearCount => super::counter::clear(disk),
+            Self::ClearCount => Counter::UnhealthyBoots.clear(disk),
+            Self::ClearDamage(slot) => Counter::Damage.clear_of(disk, slot),
         }
     }
 }

@@ -106,6 +106,10 @@ pub(super) fn finish(state: &StateRecord, now_ms: i64) -> Step {
         after.push(Act::ZeroHead(old));
     }
     after.push(Act::ClearCount);
+    if update.kind == TrialKind::Install {
+        // An agent that knows no such count may have installed it.
+        after.push(Act::ClearDamage(slot));
+    }
     next.orderly = None;
     Step { before: Vec::new(), state: Some(next), after }
 }

@@ -82,7 +82,8 @@ pub fn begin_writing(state: &StateRecord, asked: &AdmissionInput) -> Result<Step
         more: Map::new(),
     });
     let before = if armed { vec![Act::Disarm] } else { Vec::new() };
-    Ok(Step { before, state: Some(next), after: Vec::new() })
+    // What was damaged there is written over.
+    Ok(Step { before, state: Some(next), after: vec![Act::ClearDamage(target)] })
 }
 
 /// Whether it resumes the interrupted update.

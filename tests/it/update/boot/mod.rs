@@ -27,7 +27,7 @@ pub fn layout() -> Layout {
 /// A card from the factory, in memory.
 pub fn card() -> MemoryDisk {
     let mut sizes = areas(BOOT as u64, ROOT as u64);
-    sizes[5].1 = 64 << 10;
+    sizes[5].1 = 128 << 10;
     let disk = MemoryDisk::new(sizes.map(|(area, size)| (area, size as usize)));
     factory(&disk, &layout(), &boot_image(BOOT, "1.0.0").unwrap(), &[1; ROOT]).unwrap();
     disk.take_events();

@@ -80,7 +80,7 @@ impl Life {
     pub fn new(chain: SimulatedBootChain) -> Self {
         let mut sizes = areas(BOOT as u64, ROOT as u64);
         sizes[0].1 = 64 << 10;
-        sizes[5].1 = 64 << 10;
+        sizes[5].1 = 128 << 10;
         let disk = Card::of(sizes.map(|(area, size)| (area, vec![0; size as usize])).into());
         factory(&disk, &layout(), &boot_of(1), &root_of(1)).unwrap();
         disk.take_events();

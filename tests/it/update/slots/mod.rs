@@ -1,5 +1,6 @@
 //! What the agent records of the slots, and what follows from it at each boot.
 
+mod damage;
 mod last_words;
 mod machine;
 mod properties;

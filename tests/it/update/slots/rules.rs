@@ -8,7 +8,10 @@ use ::update::{
     disk::{Access, Area, Disk},
     health::Missing,
     simulated::SimulatedBootChain,
-    slots::{self, AdmissionInput, BootState, Candidate, Case, FailedTrial, OldSystem, Step, UpdateLimits, counter},
+    slots::{
+        self, AdmissionInput, BootState, Candidate, Case, FailedTrial, OldSystem, Step, UpdateLimits,
+        counter::{self, Counted, Counter},
+    },
     status::{Phase, SlotState},
 };
 use base::error::ErrorCode;
@@ -566,9 +569,9 @@ fn rule_16_limits_refuse_and_going_on_is_free() {
 fn boots(pi: &Machine, slot: Slot) {
     let device = pi.disk.open(Area::AgentState, Access::Shared).unwrap();
     let mut sector = [0; counter::SIZE];
-    device.read(counter::AT, &mut sector).unwrap();
+    device.read(Counter::UnhealthyBoots.at(), &mut sector).unwrap();
     let free = sector.iter().position(|byte| *byte == 0).unwrap();
-    device.write(counter::AT + free as u64, slot.name().as_bytes()).unwrap();
+    device.write(Counter::UnhealthyBoots.at() + free as u64, slot.name().as_bytes()).unwrap();
 }
 
 #[test]
@@ -578,14 +581,14 @@ fn rule_2_the_initramfs_count_is_cleared_when_a_boot_is_healthy() {
             boots(&pi, Slot::A);
         }
         boots(&pi, Slot::B);
-        let counted = counter::read(&pi.disk).unwrap();
+        let counted = Counter::UnhealthyBoots.read(&pi.disk).unwrap();
         assert_eq!((counted.a, counted.b), (2, 1));
         pi.settle();
         assert_eq!(pi.ledger.faults(), ["slot A was started 2 times and not found healthy"], "once is this boot");
         pi.healthy().unwrap();
-        assert_eq!(counter::read(&pi.disk).unwrap(), counter::Unhealthy::default());
+        assert_eq!(Counter::UnhealthyBoots.read(&pi.disk).unwrap(), Counted::default());
         pi.disk.take_events();
-        counter::clear(&pi.disk).unwrap();
+        Counter::UnhealthyBoots.clear(&pi.disk).unwrap();
         assert_eq!(pi.disk.take_events(), [], "a healthy machine writes nothing");
     });
 }
