@@ -84,6 +84,8 @@ fn main() -> ExitCode {
     let began = Instant::now();
     for assertion in all().filter(wanted) {
         let started = Instant::now();
+        // Before it begins, so that one that hangs is the last line (ci/qemu-hw.d/hardware.py).
+        println!("tries             {}", assertion.name);
         // An assertion that fails has panicked, and its message is above this line.
         let verdict = match catch_unwind(AssertUnwindSafe(|| try_on(&board, assertion))) {
             Ok(Ok(())) => (held += 1, "ok").1,

@@ -83,7 +83,9 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
     let release = args.bundle.as_deref().map(|path| manifest(path).map_err(|failure| failure.message));
     let image_dir = sources.places.image_dir.clone();
-    let findings = doctor::update::preflight(&Preflight { root, settings, status, throttled, now, release, image_dir });
+    let shared_dir = config::is_shared(sources).then(|| sources.places.site_dir.clone());
+    let preflight = Preflight { root, settings, status, throttled, now, release, image_dir, shared_dir };
+    let findings = doctor::update::preflight(&preflight);
     if args.json {
         let text = serde_json::to_string_pretty(&findings);
         outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, format!("the report: {error}")))?);

@@ -4,7 +4,7 @@ use crate::notifications::WebhookReport;
 use base::{error::ToolError, os::local};
 use contract::{
     access::policy::Policy,
-    config::{Grant, PlaceSettings, ROUTERS_NAMESPACE, SECTION_ASIDE},
+    config::{Grant, PlaceSettings, ROUTERS_NAMESPACE, recovers},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ impl Running {
             modes: self.setting("policy")?,
             grants: read::<Vec<Grant>>(&tools["allow"])?,
             restricted: !faults.is_empty(),
-            recovers: faults.iter().all(|fault| fault.as_str().is_some_and(|fault| fault.starts_with(SECTION_ASIDE))),
+            recovers: recovers(faults.iter().map(|fault| fault.as_str().unwrap_or_default())),
         })
     }
 

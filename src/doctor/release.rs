@@ -37,6 +37,12 @@ pub(super) fn findings(about: &Preflight, settings: &Settings, set: &[InForce]) 
                 Origin::File { path, .. } if path.starts_with(&state) => {
                     Some(Finding::note("release", format!("{says}: all of that file would be set aside"), mend))
                 }
+                Origin::File { path, .. }
+                    if about.shared_dir.as_ref().is_some_and(|shared| path.starts_with(shared)) =>
+                {
+                    let says = format!("{says}: it would set that section aside and start restricted");
+                    Some(Finding::wrong("release", says, mend))
+                }
                 _ => Some(Finding::wrong(
                     "release",
                     format!("{says}: it would not start, and its trial would end"),

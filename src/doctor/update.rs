@@ -36,6 +36,8 @@ pub struct Preflight {
     pub release: Option<Result<Manifest, String>>,
     /// The image's fragments, which every release replaces.
     pub image_dir: PathBuf,
+    /// The owner's fragments, if this is an appliance: a release sets aside what it does not understand there.
+    pub shared_dir: Option<PathBuf>,
 }
 
 /// Typical changes of a root file system in a month, in bytes.

@@ -91,7 +91,7 @@ fn serial_write(name: &str) {
         let began = Instant::now();
         for _ in 0..SERIAL_WRITES {
             assert_eq!(wire.send(&[0; 16]).expect("room in the driver's buffer"), 16);
-            wire.drain().expect("bytes that leave");
+            while wire.unsent().expect("a port that counts") > 0 {}
         }
         ours.push(began.elapsed().as_secs_f64() * 1e6 / f64::from(SERIAL_WRITES));
         drop(wire);

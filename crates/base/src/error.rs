@@ -236,6 +236,16 @@ impl ToolError {
         self.details.insert(key.to_owned(), value.into());
         self
     }
+
+    /// Adds one field to `details` if there is a value for it.
+    #[must_use]
+    pub fn with_some(self, key: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+
     /// Makes `tools/call` answer with this JSON-RPC error rather than with a result that says `isError`: the request
     /// itself is at fault, in a way that MCP has a code for (such as -32021 for a capability that the client lacks).
     /// For interactive tools (`Meta::interactive` of the crate `contract`): rmcp sets the matching HTTP status.

@@ -72,10 +72,7 @@ impl Halted {
             .with("how", self.how.clone())
             .with("since", rfc3339(self.since_ms))
             .hint(HINT);
-        match &self.reason {
-            Some(reason) => error.with("reason", reason.clone()),
-            None => error,
-        }
+        error.with_some("reason", self.reason.clone())
     }
 }
 

@@ -218,7 +218,7 @@ impl UpdateClient {
     }
 
     fn http_client_from(&self, time_floor: u64, synchronised: bool) -> Result<Arc<HttpClient>, ToolError> {
-        let limits = DownloadLimits::of(&self.0.settings.update, self.zone(), self.0.wall.clone(), time_floor);
+        let limits = DownloadLimits::of(&self.0.settings.update, self.0.root.clone(), self.0.wall.clone(), time_floor);
         HttpClient::new(DownloadLimits { synchronised, ..limits })
     }
 }

@@ -30,12 +30,12 @@ impl ChannelProbe {
         let waits = self.asked.is_some_and(|asked| asked.elapsed() < self.pause);
         if !matches!(self.last, Some(Ok(()))) && !waits {
             let reached = client.reached_now().await;
-            self.took(reached);
+            self.record(reached);
         }
         self.verdict()
     }
 
-    fn took(&mut self, reached: Option<Result<(), ToolError>>) {
+    fn record(&mut self, reached: Option<Result<(), ToolError>>) {
         self.busy += u32::from(matches!(&reached, Some(Err(error)) if is_busy(error)));
         self.last = reached;
         self.asked = Some(Instant::now());
@@ -61,7 +61,7 @@ mod tests {
     use crate::fetch::BUSY;
 
     fn answered(probe: &mut ChannelProbe, result: Result<(), ToolError>) -> Option<bool> {
-        probe.took(Some(result));
+        probe.record(Some(result));
         probe.verdict().map(|verdict| verdict.is_ok())
     }
 

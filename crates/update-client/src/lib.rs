@@ -38,11 +38,7 @@ use agent::AgentLink;
 use base::{
     clock::Wall,
     error::ToolError,
-    os::{
-        Root,
-        clock::{self, Zone},
-        ids,
-    },
+    os::{Root, ids},
 };
 use contract::config::Settings;
 use hw::machine::Machine;
@@ -154,11 +150,6 @@ impl UpdateClient {
     /// For [`UpdateClient::changed`].
     pub fn marks(&self) -> WatchPosition {
         WatchPosition { jobs: self.0.jobs.changes(), moved: self.0.moved.subscribe() }
-    }
-
-    /// The time zone of the windows. UTC if the machine's zone cannot be read, as in `system.get_clock`.
-    fn zone(&self) -> Zone {
-        clock::zone(&self.0.root).unwrap_or_else(|_| Zone::utc())
     }
 
     /// Checks the channel within half a minute, if it is checked by itself at all (`update.check_interval_hours`).

@@ -51,15 +51,20 @@ impl RootChain {
 
     /// Stores its roots in `folder`, and removes the file after the last one, so that nothing follows it.
     fn store(&self, folder: &Path) -> std::io::Result<()> {
-        fs::create_dir_all(folder)?;
         for (version, text) in (self.first + 1..).zip(&self.files) {
-            whole::replace(&file(folder, version), 0o600, |open| open.write_all(text.as_bytes()))?;
+            write(folder, version, text)?;
         }
         match fs::remove_file(file(folder, self.newest.version() + 1)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
+}
+
+/// Writes the file of the root `version` into `folder`, whole or not at all.
+fn write(folder: &Path, version: u64, text: &str) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    whole::replace(&file(folder, version), 0o600, |open| open.write_all(text.as_bytes()))
 }
 
 impl UpdateClient {
@@ -105,14 +110,8 @@ impl UpdateClient {
             let version = self.0.agent.call::<TrustRoot>(text.clone()).await?;
             tracing::info!(target: "update", version, "a newer root of trust counts from now on");
             let folder = self.0.folder.clone();
-            blocking::run("update", move |_| {
-                let write = || -> std::io::Result<()> {
-                    fs::create_dir_all(&folder)?;
-                    whole::replace(&file(&folder, version), 0o600, |open| open.write_all(text.as_bytes()))
-                };
-                write().map_err(|error| unkept(&folder, &error))
-            })
-            .await?;
+            blocking::run("update", move |_| write(&folder, version, &text).map_err(|error| unkept(&folder, &error)))
+                .await?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ impl UpdateClient {
         }
         let sources = self.0.settings.sources.clone();
         let read = blocking::run("update", move |_| {
-            sources.of_the_owner().map_err(|faults| ToolError::precondition(faults.to_string()))
+            sources.owner_settings().map_err(|faults| ToolError::precondition(faults.to_string()))
         });
         match read.await {
             Ok(set) => known(manifest, &set),

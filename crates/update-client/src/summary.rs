@@ -50,7 +50,7 @@ impl Summary {
         Self {
             phase: Some(job.phase),
             percent: Some(job.percent),
-            message: job.told(),
+            message: job.description(),
             old_version: job.order.old_version.clone(),
             new_version: job.release.as_ref().map(|release| release.version.clone()),
             started_ms: Some(job.started_ms),

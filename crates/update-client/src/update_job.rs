@@ -109,9 +109,9 @@ impl UpdateClient {
             let error =
                 ToolError::precondition(format!("there is no update: {why}")).with("channel", wanted.channel.clone());
             let named = wanted.version.clone().filter(|_| wanted.manifest.is_none());
-            named
-                .into_iter()
-                .fold(error, |error, version| error.with("parameter", "target_version").with("target_version", version))
+            error
+                .with_some("parameter", named.as_ref().map(|_| "target_version"))
+                .with_some("target_version", named)
                 .hint("manage.check_for_updates says what the channel has")
         })?;
         match wanted.manifest {

@@ -40,7 +40,7 @@ pub(super) fn warn_of_settings(previous: &Path, plan: &BundleContent) -> Result<
 }
 
 fn unsaid_settings<'a>(before: &'a [String], plan: &BundleContent) -> Vec<&'a String> {
-    let said = |key: &&String| plan.changes.settings.told(key, &plan.version).is_some();
+    let said = |key: &&String| plan.changes.settings.describe(key, &plan.version).is_some();
     before.iter().filter(|key| !plan.config_keys.contains(key) && !said(key)).collect()
 }
 

@@ -12,10 +12,7 @@ use agent::{
 use base::{
     clock::Wall,
     error::ToolError,
-    os::{
-        Root,
-        clock::{self, Zone},
-    },
+    os::{Root, clock},
 };
 use contract::config::Settings;
 use std::path::{Path, PathBuf};
@@ -28,10 +25,9 @@ const TOOL: UpdateTool = UpdateTool::UpdateServer;
 pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: bool, yes: bool) -> Result<(), Failure> {
     let place = FileLocation::parse(&whole(bundle)?)?;
     let spool = spool(&place, settings);
-    let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
     let status = agent.get::<GetUpdateStatus>().await?;
     let synchronised = status.simulated || clock::synchronized(&Root::system()) == Some(true);
-    let limits = DownloadLimits::of(&settings.update, zone, Wall::system(), status.time_floor);
+    let limits = DownloadLimits::of(&settings.update, Root::system(), Wall::system(), status.time_floor);
     let http = HttpClient::for_place(DownloadLimits { synchronised, ..limits }, &place)?;
     let bundle = Bundle::open(BundleSource::new(http, vec![place]), |_, _| Ok(())).await?;
     if status.is_armed(&bundle.digest()) {

@@ -126,7 +126,7 @@ fn namespace(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
     let disabled = [name, meta.namespace()].into_iter().find(|name| policy.disabled.contains(*name));
     let (by, closed) = if let Some(disabled) = disabled {
         ("tools.disable", Some((format!("tools.disable has \"{disabled}\""), Opener::Owner)))
-    } else if policy.is_shut(meta) {
+    } else if policy.is_restricted(meta) {
         let what = "part of the configuration was not understood, and only reads run until it is mended";
         ("configuration", Some((what.to_owned(), Opener::Owner)))
     } else if !policy.has_namespace(meta, Some(&caller.principal)) {

@@ -55,10 +55,7 @@ pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Ca
         CameraError::Failed(why) => ToolError::unavailable(format!("{device} failed: {why}"))
             .hint("the kernel's log may say more: logs.query_journal with grep \"video\""),
     };
-    match camera {
-        Some(camera) => error.with("device", camera.id.as_str()),
-        None => error,
-    }
+    error.with_some("device", camera.map(|camera| camera.id.as_str()))
 }
 
 /// The camera is in use, with its user if known (docs/contract/camera.md).

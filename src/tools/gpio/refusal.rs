@@ -43,10 +43,7 @@ pub fn told(pin: Pin, refusal: GpioRefusal) -> ToolError {
         GpioRefusal::Lent { to, free_in } => {
             // The hint depends on the caller: access::way.
             let told = ToolError::new(ErrorCode::Conflict, format!("GPIO {number} is lent to {to}")).with("lent_to", to);
-            match free_in {
-                Some(time) => told.with("free_in_seconds", time.as_secs_f64().ceil() as u64),
-                None => told,
-            }
+            told.with_some("free_in_seconds", free_in.map(|time| time.as_secs_f64().ceil() as u64))
         }
         GpioRefusal::NotLent => ToolError::precondition(format!("GPIO {number} is not in use by anybody here"))
             .hint("gpio.list_pins shows what is"),
@@ -75,11 +72,8 @@ pub fn broken(pin: Option<Pin>, fault: LineError) -> ToolError {
         LineError::Busy { consumer } => {
             let by = consumer.as_deref().unwrap_or("something that gives no name");
             let told = ToolError::precondition(format!("{what} is held by {by}, outside this server"));
-            match consumer {
-                Some(consumer) => told.with("consumer", consumer),
-                None => told,
-            }
-            .hint("stop what holds it: another program, or a driver that the device tree gave the line to")
+            told.with_some("consumer", consumer)
+                .hint("stop what holds it: another program, or a driver that the device tree gave the line to")
         }
         LineError::NoChip(why) => ToolError::missing(why)
             .with("parameter", "gpio.chip")
@@ -97,8 +91,5 @@ pub fn broken(pin: Option<Pin>, fault: LineError) -> ToolError {
         LineError::Io(error) => ToolError::unavailable(format!("{what} does not do what it should: {error}"))
             .hint("look at the kernel's log; the chip may have gone"),
     };
-    match pin {
-        Some(pin) => told.with("pin", pin.bcm()),
-        None => told,
-    }
+    told.with_some("pin", pin.map(|pin| pin.bcm()))
 }

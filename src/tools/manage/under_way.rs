@@ -128,10 +128,7 @@ pub async fn follow(cx: &Context) -> Result<StartedUpdate, ToolError> {
         _ = timeout_at(until, ended(updates.jobs(), job_id.as_deref(), told)) => {}
         () = cx.cancel.cancelled() => {
             let error = ToolError::cancelled("following the update").with("stopped", false);
-            return Err(match job_id {
-                Some(id) => error.with("job_id", id),
-                None => error,
-            });
+            return Err(error.with_some("job_id", job_id));
         }
     }
     answer(updates, job_id)

@@ -2,7 +2,7 @@
 
 use super::{Machine, token};
 use contract::{
-    config::{Places, Sources, load, load_agent},
+    config::{Places, Sources, load, load_agent, recovers},
     meta::Role,
 };
 use std::fs;
@@ -98,6 +98,7 @@ fn a_file_of_a_version_to_come_restricts_an_appliance_and_keeps_neither_half_fro
     write("60-next.toml", mixed);
     for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
         assert!(settings.recovers && settings.restricted.len() == 2, "{:?}", settings.restricted);
+        assert!(recovers(settings.restricted.iter().map(String::as_str)), "as whoever asks the server judges");
         assert!(settings.restricted[0].contains("log.what_comes_next"), "{:?}", settings.restricted);
         assert_eq!((settings.http.listen.port(), settings.update.channel.as_str()), (9443, "nightly"));
     }
@@ -108,6 +109,7 @@ fn a_file_of_a_version_to_come_restricts_an_appliance_and_keeps_neither_half_fro
         write("60-next.toml", refusing);
         for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
             assert!(settings.is_restricted() && !settings.recovers, "{refusing}: {:?}", settings.restricted);
+            assert!(!recovers(settings.restricted.iter().map(String::as_str)), "{refusing}: {:?}", settings.restricted);
         }
     }
     // Unless they do not go together without them.
@@ -122,4 +124,26 @@ fn a_file_of_a_version_to_come_restricts_an_appliance_and_keeps_neither_half_fro
     write("60-next.toml", "nonsense");
     fs::remove_dir_all(machine.folder().path()).unwrap();
     assert!(load(&sources).is_err() && load_agent(&sources).is_err());
+}
+
+#[test]
+fn tokens_beside_a_section_that_is_not_understood_stay_valid_while_the_server_runs() {
+    let machine = Machine::with(&[]);
+    machine.starts();
+    let sources = sources(&machine);
+    let (_, lines) = token("laptop", Role::Admin);
+    let write = |text: &str| fs::write(sources.places.site_dir.join("60-next.toml"), text).unwrap();
+    for section in ["[voice]\nlanguage = \"en\"\n", "[polcy]\n\"manage.rollback\" = \"deny\"\n"] {
+        write(&format!("{section}{lines}"));
+        let settings = load(&sources).unwrap();
+        assert_eq!((settings.restricted.len(), settings.access.tokens.len()), (1, 1), "{:?}", settings.restricted);
+        let kept = settings.token_files.read(&settings.restricted).unwrap();
+        assert_eq!(kept.iter().map(|kept| kept.setting.name.as_str()).collect::<Vec<_>>(), ["laptop"]);
+        assert!(!kept[0].alone, "the file has a section that nobody here understands");
+        // Revoked, and written wrongly: then nobody knows which tokens are meant.
+        write(section);
+        assert!(settings.token_files.read(&settings.restricted).unwrap().is_empty());
+        write(&format!("{section}{lines}what_comes_next = 1\n"));
+        assert!(settings.token_files.read(&settings.restricted).is_err());
+    }
 }

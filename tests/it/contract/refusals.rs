@@ -247,7 +247,7 @@ fn a_section_that_is_not_understood_leaves_reads_and_what_updates_the_device() {
         for entry in Registry::new(raspi_mcp::tools::NAMESPACES).rows() {
             let (meta, name) = (entry.meta, entry.name());
             let runs = meta.tier == Tier::Fundamental || recovers && RECOVERY.contains(&name);
-            assert_eq!(!policy.is_shut(meta), runs, "{name}");
+            assert_eq!(!policy.is_restricted(meta), runs, "{name}");
             let off = policy.off(meta);
             assert!(runs || off.is_some_and(|off| off.message.contains("was not understood")), "{name}");
         }

@@ -71,6 +71,7 @@ fn bench() -> Bench {
         now: NOW + 10,
         release: None,
         image_dir: "/usr/lib/raspi-mcp/conf.d".into(),
+        shared_dir: None,
     };
     Bench { root, about }
 }
@@ -210,8 +211,20 @@ fn a_release_that_does_not_know_a_setting_is_told_of_before_it_is_tried() {
     says(&findings, "release", Severity::Wrong, "2.0.0 does not know http.metrics");
     says(&findings, "release", Severity::Wrong, "10-site.toml:2");
     says(&findings, "release", Severity::Note, "does not know log.level");
+    says(&findings, "release", Severity::Wrong, "10-site.toml:2:1 sets: it would not start");
     says(&told(&["policy", "http.metrics", "log.level"]), "release", Severity::Wrong, "RASPI_MCP__METRICS__MAX_BYTES");
     says(&told(&["http.metrics"]), "release", Severity::Wrong, "policy.system.reboot");
+    // On an appliance it would start with it.
+    about.shared_dir = Some(machine.sources.places.site_dir.clone());
+    about.release = Some(Ok(release(&["policy", "log.level"])));
+    let findings = preflight(&about);
+    says(
+        &findings,
+        "release",
+        Severity::Wrong,
+        "10-site.toml:2:1 sets: it would set that section aside and start restricted",
+    );
+    says(&findings, "release", Severity::Wrong, "RASPI_MCP__METRICS__MAX_BYTES sets: it would not start");
     let mut renames = release(&["policy", "log.level", "http.meters"]);
     renames.changes.settings.renames = vec![Renamed { from: "http.metrics".into(), to: "http.meters".into() }];
     about.release = Some(Ok(renames));

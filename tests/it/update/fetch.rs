@@ -9,7 +9,7 @@ use ::update::{
     bundle::Digest,
     channel::window::{Window, Windows},
 };
-use base::{clock::Wall, error::ErrorCode};
+use base::{clock::Wall, error::ErrorCode, os::Root};
 use std::{
     fs,
     sync::{
@@ -294,6 +294,32 @@ async fn outside_its_window_nothing_is_fetched() {
     let spool = sample.spool(dir.path());
     assert!(spool.missing(sample.all()).0.len() < 54 - 8);
     sample.check(download(&source, &pieces, spool, sample.all(), |_| {}).await.unwrap());
+}
+
+#[tokio::test]
+async fn by_a_clock_that_nobody_set_no_download_window_is_open() {
+    let (authority, sample, machine) = (Authority::new(), Sample::of(4, 4000), TempDir::new().unwrap());
+    let origin = authority.origin().await;
+    origin.put("/v2.bundle", sample.file.clone());
+    let mut limits = authority.limits();
+    // 2026-11-22 02:30 UTC, as the last shutdown may have been.
+    limits.wall = Wall::of(|| 1_795_314_600_000);
+    limits.window = Windows(vec![Window::parse("02:00-03:00").unwrap()]);
+    limits.deadline = Duration::from_millis(300);
+    limits.root = Root::at(machine.path());
+    let source = |limits: &DownloadLimits| {
+        BundleSource::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")])
+    };
+    assert_eq!(source(&limits).shut(), None, "without systemd-timesyncd the clock counts as set");
+    std::fs::create_dir_all(machine.path().join("run/systemd/timesync")).unwrap();
+    assert_eq!(source(&limits).shut(), Some(600));
+    let error = source(&limits).read(0..10).await.unwrap_err();
+    assert_eq!((error.code, origin.log().len()), (ErrorCode::Timeout, 0));
+    let always = DownloadLimits { window: Windows::default(), ..limits.clone() };
+    assert_eq!(source(&always).shut(), None, "at any hour no clock is needed");
+    std::fs::write(machine.path().join("run/systemd/timesync/synchronized"), "").unwrap();
+    assert_eq!(source(&limits).shut(), None);
+    assert_eq!(source(&limits).read(0..10).await.unwrap().len(), 10);
 }
 
 #[tokio::test]

@@ -140,7 +140,7 @@ async fn a_failure_keeps_its_reason_and_what_to_do() {
     engine.go.notify_one();
     let kept = jobs.settled().await.unwrap();
     assert_eq!((kept.state, kept.error_code.as_deref()), (JobState::Failed, Some("unavailable")));
-    assert!(kept.message.contains("does not answer") && kept.told().contains("look at the network"));
+    assert!(kept.message.contains("does not answer") && kept.description().contains("look at the network"));
 }
 
 #[tokio::test]

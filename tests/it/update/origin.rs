@@ -1,10 +1,7 @@
 //! A web space that serves updates: TLS with a certificate of an authority of its own, ranges, tags; and every way to misbehave.
 
 use ::update::FileLocation;
-use base::{
-    clock::Wall,
-    os::{Root, clock},
-};
+use base::{clock::Wall, os::Root};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::{
     ServerConfig,
@@ -163,7 +160,7 @@ impl Authority {
 
     /// Limits for a test: everything is short.
     pub fn limits(&self) -> DownloadLimits {
-        let mut limits = DownloadLimits::new(clock::zone(&Root::at("/nowhere")).unwrap(), Wall::system());
+        let mut limits = DownloadLimits::new(Root::at("/nowhere"), Wall::system());
         limits.ca_file = Some(self.file());
         limits.time_floor = 1_760_000_000;
         limits.connect = Duration::from_secs(5);

@@ -1,6 +1,7 @@
 //! A full buffer: bytes are lost and counted, or with flow control the other end is stopped. A line that takes nothing.
 
 use super::Scene;
+use crate::support::served::Door;
 use hw::serial::simulated::LOOPBACK;
 use serde_json::json;
 
@@ -75,4 +76,33 @@ async fn a_line_that_takes_nothing_is_a_timeout_with_what_was_taken() {
     assert_eq!((&error["details"]["bytes_written"], &error["timeoutMs"]), (&json!(0), &json!(20)), "{error}");
     scene.ports.hold(LOOPBACK, false);
     scene.ok("serial.write", args).await;
+}
+
+#[tokio::test]
+async fn bytes_that_do_not_leave_end_a_drain_and_a_break_in_time_and_the_port_is_free() {
+    let mut scene = Scene::new().await;
+    scene.open(LOOPBACK).await;
+    scene.ports.keep(LOOPBACK, true);
+    let args = json!({"port": LOOPBACK, "text": "hello", "drain": true, "timeout_ms": 20});
+    let error = scene.failed("serial.write", args.clone(), "timeout").await;
+    let message = error["message"].as_str().unwrap();
+    assert!(message.ends_with("sent 0 of 5 bytes in 20 ms; 5 were dropped"), "{error}");
+    assert_eq!(
+        (&error["details"]["bytes_written"], &error["details"]["fault"]),
+        (&json!(0), &json!("slow")),
+        "{error}"
+    );
+    // A break begins behind what was written before, for which the kernel waits without a limit.
+    scene.ok("serial.write", json!({"port": LOOPBACK, "text": "before"})).await;
+    let broken = json!({"port": LOOPBACK, "break_ms": 1, "timeout_ms": 20});
+    let error = scene.failed("serial.write", broken.clone(), "timeout").await;
+    assert!(error["message"].as_str().unwrap().ends_with("sent 0 of 0 bytes in 20 ms"), "{error}");
+    assert_eq!(scene.ports.sent(LOOPBACK).2, 0, "no break began");
+    scene.ports.keep(LOOPBACK, false);
+    scene.ok("serial.write", args).await;
+    scene.ok("serial.write", broken).await;
+    assert_eq!(scene.ports.sent(LOOPBACK).2, 1);
+    scene.ok("serial.close", json!({"port": LOOPBACK})).await;
+    let mut other = scene.pi.on(Door::Ws).await;
+    other.call("serial.open", json!({"port": LOOPBACK})).await.ok();
 }

@@ -160,3 +160,29 @@ async fn the_terminal_of_somebody_is_left_to_them() {
     shell.kill().unwrap();
     shell.wait().unwrap();
 }
+
+#[tokio::test]
+async fn an_end_that_does_not_read_ends_a_write_in_time_and_the_port_is_free() {
+    let pty = Pty::new();
+    let (_pi, mut wire) = server(&[&pty.name]).await;
+    ok(&mut wire, "serial.open", json!({"port": pty.name})).await;
+    let args = json!({"port": pty.name, "text": "x".repeat(4096), "drain": true, "timeout_ms": 50});
+    let full = async {
+        loop {
+            let answer = wire.call("serial.write", args.clone()).await;
+            if answer.is_refusal("timeout") {
+                return answer;
+            }
+        }
+    };
+    let answer = crate::support::served::soon(full).await;
+    let error = answer.failed("timeout");
+    let sent = error["details"]["bytes_written"].as_u64().unwrap();
+    let message = format!("serial port {} sent {sent} of 4096 bytes in 50 ms; {} were dropped", pty.name, 4096 - sent);
+    assert_eq!((&error["message"], &error["details"]["fault"]), (&json!(message), &json!("slow")));
+    // What it had taken was dropped, so that there is room again.
+    ok(&mut wire, "serial.write", json!({"port": pty.name, "text": "again"})).await;
+    ok(&mut wire, "serial.close", json!({"port": pty.name})).await;
+    let free = File::options().read(true).write(true).open(format!("/dev/{}", pty.name)).unwrap();
+    rustix::fs::flock(&free, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+}

@@ -142,8 +142,13 @@ pub fn spi_exchange(spidev: &impl AsFd, data: &mut [u8], speed_hz: u32, delay_us
 const TIOCSBRK: Opcode = 0x5427;
 const TIOCCBRK: Opcode = 0x5428;
 const TIOCGICOUNT: Opcode = 0x545d;
+const TIOCOUTQ: Opcode = 0x5411;
+const TIOCSERGETLSR: Opcode = 0x5459;
+/// The transmitter has sent everything: `TIOCSER_TEMT` of the same header.
+const TRANSMITTER_EMPTY: u32 = 1;
 
-/// Begins or ends a break: a serial line held at space. Does not block, but for drivers that ask a device over USB.
+/// Begins or ends a break: a serial line held at space. Before a break begins, the kernel waits without a limit until the bytes before it
+/// have left (tty_ioctl), and a driver may ask its device over USB: call it off the runtime's thread, when [`serial_unsent`] is 0.
 ///
 /// # Errors
 /// `ENOTTY` for a file that is no terminal, `EOPNOTSUPP` and the driver's errors.
@@ -156,6 +161,22 @@ pub fn serial_break(tty: &impl AsFd, on: bool) -> io::Result<()> {
         }
     }?;
     Ok(())
+}
+
+/// How many bytes a terminal's driver holds that have not left; at least 1 while the port itself still sends. Does not block. A driver that
+/// cannot look into the port (of most USB adapters) answers for its own buffer.
+///
+/// # Errors
+/// `ENOTTY` for a file that is no terminal, and the driver's errors.
+pub fn serial_unsent(tty: &impl AsFd) -> io::Result<u32> {
+    // SAFETY: for a terminal the kernel writes one int (ioctl_tty(2)); sockets take the same number, with an int as well.
+    let queued: u32 = unsafe { ioctl(tty, Getter::<TIOCOUTQ, u32>::new()) }?;
+    if queued > 0 {
+        return Ok(queued);
+    }
+    // SAFETY: the kernel writes one unsigned int (ioctl_tty(2), uart_get_lsr_info of serial_core.c).
+    let port: Result<u32, _> = unsafe { ioctl(tty, Getter::<TIOCSERGETLSR, u32>::new()) };
+    Ok(port.map_or(0, |state| u32::from(state & TRANSMITTER_EMPTY == 0)))
 }
 
 /// What a serial port's driver has counted since it was loaded: framing errors, overruns of the hardware, parity errors,
@@ -239,6 +260,7 @@ mod tests {
             spi_exchange(&nothing, &mut [1], 10_000, 0).unwrap_err(),
             serial_break(&nothing, true).unwrap_err(),
             serial_faults(&nothing).unwrap_err(),
+            serial_unsent(&nothing).unwrap_err(),
         ];
         for fault in faults {
             assert_eq!(fault.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()), "{fault}");

@@ -81,7 +81,7 @@ impl Policy {
     }
 
     /// Whether a tool is off because part of the configuration was not understood.
-    pub fn is_shut(&self, meta: &Declaration<'_>) -> bool {
+    pub fn is_restricted(&self, meta: &Declaration<'_>) -> bool {
         let recovers = self.recovers && RECOVERY.contains(&meta.name);
         self.restricted && meta.tier != Tier::Fundamental && !recovers
     }
@@ -121,7 +121,7 @@ impl Policy {
         let mildest = self.words().judge_mildest(name, meta.mode);
         let error = if self.disabled.contains(name) || self.disabled.contains(meta.namespace()) {
             ToolError::denied(format!("{name} is switched off by the configuration (tools.disable)"))
-        } else if self.is_shut(meta) {
+        } else if self.is_restricted(meta) {
             ToolError::denied(format!("{name} is off: part of the configuration was not understood"))
                 .hint("manage.get_server_status lists the faults; mend the fragment and restart the server")
         } else if !self.has_namespace(meta, caller) {

@@ -40,7 +40,7 @@ pub struct SourceAssignments<'a> {
     pub assignments: Vec<Assignment>,
     pub faults: Vec<ConfigError>,
     /// The sections with a key or value that is not understood; of the top level, the keys themselves.
-    pub spoilt: BTreeSet<String>,
+    pub faulty_sections: BTreeSet<String>,
 }
 
 /// The section of a key, known or not; of the top level, the key itself.
@@ -50,7 +50,7 @@ pub fn part_of(name: &str) -> &str {
 
 impl<'a> SourceAssignments<'a> {
     pub fn of(origin: Origin, tools: &'a KnownTools) -> Self {
-        Self { tools, origin, assignments: Vec::new(), faults: Vec::new(), spoilt: BTreeSet::new() }
+        Self { tools, origin, assignments: Vec::new(), faults: Vec::new(), faulty_sections: BTreeSet::new() }
     }
 
     pub fn fault(&mut self, at: Option<TextPosition>, message: impl Into<String>) {
@@ -67,7 +67,7 @@ impl<'a> SourceAssignments<'a> {
                     self.table(&name, inner);
                 }
                 _ if keys::is_section(&name) => {
-                    self.spoilt.insert(name.clone());
+                    self.faulty_sections.insert(name.clone());
                     self.fault(
                         *key_at,
                         format!("{name} is a section, not a value; write [{name}] and its keys below it"),
@@ -88,7 +88,7 @@ impl<'a> SourceAssignments<'a> {
         let faults = self.faults.len();
         self.checked(name, key_at, found);
         if self.faults.len() > faults {
-            self.spoilt.insert(part_of(name).to_owned());
+            self.faulty_sections.insert(part_of(name).to_owned());
         }
     }
 

@@ -46,7 +46,7 @@ impl SettingSources {
     ///
     /// # Errors
     /// As [`load`](super::load).
-    pub fn of_the_owner(&self) -> Result<Vec<InForce>, Faults> {
+    pub fn owner_settings(&self) -> Result<Vec<InForce>, Faults> {
         let Some(sources) = &self.0 else { return Ok(Vec::new()) };
         let (settings, mut set) = explain(sources)?;
         let state = settings.places.state_dir.join("conf.d");

@@ -26,16 +26,21 @@ pub struct Fragment {
     /// Empty if the whole file was understood.
     pub faults: Vec<ConfigError>,
     /// The sections with the faults; `None` if the file cannot be used at all.
-    pub spoilt: Option<BTreeSet<String>>,
+    pub faulty_sections: Option<BTreeSet<String>>,
 }
 
 impl Fragment {
+    /// Whether this section has a fault.
+    pub fn is_faulty(&self, section: &str) -> bool {
+        self.faulty_sections.iter().flatten().any(|name| name == section)
+    }
+
     /// Only the sections that were understood as a whole; `None` if the faults are not those of sections.
     pub fn understood(&self) -> Option<Self> {
-        let spoilt = self.spoilt.as_ref().filter(|spoilt| !spoilt.is_empty())?;
-        let whole = |assignment: &&Assignment| !spoilt.contains(part_of(assignment.key.name));
+        let faulty_sections = self.faulty_sections.as_ref().filter(|faulty_sections| !faulty_sections.is_empty())?;
+        let whole = |assignment: &&Assignment| !faulty_sections.contains(part_of(assignment.key.name));
         let assignments = self.assignments.iter().filter(whole).cloned().collect();
-        Some(Self { assignments, faults: Vec::new(), spoilt: None })
+        Some(Self { assignments, faults: Vec::new(), faulty_sections: None })
     }
 }
 
@@ -55,7 +60,7 @@ pub fn read_dir_with(
 ) -> Vec<Fragment> {
     let broken = |message: String| {
         let faults = vec![ConfigError::new(Origin::file(dir), message)];
-        vec![Fragment { assignments: Vec::new(), faults, spoilt: None }]
+        vec![Fragment { assignments: Vec::new(), faults, faulty_sections: None }]
     };
     let mut files = match list(dir) {
         Ok(files) => files,
@@ -113,8 +118,8 @@ pub fn parse(path: &Path, text: Result<String, String>, tools: &KnownTools) -> F
         },
         Err(message) => reading.fault(None, message),
     }
-    let spoilt = is_read.then_some(reading.spoilt);
-    Fragment { assignments: reading.assignments, faults: reading.faults, spoilt }
+    let faulty_sections = is_read.then_some(reading.faulty_sections);
+    Fragment { assignments: reading.assignments, faults: reading.faults, faulty_sections }
 }
 
 /// The text of a regular file that `judge` accepts, at most 1 MiB.

@@ -13,7 +13,7 @@ use super::{
     token_files::TokenFiles,
 };
 use base::nearest::nearest;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The settings of `raspi-mcp serve`, and of all commands that a person runs.
 ///
@@ -81,8 +81,8 @@ pub fn place_of(variable: &str) -> Option<String> {
 }
 
 /// Whether the site folder is an appliance's: both of its systems read the same files there, and one of them may be
-/// older than the files.
-fn is_shared(sources: &Sources) -> bool {
+/// older than the files, so what it does not understand is set aside.
+pub fn is_shared(sources: &Sources) -> bool {
     sources.file.is_none() && !matches!(PreparedFolder::at(&sources.places.identity_dir).standing(), Ok(None))
 }
 
@@ -101,8 +101,27 @@ fn owners(sources: &Sources, owner: Option<u32>, draft: &mut SettingsDraft) -> S
     aside
 }
 
-/// How the reason begins for which a section was set aside, and not the whole file.
-pub const SECTION_ASIDE: &str = "set aside with its section: ";
+/// How a reason begins for which a section was set aside, and not the whole file.
+const SECTION_ASIDE: &str = "set aside with its section: ";
+/// The same, if the fragment lost a section of [`REFUSING`].
+const REFUSING_SECTION_ASIDE: &str = "set aside with a section that may refuse: ";
+
+/// Whether [`RECOVERY`](super::RECOVERY) runs on a device that is restricted for these reasons ([`Settings::restricted`]): only sections were
+/// set aside, and none that may say no. Also for what another process reports.
+pub fn recovers<'a>(reasons: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut reasons = reasons.into_iter().peekable();
+    reasons.peek().is_some() && reasons.all(|reason| reason.starts_with(SECTION_ASIDE))
+}
+
+/// Whether one of these reasons says that sections of the file `path` were set aside, and its others count.
+pub(super) fn lost_sections(reasons: &[String], path: &Path) -> bool {
+    let start = format!("{}:", path.display());
+    let of_section = |reason: &String| {
+        let fault = reason.strip_prefix(SECTION_ASIDE).or_else(|| reason.strip_prefix(REFUSING_SECTION_ASIDE));
+        fault.is_some_and(|fault| fault.starts_with(&start))
+    };
+    reasons.iter().any(of_section)
+}
 
 /// Sections that may say no to an update, a rollback or a restart, or to who orders one. Without one of them nothing runs that changes the
 /// machine.
@@ -114,18 +133,15 @@ fn may_refuse(name: &str) -> bool {
     REFUSING.contains(&name) || !keys::is_section(name) && nearest(name, REFUSING.into_iter().chain(top)).is_some()
 }
 
-/// What was set aside of the fragments, and why.
+/// Why something was set aside of the fragments.
 #[derive(Default)]
 struct SetAside {
     reasons: Vec<String>,
-    /// Not only sections were, or one of [`REFUSING`].
-    refuses: bool,
 }
 
 impl SetAside {
     fn file(&mut self, reasons: &[ConfigError]) {
         self.reasons.extend(reasons.iter().map(|fault| format!("set aside: {fault}")));
-        self.refuses = true;
     }
 
     /// Applies a fragment to `draft` with `apply`, and keeps what is not understood: a section, if the rest of the file can be applied,
@@ -140,10 +156,12 @@ impl SetAside {
             (Ok(next), _) => *draft = next,
             (Err(_), Some(Ok(next))) => {
                 *draft = next;
-                let said = |fault| format!("{SECTION_ASIDE}{fault}");
-                self.reasons.extend(fragment.faults.iter().map(said));
-                let mut spoilt = fragment.spoilt.iter().flatten();
-                self.refuses |= spoilt.any(|name| may_refuse(name));
+                let mut sections = fragment.faulty_sections.iter().flatten();
+                let start = match sections.any(|name| may_refuse(name)) {
+                    true => REFUSING_SECTION_ASIDE,
+                    false => SECTION_ASIDE,
+                };
+                self.reasons.extend(fragment.faults.iter().map(|fault| format!("{start}{fault}")));
             }
             (Err(reasons), _) => self.file(&reasons),
         }
@@ -277,7 +295,7 @@ fn finish(
     match draft.settings() {
         Ok(mut settings) => {
             faults.extend(together::check(&draft, &settings));
-            settings.recovers = !aside.refuses && !aside.reasons.is_empty();
+            settings.recovers = recovers(aside.reasons.iter().map(String::as_str));
             settings.restricted = aside.reasons;
             if faults.is_empty() { Ok((settings, draft)) } else { Err(Faults(faults)) }
         }

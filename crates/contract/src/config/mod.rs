@@ -44,7 +44,7 @@ pub use found::{ConfigEntry, LocatedValue, UncheckedValue, quoted};
 pub use fragment::{Fragment, read_file as read_fragment};
 pub use fragment::{document, read_text};
 pub use kind::{Complaint, KnownTools, SettingKind};
-pub use load::{SECTION_ASIDE, load, load_agent, place_of};
+pub use load::{is_shared, load, load_agent, place_of, recovers};
 pub use owners::Owners;
 pub use places::{APPROVAL_PAGE_USER, Places, SERVER_USER};
 pub use reload::{Reload, fragment_of};

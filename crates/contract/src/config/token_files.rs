@@ -5,12 +5,16 @@ use super::{
     fault::{ConfigError, Faults, Origin},
     fragment,
     kind::{KnownTools, SettingKind},
+    load,
     prepared::PreparedFolder,
     token::TokenSetting,
     tokens::TOKENS,
 };
 use crate::meta::Mode;
 use std::path::{Path, PathBuf};
+
+/// The section of the tokens.
+const ACCESS: &str = "access";
 
 /// The sources of one server's tokens, in this order. Empty if its settings came from no files.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,7 +59,7 @@ impl TokenFiles {
 
     /// The tokens as they are in the files now. Rules between keys are not checked: a removed token is invalid at once,
     /// even if the next start would require one. `set_aside` are the lines of [`super::Settings::restricted`]; the
-    /// files they name were ignored at the start and still are.
+    /// files they name were ignored at the start and still are; of a file that lost only sections, the others count as they did then.
     ///
     /// # Errors
     /// All faults of all files, because the intended tokens are then unknown.
@@ -72,8 +76,16 @@ impl TokenFiles {
             _ => false,
         };
         for fragment in fragments {
+            let alone = fragment.assignments.len() == 1 && fragment.faults.is_empty();
+            let fragment = match fragment.faults.first().map(|fault| &fault.origin) {
+                Some(Origin::File { path, .. })
+                    if load::lost_sections(set_aside, path) && !fragment.is_faulty(ACCESS) =>
+                {
+                    fragment.understood().unwrap_or(fragment)
+                }
+                _ => fragment,
+            };
             faults.extend(fragment.faults.into_iter().filter(|fault| !was_set_aside(&fault.origin)));
-            let alone = fragment.assignments.len() == 1;
             for assignment in &fragment.assignments {
                 if assignment.key.kind != SettingKind::Tables(&TOKENS) || was_set_aside(&assignment.origin) {
                     continue;

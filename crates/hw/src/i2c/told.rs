@@ -31,10 +31,7 @@ impl I2cAccess<'_> {
                 let who = driver.map_or_else(|| "a driver".into(), |driver| format!("the driver {driver}"));
                 let error = ToolError::precondition(format!("{device} on I2C bus {bus} belongs to {who} of the kernel"))
                     .hint("use what the driver offers (hwmon, rtc, input, ...), or take its dtoverlay out of config.txt and restart");
-                match driver {
-                    Some(driver) => error.with("driver", driver),
-                    None => error,
-                }
+                error.with_some("driver", driver)
             }
             I2cError::Nack => ToolError::not_found(format!("no answer from {device} on I2C bus {bus} (NACK)")).hint(
                 "nothing has that address, or it refused these bytes or is busy; i2c.scan_bus shows who answers; check wiring and power",
@@ -69,10 +66,7 @@ impl I2cAccess<'_> {
                 .hint("try again; the kernel's log may say more (logs.query_journal)"),
         };
         let error = error.with("bus", bus).with("fault", fault.word());
-        match address {
-            Some(address) => error.with("address", address.number()),
-            None => error,
-        }
+        error.with_some("address", address.map(|address| address.number()))
     }
 }
 

@@ -27,6 +27,10 @@ use tokio::{
 /// Most ports that are open at once: 64 KiB of memory each at most.
 const MOST: usize = 16;
 
+/// How soon and how late it is looked again whether bytes have left.
+const SOONEST: Duration = Duration::from_millis(1);
+const LATEST: Duration = Duration::from_millis(20);
+
 /// The serial ports of one server.
 pub struct Serial {
     backend: Arc<dyn SerialBackend>,
@@ -195,7 +199,8 @@ impl Serial {
         if state.is_of(owner) { state.buffer.first(most) } else { Vec::new() }
     }
 
-    /// Sends a break of that length if there is one, then the bytes; with `drain` it also waits until they have left.
+    /// Sends a break of that length if there is one, behind what was written before, then the bytes; with `drain` it also waits until they
+    /// have left.
     ///
     /// # Errors
     /// [`SerialError::Slow`] after `limit`: what had not left is dropped.
@@ -207,13 +212,20 @@ impl Serial {
         SerialWrite { bytes, broken, drain, limit }: SerialWrite,
     ) -> Result<(), SerialError> {
         let port = self.held(owner, name)?;
-        let mut sent = 0;
+        let (mut sent, mut turn) = (0, None);
         let work = async {
             // Never closed.
-            let _turn = port.turn.acquire().await;
+            turn = Some(port.turn.acquire().await);
             let wire = port.wire()?;
             if let Some(length) = broken {
-                let pause = Break::begin(&wire)?;
+                // The kernel waits for them without a limit.
+                left(&port, &wire).await?;
+                let own = Arc::clone(&wire);
+                let begun = blocking::run(tool, move |stop| {
+                    stop.check()?;
+                    Ok(Break::begin(own))
+                });
+                let pause = begun.await.map_err(SerialError::Call)??;
                 sleep(length).await;
                 drop(pause);
             }
@@ -227,23 +239,28 @@ impl Serial {
                     Err(fault) => return Err(fault.into()),
                 }
             }
-            if drain {
-                let draining = blocking::run(tool, move |_| Ok(wire.drain()));
-                draining.await.map_err(SerialError::Call)??;
-            }
-            Ok(())
+            if drain { left(&port, &wire).await } else { Ok(()) }
         };
-        let ended = match blocking::unless_told(tool, timeout(limit, work)).await {
-            Ok(Ok(ended)) => ended,
-            Ok(Err(_)) => Err(SerialError::Slow { sent, of: bytes.len(), waited: limit }),
-            Err(cancelled) => Err(SerialError::Call(cancelled)),
-        };
-        if matches!(ended, Err(SerialError::Slow { .. } | SerialError::Call(_)))
-            && let Ok(wire) = port.wire()
-        {
-            // It also ends a drain that waits for the other end.
+        let ended = blocking::unless_told(tool, timeout(limit, work)).await;
+        let mut discard = || {
+            // Without its turn there are only bytes of other writes.
+            let Some(wire) = port.wire().ok().filter(|_| turn.is_some()) else { return 0 };
+            sent -= wire.unsent().unwrap_or_default().min(sent);
             wire.discard();
-        }
+            wire.unsent().unwrap_or_default().min(bytes.len() - sent)
+        };
+        let ended = match ended {
+            Ok(Ok(Err(SerialError::Call(error)))) | Err(error) => {
+                discard();
+                Err(SerialError::Call(error))
+            }
+            Ok(Ok(ended)) => ended,
+            Ok(Err(_)) => {
+                let kept = discard();
+                Err(SerialError::Slow { sent, of: bytes.len(), kept, waited: limit })
+            }
+        };
+        drop(turn);
         port.state().renew();
         port.wake.notify_one();
         ended
@@ -339,17 +356,32 @@ fn reopen(port: &OpenPort, owner: &Owner, line: Line, lasts: Option<Duration>) -
     Ok(Some(()))
 }
 
-/// A break, until it is dropped.
-struct Break<'a>(&'a Arc<dyn Wire>);
+/// Waits until all bytes that the driver took have left; its caller limits that. No event says so, so it looks again when they can have.
+async fn left(port: &OpenPort, wire: &Arc<dyn Wire>) -> Result<(), SerialError> {
+    loop {
+        let unsent = match wire.unsent()? {
+            0 => return Ok(()),
+            unsent => u32::try_from(unsent).unwrap_or(u32::MAX),
+        };
+        // Ten bits a byte.
+        let takes = Duration::from_secs(10).saturating_mul(unsent) / port.state().line.baud.max(1);
+        sleep(takes.clamp(SOONEST, LATEST)).await;
+        // Closed, or unplugged.
+        port.wire()?;
+    }
+}
 
-impl<'a> Break<'a> {
-    fn begin(wire: &'a Arc<dyn Wire>) -> io::Result<Self> {
+/// A break, until it is dropped.
+struct Break(Arc<dyn Wire>);
+
+impl Break {
+    fn begin(wire: Arc<dyn Wire>) -> io::Result<Self> {
         wire.set_break(true)?;
         Ok(Self(wire))
     }
 }
 
-impl Drop for Break<'_> {
+impl Drop for Break {
     fn drop(&mut self) {
         if let Err(fault) = self.0.set_break(false) {
             tracing::warn!(%fault, "a break on a serial line could not be ended");

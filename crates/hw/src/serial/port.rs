@@ -71,14 +71,14 @@ pub trait Wire: Send + Sync {
     /// # Errors
     /// `WouldBlock` while its buffer is full; the driver's.
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
-    /// Waits until all bytes have left. Blocks, until [`Wire::discard`].
+    /// How many of the bytes that the driver took have not left. Does not block; the kernel has no event for the last one.
     ///
     /// # Errors
     /// The driver's.
-    fn drain(&self) -> io::Result<()>;
-    /// Drops the bytes that have not left.
+    fn unsent(&self) -> io::Result<usize>;
+    /// Drops the bytes that have not left, as far as the driver can.
     fn discard(&self);
-    /// Begins or ends a break.
+    /// Begins or ends a break. Beginning one blocks until the bytes before it have left.
     ///
     /// # Errors
     /// The driver's.

@@ -31,6 +31,8 @@ struct State {
     faults: [u32; 5],
     /// It does not take bytes, as with a line that is held.
     stuck: bool,
+    /// Bytes in its driver's buffer, while none leaves it.
+    kept: Option<usize>,
     unplugged: bool,
 }
 
@@ -70,6 +72,11 @@ impl SimulatedSerial {
                 }
             }
         });
+    }
+
+    /// Makes the driver take bytes of which none leaves, as with a line that is held, or again.
+    pub fn keep(&self, port: &str, kept: bool) {
+        self.on(port, |state| state.kept = kept.then_some(0));
     }
 
     /// Unplugs the device, which hangs up the line, or plugs it in again.
@@ -112,7 +119,7 @@ impl SerialBackend for SimulatedSerial {
         far.set_nonblocking(true)?;
         let kept = near.try_clone()?;
         let number = self.on(name, |state| {
-            (state.ends, state.line, state.stuck) = (Some((kept, far)), Some(line), false);
+            (state.ends, state.line, state.stuck, state.kept) = (Some((kept, far)), Some(line), false, None);
             state.opened += 1;
             state.opened
         });
@@ -156,6 +163,10 @@ impl Wire for SimulatedWire {
         if state.stuck {
             return Err(Errno::AGAIN.into());
         }
+        if let Some(kept) = &mut state.kept {
+            *kept += bytes.len();
+            return Ok(bytes.len());
+        }
         match self.name {
             LOOPBACK => far.write_all(bytes)?,
             _ => bytes.iter().filter(|byte| **byte == b'\r').try_for_each(|_| far.write_all(b"\r\nOK\r\n"))?,
@@ -167,11 +178,13 @@ impl Wire for SimulatedWire {
         Ok(bytes.len())
     }
 
-    fn drain(&self) -> io::Result<()> {
-        Ok(())
+    fn unsent(&self) -> io::Result<usize> {
+        Ok(self.ports.on(self.name, |state| state.kept.unwrap_or_default()))
     }
 
-    fn discard(&self) {}
+    fn discard(&self) {
+        self.ports.on(self.name, |state| state.kept = state.kept.map(|_| 0));
+    }
 
     fn set_break(&self, on: bool) -> io::Result<()> {
         self.ports.on(self.name, |state| state.breaks += u32::from(on));

@@ -31,10 +31,11 @@ pub enum SerialError {
     Gone,
     /// The line is gone, after this fault if there was one.
     HungUp(Option<io::Error>),
-    /// So many bytes had left when the time was over.
+    /// So many bytes had left when the time was over. `kept`: so many could not be dropped.
     Slow {
         sent: usize,
         of: usize,
+        kept: usize,
         waited: Duration,
     },
     Other(io::Error),
@@ -102,10 +103,8 @@ impl SerialError {
             ),
             Self::Lent { to, free_in } => {
                 let error = ToolError::new(ErrorCode::Conflict, format!("{what} is open for {to}")).with("open_for", to);
-                let error = match free_in {
-                    Some(time) => error.with("free_in_seconds", time.as_secs_f64().ceil() as u64),
-                    None => error,
-                };
+                let seconds = free_in.map(|time| time.as_secs_f64().ceil() as u64);
+                let error = error.with_some("free_in_seconds", seconds);
                 ("lent", error.hint("wait until it is closed: by serial.close, when its lease is over, or with its connection"))
             }
             Self::NotOpen => (
@@ -124,11 +123,18 @@ impl SerialError {
                 let error = ToolError::unavailable(format!("{what} is gone{why}"));
                 ("hung_up", error.hint("its USB device was unplugged, or the other end hung up; open it again with serial.open"))
             }
-            Self::Slow { sent, of, waited } => {
-                let mut error = ToolError::new(ErrorCode::Timeout, format!("{what} took {sent} of {of} bytes in time"));
+            Self::Slow { sent, of, kept, waited } => {
+                let rest = match (of - sent).saturating_sub(kept) {
+                    0 if kept == 0 => String::new(),
+                    0 => format!("; {kept} are in its driver, which may send them later"),
+                    dropped if kept == 0 => format!("; {dropped} were dropped"),
+                    dropped => format!("; {dropped} were dropped, and {kept} are in its driver, which may send them later"),
+                };
+                let says = format!("{what} sent {sent} of {of} bytes in {} ms{rest}", waited.as_millis());
+                let mut error = ToolError::new(ErrorCode::Timeout, says);
                 error.timeout_ms = u64::try_from(waited.as_millis()).ok();
                 let error = error.with("bytes_written", sent);
-                ("slow", error.hint("what had not left was dropped; the other end may hold the line (flow control), or take a longer timeout_ms"))
+                ("slow", error.hint("the other end may hold the line (flow control): look at it, or take a longer timeout_ms"))
             }
             Self::Other(fault) => (
                 "io",

@@ -10,8 +10,8 @@ use rustix::{
     fs::{FlockOperation, Mode, OFlags, flock, fstat, major, minor, open},
     io::Errno,
     termios::{
-        ControlModes, InputModes, OptionalActions, QueueSelector, ioctl_tiocexcl, ioctl_tiocnxcl, tcdrain, tcflush,
-        tcgetattr, tcsetattr,
+        ControlModes, InputModes, OptionalActions, QueueSelector, ioctl_tiocexcl, ioctl_tiocnxcl, tcflush, tcgetattr,
+        tcsetattr,
     },
 };
 use std::{io, os::fd::OwnedFd, sync::Arc};
@@ -126,8 +126,10 @@ impl Wire for Tty {
         Ok(rustix::io::write(&self.0, bytes)?)
     }
 
-    fn drain(&self) -> io::Result<()> {
-        Ok(tcdrain(&self.0)?)
+    fn unsent(&self) -> io::Result<usize> {
+        // Not tcdrain(3): it waits without a limit in a thread that nothing ends. Where the flow is controlled by wires a flush does
+        // not end it either, since the bytes in the port's own buffer stay, and drivers of USB adapters have no flush.
+        Ok(ioctl::serial_unsent(&self.0)? as usize)
     }
 
     fn discard(&self) {

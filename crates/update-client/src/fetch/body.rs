@@ -92,7 +92,7 @@ impl<'a> ExactBody<'a> {
         }
         self.left.start += bytes.len() as u64;
         if matches!(self.from, From::Web(_)) {
-            let own = self.http.pace.took(bytes.len()).await;
+            let own = self.http.pace.limit(bytes.len()).await;
             self.stall.came(bytes.len(), own)?;
         }
         Ok(Some(bytes))
@@ -136,7 +136,7 @@ pub(super) async fn whole(
             return Err(FetchError::elsewhere(format!("the file does not end within {most} bytes")));
         }
         all.extend_from_slice(&chunk);
-        let own = http.pace.took(chunk.len()).await;
+        let own = http.pace.limit(chunk.len()).await;
         stall.came(chunk.len(), own)?;
     }
 }

@@ -1,6 +1,12 @@
 //! The limits of a download: those of `[update]`, and fixed ones.
 
-use base::{clock::Wall, os::clock::Zone};
+use base::{
+    clock::Wall,
+    os::{
+        Root,
+        clock::{self, Zone},
+    },
+};
 use contract::{config::UpdateSettings, values::Windows};
 use std::{path::PathBuf, time::Duration};
 
@@ -27,7 +33,8 @@ pub struct DownloadLimits {
     pub bandwidth: Option<u64>,
     /// The hours in which downloads are allowed.
     pub window: Windows,
-    pub zone: Zone,
+    /// The machine with the clock that says whether it is in them.
+    pub root: Root,
     pub wall: Wall,
     /// Maximum number of parallel requests.
     pub requests: usize,
@@ -44,7 +51,7 @@ pub struct DownloadLimits {
 
 impl DownloadLimits {
     /// The limits of the settings. `time_floor`: a time that has certainly passed, in seconds since 1970.
-    pub fn of(settings: &UpdateSettings, zone: Zone, wall: Wall, time_floor: u64) -> Self {
+    pub fn of(settings: &UpdateSettings, root: Root, wall: Wall, time_floor: u64) -> Self {
         let some = |text: &String| (!text.is_empty()).then(|| text.clone());
         Self {
             proxy: some(&settings.proxy),
@@ -55,12 +62,17 @@ impl DownloadLimits {
             deadline: Duration::from_secs(u64::from(settings.deadline_hours) * 3600),
             bandwidth: (settings.bandwidth_kib > 0).then(|| u64::from(settings.bandwidth_kib) << 10),
             window: settings.download_window.clone(),
-            ..Self::new(zone, wall)
+            ..Self::new(root, wall)
         }
     }
 
-    /// The defaults; `zone` and `wall` are for the window.
-    pub fn new(zone: Zone, wall: Wall) -> Self {
+    /// The time zone of the window. UTC if the machine's zone cannot be read, as in `system.get_clock`.
+    pub(super) fn zone(&self) -> Zone {
+        clock::zone(&self.root).unwrap_or_else(|_| Zone::utc())
+    }
+
+    /// The defaults; `root` and `wall` are for the window.
+    pub fn new(root: Root, wall: Wall) -> Self {
         Self {
             proxy: None,
             ca_file: None,
@@ -72,7 +84,7 @@ impl DownloadLimits {
             deadline: Duration::from_secs(24 * 3600),
             bandwidth: None,
             window: Windows::default(),
-            zone,
+            root,
             wall,
             // Enough to hide the round-trip time; each has a block in memory.
             requests: 4,

@@ -25,7 +25,7 @@ impl Pace {
     }
 
     /// Waits for the time that `bytes` take at that rate. Returns the time waited.
-    pub async fn took(&self, bytes: usize) -> Duration {
+    pub async fn limit(&self, bytes: usize) -> Duration {
         let Some(cap) = self.cap else { return Duration::ZERO };
         let now = Instant::now();
         let until = {

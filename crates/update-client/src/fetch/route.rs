@@ -190,16 +190,15 @@ impl FetchRoute {
 
     /// The error for whoever waits no longer: the answer of every place.
     pub(super) fn hopeless(&self) -> ToolError {
-        let mut told: Vec<String> = self.stops.iter().filter_map(|stop| stop.refused.clone()).collect();
-        if told.len() < self.stops.len() {
-            told.extend(self.last.clone());
+        let mut reasons: Vec<String> = self.stops.iter().filter_map(|stop| stop.refused.clone()).collect();
+        if reasons.len() < self.stops.len() {
+            reasons.extend(self.last.clone());
         }
         let forged = self.stops.iter().any(|stop| stop.forged);
         let code = if forged { ErrorCode::VerificationFailed } else { ErrorCode::Unavailable };
-        let error = ToolError::new(code, format!("it cannot be fetched: {}", told.join("; ")));
-        self.busy
-            .into_iter()
-            .fold(error, |error, wait| error.with(BUSY, wait.as_secs()))
+        let error = ToolError::new(code, format!("it cannot be fetched: {}", reasons.join("; ")));
+        error
+            .with_some(BUSY, self.busy.map(|wait| wait.as_secs()))
             .with("places", self.stops.iter().map(|stop| stop.place.to_string()).collect::<Vec<_>>())
             .hint("nothing on the card was touched, and what was fetched is kept: mend the place or name another one, then start again")
     }

@@ -18,6 +18,7 @@ use std::{
 use tokio::time::{Instant, sleep};
 use update::FileLocation;
 use update::bundle::Digest;
+use update::channel::unset;
 
 /// Maximum bytes of one [`BundleSource::read`]: the largest index, and a head.
 const MOST: u64 = (16 << 20) + (256 << 10);
@@ -195,10 +196,12 @@ impl BundleSource {
         }
     }
 
-    /// Seconds until downloads are allowed; `None`: now.
+    /// Seconds until downloads are allowed, or until that is looked at again by a clock that nobody set yet; `None`: now.
     pub fn shut(&self) -> Option<u64> {
         let limits = &self.http.limits;
-        limits.window.wait(limits.wall.now_ms().div_euclid(1000), &limits.zone)
+        let now = limits.wall.now_ms().div_euclid(1000);
+        let unset = unset(&limits.window, now, &limits.root).map(|wait| wait.as_secs());
+        unset.or_else(|| limits.window.wait(now, &limits.zone()))
     }
 
     pub fn limits(&self) -> &DownloadLimits {

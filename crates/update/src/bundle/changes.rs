@@ -80,7 +80,7 @@ impl SettingChanges {
     }
 
     /// What became of a setting, for people; `None`: nothing is said of it.
-    pub fn told(&self, key: &str, version: &str) -> Option<String> {
+    pub fn describe(&self, key: &str, version: &str) -> Option<String> {
         if self.drops.iter().any(|dropped| dropped == key) {
             return Some(format!("{key} was dropped in version {version}"));
         }

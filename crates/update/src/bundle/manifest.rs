@@ -136,7 +136,7 @@ impl Manifest {
 
     /// What became of a setting that it dropped or renamed, for people.
     pub fn became_of(&self, key: &str) -> Option<String> {
-        self.changes.settings.told(key, &self.version)
+        self.changes.settings.describe(key, &self.version)
     }
 
     /// Whether it may be installed at `now` (seconds since 1970, from the time floor, never from the clock alone).

@@ -52,7 +52,7 @@ impl TrybootFirmware {
                 None
             }
         };
-        match told(disk, trial) {
+        match boot_partition(disk, trial) {
             Ok(number) => {
                 if let Some(outcome) = booted(number, &mut reasons) {
                     return outcome;
@@ -90,7 +90,7 @@ impl TrybootFirmware {
 }
 
 /// The partition that autoboot.txt names.
-fn told(disk: &dyn Disk, trial: bool) -> Result<u8, String> {
+fn boot_partition(disk: &dyn Disk, trial: bool) -> Result<u8, String> {
     let config = Partition::open(disk, Area::Config)?;
     let text = config.text("autoboot.txt").ok_or("partition 1 has no autoboot.txt")?;
     let autoboot = Autoboot::parse(text.as_bytes()).map_err(|why| format!("autoboot.txt: {why}"))?;

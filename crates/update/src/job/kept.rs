@@ -107,7 +107,7 @@ impl JobRecord {
     }
 
     /// What it is doing or how it ended, with what to do next.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         self.error().map_or_else(|| self.message.clone(), |error| error.advice())
     }
 }

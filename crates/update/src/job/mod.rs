@@ -216,7 +216,7 @@ impl Jobs {
             now.kept = Some(kept.clone());
             now.cancel = Some(token.clone());
         }
-        self.told();
+        self.notify();
         let jobs = self.clone();
         base::task::spawn(async move {
             jobs.clone().put_down(kept).await;
@@ -239,7 +239,7 @@ impl Jobs {
             self.clone().put_down(kept).await;
         }
         self.lock().cancel = None;
-        self.told();
+        self.notify();
     }
 
     /// Changes the job in memory. Returns it if it must be stored as well.
@@ -249,7 +249,7 @@ impl Jobs {
         let matters = change(kept);
         let kept = matters.then(|| kept.clone());
         drop(now);
-        self.told();
+        self.notify();
         kept
     }
 
@@ -267,10 +267,10 @@ impl Jobs {
             tracing::error!(target: "update", fault, "a restart of the server would lose this update from sight");
         }
         self.lock().fault = fault;
-        self.told();
+        self.notify();
     }
 
-    fn told(&self) {
+    fn notify(&self) {
         self.0.changed.send_modify(|count| *count = count.wrapping_add(1));
     }
 

@@ -93,7 +93,7 @@ impl crate::installer::System {
             status.slot = word(slot);
             status.state = word(record.state);
         }
-        status.attempt = state.last_attempt.as_ref().map(told);
+        status.attempt = state.last_attempt.as_ref().map(summary);
     }
 
     /// The last attempt, if it has ended. Reads the card: call it where blocking is allowed.
@@ -101,11 +101,11 @@ impl crate::installer::System {
         let ledger = self.record.ledger();
         let attempt = ledger.state().last_attempt.as_ref()?;
         let ended = matches!(attempt.phase, Phase::Committed | Phase::RolledBack | Phase::Failed);
-        ended.then(|| told(attempt))
+        ended.then(|| summary(attempt))
     }
 }
 
-fn told(attempt: &Attempt) -> StatusAttempt {
+fn summary(attempt: &Attempt) -> StatusAttempt {
     StatusAttempt {
         version: attempt.version.clone(),
         manifest: attempt.manifest_sha256.clone(),

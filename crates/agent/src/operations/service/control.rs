@@ -203,9 +203,7 @@ fn failed(unit: &Unit, action: Action, after: &Unit, job: &str, previous: &Servi
         .with("now", json!(now))
         .hint(format!("logs.query_journal with unit \"{}\" has what it said", unit.id));
     for (name, value) in [("exit_code", after.exit_code), ("exit_signal", after.exit_signal)] {
-        if let Some(value) = value {
-            error = error.with(name, value);
-        }
+        error = error.with_some(name, value);
     }
     error
 }

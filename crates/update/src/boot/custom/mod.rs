@@ -55,7 +55,7 @@ impl Custom {
         run::run(&self.program, &words, self.limit).map(drop)
     }
 
-    fn told(&self) -> Result<CustomEvidence, ToolError> {
+    fn query(&self) -> Result<CustomEvidence, ToolError> {
         let said = run::run(&self.program, &["evidence"], self.limit)?;
         serde_json::from_slice(&said).map_err(|error| {
             ToolError::unavailable(format!("{} says what is no evidence: {error}", self.program))
@@ -78,7 +78,7 @@ impl BootFlow for Custom {
             last_words: seen.last_words,
             ..Evidence::default()
         };
-        match self.told() {
+        match self.query() {
             Ok(told) => {
                 let CustomEvidence { trial, booted, default, armed, tries, root } = told;
                 evidence = Evidence { trial, booted, default, armed, tries, root: root.or(evidence.root), ..evidence };
