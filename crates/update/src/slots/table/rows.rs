@@ -48,7 +48,7 @@ pub const TABLE: &[TableRow] = {
         row!(TrialDied, ANY, OX, OX, ANY, ARMED, TRIED, "the trial died before the agent saw it", "an attempt: armed again, three times in all, then blocked"),
         row!(CommittedButDead, ANY, OX, OX, T, COMMITTING, ANY, "committed, and then it did not start", "the default becomes O; blocked; T's head is zeroed"),
         row!(RolledBack, ANY, OX, OX, ANY, TRIAL | COMMITTING, ANY, "the old slot after a trial", "condemned: judged beside O's health; else an attempt: armed again, three times in all, then blocked"),
-        row!(RolledBackWaits, ANY, OX, OX, ANY, ROLLED_BACK, ANY, "the trial failed, O is being looked at", "O healthy: blocked, T's head is zeroed, or, if T lacked nothing but the network, an attempt: armed again, three times in all; O offline as well: it waits for a network, which does not count"),
+        row!(RolledBackWaits, ANY, OX, OX, ANY, ROLLED_BACK, ANY, "the trial failed, O is being looked at", "O healthy: blocked, T's head is zeroed, or, if T lacked nothing but the network, an attempt: armed again, three times in all; O lacks the same: it waits until that works, which does not count"),
         row!(Normal, ANY, OX, OX, O, GOOD, ANY, "as it should be (the flag of a commit stays until the next restart)", "once healthy, the chain's count is filled up"),
         row!(FirstStart, ANY, OX, OX, O, UNKNOWN | LOST, ANY, "the factory's empty record, or a lost one", "O is good, since it is the default"),
         row!(BadButDefault, ANY, OX, OX, O, BAD, ANY, "what is recorded as bad is the default and runs", "walked: once healthy, it is good"),
