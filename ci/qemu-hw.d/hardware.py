@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import select
 import socket
 import sys
 import threading
@@ -23,10 +24,21 @@ def echo(path):
     listener.listen(1)
 
     def answer():
+        # It reads whatever it has to send: QEMU waits in a write of the guest's while its end is full, and reads nothing meanwhile. Each byte
+        # is a write of its own, so 300 bytes that nobody takes fill a socket.
+        waiting = bytearray()
         # The machine ends with its side of the line open.
-        with contextlib.suppress(ConnectionResetError), listener, listener.accept()[0] as line:
-            while data := line.recv(4096):
-                line.sendall(data)
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError), listener, listener.accept()[0] as line:
+            line.setblocking(False)
+            while True:
+                readable, writable, _ = select.select([line], [line] if waiting else [], [])
+                if writable:
+                    del waiting[: line.send(waiting)]
+                if readable:
+                    data = line.recv(4096)
+                    if not data:
+                        return
+                    waiting += data
 
     threading.Thread(target=answer, daemon=True).start()
     return path

@@ -245,7 +245,8 @@ impl UpdateClient {
             // Too many to be named, and so for the old system to lack the same.
             missing = Missing { server: true, services: BTreeSet::new(), ..missing };
         }
-        let report = HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), missing };
+        let (healthy, offline) = (verdict.is_healthy(), verdict.is_offline());
+        let report = HealthReport { healthy, problems: problems.collect(), offline, missing };
         let taken = self.0.agent.call::<ReportHealth>(report).await?;
         for problem in &taken.problems {
             tracing::warn!(target: "update", problem, "the agent does not find this boot healthy yet");

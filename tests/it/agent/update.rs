@@ -83,12 +83,12 @@ pub fn restart(args: &Value) -> RebootIntoRequest {
 }
 
 pub fn healthy() -> HealthReport {
-    HealthReport { healthy: true, problems: Vec::new(), missing: Missing::default() }
+    HealthReport { healthy: true, problems: Vec::new(), offline: false, missing: Missing::default() }
 }
 
 fn sick(offline: bool) -> HealthReport {
     let missing = if offline { Missing::network() } else { Missing::server() };
-    HealthReport { healthy: false, problems: vec!["the default gateway: no answer".into()], missing }
+    HealthReport { healthy: false, problems: vec!["the default gateway: no answer".into()], offline, missing }
 }
 
 pub fn slot(status: &UpdateStatus, slot: Slot) -> (SlotState, Option<&str>, bool) {

@@ -14,6 +14,7 @@ mod refusals;
 mod scope;
 mod server;
 mod settings;
+mod shown;
 mod tour;
 mod undone;
 mod values;

@@ -2,9 +2,10 @@
 
 use ::update::bundle::{Renamed, ServiceChanges};
 use ::update::health::{
-    Baseline, Check, HealthVerdict, Observations, judge, operable,
+    Baseline, Check, HealthVerdict, Missing, Observations, judge, operable,
     own::{self, ConfiguredChecks, Eyes},
 };
+use ::update::slots::OldSystem;
 use futures::future::BoxFuture;
 use std::{collections::BTreeMap, path::Path};
 use tempfile::TempDir;
@@ -188,4 +189,53 @@ async fn the_agent_says_what_it_sees_itself() {
     assert_eq!(missing.names(), ["service bad.service", "command /bin/false", "the server"]);
     (wants.units, wants.commands, wants.server) = (vec!["good.service".into()], vec!["/bin/true".into()], None);
     assert!(own::verdict(&Half, &wants).await.is_healthy());
+}
+
+/// `net`, `server`, a program's path, or a service.
+fn missing(names: &[&str]) -> Missing {
+    let mut missing = Missing::default();
+    for name in names {
+        match *name {
+            "net" => missing.network = true,
+            "server" => missing.server = true,
+            path if path.starts_with('/') => drop(missing.commands.insert(path.into())),
+            service => drop(missing.services.insert(service.into())),
+        }
+    }
+    missing
+}
+
+#[test]
+fn a_release_is_to_blame_unless_the_old_system_misses_all_that_its_trial_missed() {
+    use OldSystem::{FailsAlike, Offline, Online};
+    for (trial, now, found) in [
+        (&["web"][..], &[][..], Online),
+        (&["web"], &["web"], FailsAlike),
+        (&["web"], &["web", "/bin/check", "other"], FailsAlike),
+        (&["web", "other"], &["web"], Online),
+        (&["/bin/check"], &["/bin/check"], FailsAlike),
+        (&["/bin/check", "web"], &["/bin/check"], Online),
+        (&["/bin/check"], &["/bin/other"], Online),
+        // No old system excuses the server, nor a trial of which nothing is known.
+        (&["server"], &["server"], Online),
+        (&["server", "web"], &["server", "web"], Online),
+        (&[], &["web"], Online),
+        (&[], &[], Online),
+        // Without a network nothing is known of what needs one.
+        (&["net"], &["net"], Offline),
+        (&["web"], &["net"], Offline),
+        (&["net", "web"], &["net", "web"], Offline),
+        (&["net"], &[], Online),
+        (&["net", "web"], &["web"], Online),
+    ] {
+        assert_eq!(OldSystem::compared(&missing(now), &missing(trial)), found, "{trial:?} beside {now:?}");
+    }
+}
+
+#[test]
+fn what_a_release_renames_is_compared_by_its_name_of_before() {
+    let renames = vec![Renamed { from: "old".into(), to: "young".into() }];
+    let changes = ServiceChanges { renames, ..ServiceChanges::default() };
+    assert_eq!(missing(&["young", "web", "net"]).before(&changes), missing(&["old", "web", "net"]));
+    assert_eq!(missing(&["old"]).before(&changes), missing(&["old"]));
 }

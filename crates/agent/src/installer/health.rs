@@ -33,9 +33,19 @@ pub struct HealthReport {
     pub healthy: bool,
     /// What worked before and does not work now; at most 16, each at most 300 bytes.
     pub problems: Vec<String>,
-    /// The same, for a comparison of the old system with the trial; no commands, and at most 16 services.
-    #[serde(default)]
+    /// Nothing but the network is wrong.
+    pub offline: bool,
+    /// What is missing, for a comparison of the old system with the trial; no commands, and at most 16 services. Empty from a server of
+    /// version 0.2.0.
+    #[serde(default, skip_serializing_if = "Missing::is_empty")]
     pub missing: Missing,
+}
+
+impl HealthReport {
+    /// What the server half found missing.
+    pub fn missing(&self) -> Missing {
+        if self.missing.is_empty() && self.offline { Missing::network() } else { self.missing.clone() }
+    }
 }
 
 /// The agent's answer to a report.
@@ -49,6 +59,7 @@ pub struct HealthTaken {
     /// Problems that the agent itself found.
     pub problems: Vec<String>,
     /// Of the configured checks, those that fail while an armed release waits for what is missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<String>,
     /// Seconds until the trial's deadline.
     pub seconds_left: Option<u64>,
@@ -71,7 +82,7 @@ impl Installer {
         let waits = system.armed().is_some_and(|update| !update.waits_for.is_empty());
         let awaited = if waits { self.own_verdict().await.problems } else { Vec::new() };
         let healthy = report.healthy && own.is_healthy();
-        let missing = report.missing.clone().and(&own.missing);
+        let missing = report.missing().and(&own.missing);
         let problems = own.problems.clone();
         {
             let mut now = self.boot.now();
@@ -230,7 +241,7 @@ fn check(report: &HealthReport) -> Result<(), ToolError> {
     if !report.missing.commands.is_empty() {
         return Err(ToolError::invalid("commands are checked by the agent alone").with("parameter", "missing"));
     }
-    if report.healthy && !(report.problems.is_empty() && report.missing.is_empty()) {
+    if report.healthy && !(report.problems.is_empty() && report.missing().is_empty()) {
         return Err(ToolError::invalid("who is healthy has no problems").with("parameter", "problems"));
     }
     Ok(())

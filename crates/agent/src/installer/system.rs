@@ -157,11 +157,12 @@ impl System {
         ledger.state().update.clone().filter(|update| update.stage == Stage::Armed)
     }
 
-    /// What the trial lacked that failed in the boot before, while the old system is being judged.
+    /// What the trial lacked that failed in the boot before, by the old system's names, while that one is being judged.
     pub fn failed_trial(&self) -> Option<Missing> {
         let ledger = self.record.ledger();
         let update = ledger.state().update.as_ref().filter(|update| update.stage == Stage::RolledBack)?;
-        Some(update.verdict.as_ref().map(|verdict| verdict.missing.clone()).unwrap_or_default())
+        let missing = update.verdict.as_ref().map(|verdict| verdict.missing.clone()).unwrap_or_default();
+        Some(missing.before(&update.services))
     }
 
     pub(super) fn belongs_to(&self, installer: Weak<Installer>) {

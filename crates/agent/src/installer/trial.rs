@@ -152,7 +152,7 @@ impl Installer {
         let limit = self.settings.update.health_deadline_seconds;
         let (mut problems, missing) = match &now.report {
             None => (vec!["the server said nothing".into()], Missing::server()),
-            Some(report) => (report.problems.clone(), report.missing.clone()),
+            Some(report) => (report.problems.clone(), report.missing()),
         };
         problems.extend(now.own.problems.iter().cloned());
         (format!("not healthy within {limit} s: {}", problems.join("; ")), missing.and(&now.own.missing))

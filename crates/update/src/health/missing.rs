@@ -1,5 +1,6 @@
 //! What a check of a machine found missing, in a form in which two systems can be compared.
 
+use crate::bundle::ServiceChanges;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -47,6 +48,17 @@ impl Missing {
         self.server |= other.server;
         self.services.extend(other.services.iter().cloned());
         self.commands.extend(other.commands.iter().cloned());
+        self
+    }
+
+    /// The same by the names that services had before these changes.
+    #[must_use]
+    pub fn before(mut self, changes: &ServiceChanges) -> Self {
+        for renamed in &changes.renames {
+            if self.services.remove(&renamed.to) {
+                self.services.insert(renamed.from.clone());
+            }
+        }
         self
     }
 
