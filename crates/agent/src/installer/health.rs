@@ -116,7 +116,7 @@ impl Installer {
         own::verdict(self, &self.wants()).await
     }
 
-    /// The same in the old system after a trial that lacked `failed`. What failed there has a while to start here.
+    /// What the agent finds in the old system after a trial that lacked `failed`. What failed there has [`STARTS`] to succeed here.
     async fn own_verdict_beside(&self, failed: &Missing) -> OwnVerdict {
         let deadline = Instant::now() + STARTS;
         loop {

@@ -37,7 +37,7 @@ pub(crate) struct Now {
     timer: Option<AbortHandle>,
     /// The server half's last report.
     pub report: Option<HealthReport>,
-    /// What the agent itself found then.
+    /// What the agent itself found when it took that report.
     pub own: OwnVerdict,
     /// The boot chain was told that this boot is healthy.
     pub told: bool,

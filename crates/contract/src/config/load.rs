@@ -103,7 +103,7 @@ fn owners(sources: &Sources, owner: Option<u32>, draft: &mut SettingsDraft) -> S
 
 /// How a reason begins for which a section was set aside, and not the whole file.
 const SECTION_ASIDE: &str = "set aside with its section: ";
-/// The same, if the fragment lost a section of [`REFUSING`].
+/// How a reason begins for which a section of [`REFUSING`] was set aside.
 const REFUSING_SECTION_ASIDE: &str = "set aside with a section that may refuse: ";
 
 /// Whether [`RECOVERY`](super::RECOVERY) runs on a device that is restricted for these reasons ([`Settings::restricted`]): only sections were

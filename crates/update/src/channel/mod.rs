@@ -23,5 +23,5 @@ pub use index::{ChannelIndex, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, ReleaseEntry, 
 pub use memory::{recall, remember};
 pub use publish::{IndexChange, publish, salt};
 pub use seen::{AcceptedIndex, KeyWatermark};
-pub use spread::{Spread, unset};
+pub use spread::{Spread, wait_for_clock};
 pub use tree::{Tree, sign};

@@ -33,8 +33,8 @@ impl Spread {
     /// `None` if `window` is open by the clock of the machine below `root`, which says `unix_seconds`; otherwise how long until that should be
     /// looked at again. By a clock that nobody set no window is open: it shows the hour of the last shutdown.
     pub fn shut(&self, window: &Windows, unix_seconds: i64, root: &Root) -> Option<Duration> {
-        if let unset @ Some(_) = unset(window, unix_seconds, root) {
-            return unset;
+        if let wait @ Some(_) = wait_for_clock(window, unix_seconds, root) {
+            return wait;
         }
         self.wait_for(window, unix_seconds, &clock::zone(root).unwrap_or_else(|_| Zone::utc()))
     }
@@ -52,7 +52,7 @@ impl Spread {
 }
 
 /// How long until a machine whose clock nobody set looks again whether `window` is open; `None` if its clock is set, or no hour matters.
-pub fn unset(window: &Windows, unix_seconds: i64, root: &Root) -> Option<Duration> {
+pub fn wait_for_clock(window: &Windows, unix_seconds: i64, root: &Root) -> Option<Duration> {
     (!window.is_always() && !clock::is_set(root, unix_seconds)).then_some(UNSET)
 }
 

@@ -23,12 +23,12 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// Nothing but the network.
+    /// The network alone is missing.
     pub fn network() -> Self {
         Self { network: true, ..Self::default() }
     }
 
-    /// The server half itself.
+    /// The server half alone is missing.
     pub fn server() -> Self {
         Self { server: true, ..Self::default() }
     }
@@ -41,7 +41,7 @@ impl Missing {
         *self == Self::network()
     }
 
-    /// Both together.
+    /// What this or `other` lacks.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.network |= other.network;
@@ -51,7 +51,7 @@ impl Missing {
         self
     }
 
-    /// The same by the names that services had before these changes.
+    /// This with the names that services had before these changes.
     #[must_use]
     pub fn before(mut self, changes: &ServiceChanges) -> Self {
         for renamed in &changes.renames {

@@ -40,12 +40,12 @@ pub trait Eyes: Send + Sync {
     fn server<'a>(&'a self, socket: &'a Path) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// The result of the checks: nothing in it if all succeeded.
+/// What the configured checks found: nothing if all succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnVerdict {
     /// The problems, for people.
     pub problems: Vec<String>,
-    /// The same, for a comparison with another system.
+    /// What the problems are about, for a comparison with another system.
     pub missing: Missing,
 }
 

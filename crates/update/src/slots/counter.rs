@@ -10,10 +10,10 @@ use crate::{
 use base::error::ToolError;
 use std::io;
 
-/// The size of each, in bytes.
+/// The size of each count, in bytes.
 pub const SIZE: usize = 512;
 
-/// A count.
+/// A count that the initramfs keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
     /// Boots that were never found healthy, so that the fallback remains available after the commit. A healthy boot
@@ -25,7 +25,7 @@ pub enum Counter {
     Damage,
 }
 
-/// Its value.
+/// The value of a [`Counter`] for each slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub a: u32,
@@ -64,7 +64,7 @@ impl Counter {
         }
     }
 
-    /// Reads it.
+    /// Reads the count of both slots.
     ///
     /// # Errors
     /// Those of the card.
@@ -75,7 +75,7 @@ impl Counter {
         Ok(Counted::of_sector(&sector))
     }
 
-    /// Zeroes it; writes nothing when it is zero already.
+    /// Zeroes the count; writes nothing when it is zero already.
     ///
     /// # Errors
     /// Those of the card.

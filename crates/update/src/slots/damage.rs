@@ -4,10 +4,10 @@
 use super::{Act, BootState, Settled, StateRecord, counter::Counted};
 use crate::{Slot, status::SlotState};
 
-/// The slot's note.
+/// What is noted of a slot whose root is damaged.
 const NOTE: &str = "its root is damaged on the card: found by dm-verity";
 
-/// For people.
+/// The faults of a status: slots whose root was found damaged.
 pub(super) fn faults(damaged: Counted) -> Vec<String> {
     let found = Slot::BOTH.into_iter().filter(|slot| damaged.of(*slot) > 0);
     found.map(|slot| format!("slot {slot}: {NOTE}")).collect()
