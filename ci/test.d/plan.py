@@ -129,7 +129,7 @@ def tool_names():
 def named(part):
     """The namespaces of which the part's own scripts name a tool: "gpio.read_pin" or "gpio_read_pin". Sources name them all, so the
     files of the program and of its packages are not searched."""
-    about = {"program", "lock", "schemas", "product", "buildroot", "texts"}
+    about = {"program", "routeros", "console", "lock", "schemas", "product", "buildroot", "texts"}
     searched = in_groups(set(inputs()["by_inputs"][part]["reads"]) - about) + [script(part)]
     # Recorded answers name every tool, since lists of tools are among them.
     said = "\n".join(text(path) for path in searched if path.endswith((".py", ".c", ".rs", ".sh")) or "." not in os.path.basename(path))

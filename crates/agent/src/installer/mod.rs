@@ -15,10 +15,10 @@ mod health_probe;
 mod image;
 mod install_lock;
 mod known_settings;
-mod lasting;
 mod log_tail;
 mod planned_restart;
 mod slot_status;
+mod start_count;
 mod system;
 mod trial;
 mod update_tool;
@@ -106,7 +106,7 @@ impl Installer {
         self.means.power.tell(Arc::clone(&system) as _);
         self.begin_boot();
         self.watch_plan();
-        self.forget_starts();
+        self.clear_start_count();
         self.keep_settings(&system);
     }
 

@@ -5,7 +5,7 @@
 
 use crate::{
     Slot,
-    disk::{Access, Area, Disk},
+    disk::{Access, Area, BlockDevice, Disk},
 };
 use base::error::ToolError;
 use std::io;
@@ -69,8 +69,15 @@ impl Counter {
     /// # Errors
     /// Those of the card.
     pub fn read(self, disk: &dyn Disk) -> Result<Counted, ToolError> {
+        self.read_from(&*disk.open(Area::AgentState, Access::Read)?)
+    }
+
+    /// The same from the open agent-state area, as [`super::StateStore::read_from`].
+    ///
+    /// # Errors
+    /// Those of the card.
+    pub fn read_from(self, device: &dyn BlockDevice) -> Result<Counted, ToolError> {
         let mut sector = [0; SIZE];
-        let device = disk.open(Area::AgentState, Access::Read)?;
         device.read(self.at(), &mut sector).map_err(|error| self.failed(&error))?;
         Ok(Counted::of_sector(&sector))
     }

@@ -2,12 +2,12 @@
 
 use super::{
     BootState, Case, Settled, StateRecord, StateStore, Step,
-    counter::{self, Counter},
+    counter::{self, Counted, Counter},
     damage, perform, settle,
 };
 use crate::{
     boot::{BootFlow, Evidence},
-    disk::Disk,
+    disk::{Access, Area, Disk},
     slots::Here,
 };
 use base::error::ToolError;
@@ -20,6 +20,8 @@ pub struct Ledger {
     store: StateStore,
     state: StateRecord,
     faults: Vec<String>,
+    /// The damage counted before this start, until it is settled.
+    damaged: Option<Counted>,
 }
 
 impl Ledger {
@@ -28,16 +30,18 @@ impl Ledger {
     /// # Errors
     /// Those of [`StateStore::open`].
     pub fn open(disk: Arc<dyn Disk>, flow: Arc<dyn BootFlow>) -> Result<Self, ToolError> {
-        let opened = StateStore::open(&*disk)?;
+        let device = disk.open(Area::AgentState, Access::Read)?;
+        let opened = StateStore::read_from(&*device)?;
         let mut faults = opened.faults;
-        let counted = [
-            Counter::UnhealthyBoots.read(&*disk).map(counter::unhealthy_faults),
-            Counter::Damage.read(&*disk).map(damage::faults),
-        ];
-        for found in counted {
+        let unhealthy = Counter::UnhealthyBoots.read_from(&*device).map(counter::unhealthy_faults);
+        let damaged = Counter::Damage.read_from(&*device);
+        drop(device);
+        // What cannot be read is a fault, and counts as nothing.
+        let counted = damaged.as_ref().copied().unwrap_or_default();
+        for found in [unhealthy, damaged.map(damage::faults)] {
             faults.extend(found.unwrap_or_else(|error| vec![error.into_message()]));
         }
-        Ok(Self { disk, flow, store: opened.store, state: opened.state, faults })
+        Ok(Self { disk, flow, store: opened.store, state: opened.state, faults, damaged: Some(counted) })
     }
 
     /// The current record.
@@ -59,8 +63,8 @@ impl Ledger {
     pub fn settle(&mut self, here: &Here) -> (Settled, Result<(), ToolError>) {
         let seen = self.flow.evidence();
         let mut settled = settle(&self.state, &seen, here);
-        // That it cannot be read is a fault already.
-        let damaged = Counter::Damage.read(&*self.disk).unwrap_or_default();
+        // A simulated machine settles each of its starts with this ledger.
+        let damaged = self.damaged.take().unwrap_or_else(|| Counter::Damage.read(&*self.disk).unwrap_or_default());
         damage::record(&mut settled, &self.state, seen.running(), damaged);
         let done = self.perform(&settled.step);
         if done.is_err() && settled.case == Case::TargetByDefault {

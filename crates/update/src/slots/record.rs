@@ -49,8 +49,15 @@ impl StateStore {
     /// # Errors
     /// Those of [`Disk::open`]; `unavailable` when no copy can be read at all: then nothing may be written either.
     pub fn open(disk: &dyn Disk) -> Result<OpenedStore, ToolError> {
-        let device = disk.open(Area::AgentState, Access::Read)?;
-        let copies = [0, 1].map(|copy| read(&*device, copy));
+        Self::read_from(&*disk.open(Area::AgentState, Access::Read)?)
+    }
+
+    /// The same from the open agent-state area: looking for the card is most of what a reading costs.
+    ///
+    /// # Errors
+    /// `unavailable` as for [`StateStore::open`].
+    pub fn read_from(device: &dyn BlockDevice) -> Result<OpenedStore, ToolError> {
+        let copies = [0, 1].map(|copy| read(device, copy));
         let mut faults = Vec::new();
         let mut found: Option<(u64, u64, Vec<u8>)> = None;
         let mut unread = Vec::new();
