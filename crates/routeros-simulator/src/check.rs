@@ -5,6 +5,7 @@ use crate::{
     duration,
     menus::{Menu, Verb},
     network::{covers, network_of},
+    shown::shown,
     state::State,
     table::Row,
 };
@@ -74,7 +75,7 @@ const UNIQUE: [(&str, &[&str], &str); 8] = [
     ("ip/dhcp-server", &["name"], "server with such name already exists"),
 ];
 
-/// The parameters as they are stored: `yes` and `no` as `true` and `false`.
+/// The parameters as they are shown afterwards, such as `true` for `yes`; `None` for a field that is absent then.
 ///
 /// # Errors
 /// The `detail` of a 400.
@@ -83,7 +84,7 @@ pub(crate) fn parameters(
     menu: Menu,
     verb: Verb,
     given: &Map<String, Value>,
-) -> Result<Vec<(String, String)>, String> {
+) -> Result<Vec<(String, Option<String>)>, String> {
     let mut checked = Vec::new();
     for (name, value) in given {
         if matches!(name.as_str(), ".id" | "numbers" | "place-before") {
@@ -95,7 +96,8 @@ pub(crate) fn parameters(
             Value::Bool(_) | Value::Number(_) => value.to_string(),
             _ => return Err(format!("invalid value for argument {name}")),
         };
-        checked.push((name.clone(), one(state, menu, name, parameter, value)?));
+        let value = one(state, menu, name, parameter, value)?;
+        checked.push((name.clone(), shown(menu.path, name, &value)));
     }
     if verb == Verb::Add {
         let required = REQUIRED.iter().find(|(path, _)| *path == menu.path).map_or(&[][..], |(_, names)| *names);
@@ -150,11 +152,16 @@ fn one(state: &State, menu: Menu, name: &str, parameter: &Value, value: String) 
         ("ip/firewall/filter" | "ip/firewall/nat", "src-port" | "dst-port") => {
             bare.is_empty() || bare.split([',', '-']).all(|port| port.parse::<u16>().is_ok())
         }
+        ("ip/firewall/filter" | "ip/firewall/nat", "protocol") => bare != "0" && !bare.contains(' '),
         ("ip/firewall/address-list", "address") => is_address(bare) || is_host(bare),
         ("ip/pool", "ranges") => bare.split(',').all(is_address),
         ("ip/dns" | "system/ntp/client", "servers") => {
             bare.is_empty()
-                || bare.split(',').all(|server| is_address(server) || menu.path != "ip/dns" && is_host(server))
+                || bare.split(',').all(|server| {
+                    is_address(server)
+                        || server.parse::<std::net::Ipv6Addr>().is_ok()
+                        || menu.path != "ip/dns" && is_host(server)
+                })
         }
         _ if description.contains("time interval") => bare == "none" || duration::parse(bare).is_some(),
         _ => true,

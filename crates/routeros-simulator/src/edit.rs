@@ -36,7 +36,7 @@ impl State {
         };
         let mut row = Row::new(self.new_id(), &[]);
         for (name, value) in checked {
-            row.set(&name, value);
+            row.put(&name, value);
         }
         self.complete(menu, &mut row);
         check::unique(self, menu.path, &row)?;
@@ -60,7 +60,7 @@ impl State {
                 return self.set_date_and_time(&checked);
             }
             let fields = self.singletons.entry(menu.path).or_default();
-            fields.extend(checked.into_iter().map(|(name, value)| (name, Value::String(value))));
+            fields.extend(checked.into_iter().filter_map(|(name, value)| Some((name, Value::String(value?)))));
             self.writes += 1;
             return Ok(());
         };
@@ -71,7 +71,7 @@ impl State {
         }
         let renamed = row.get("name").to_owned();
         for (name, value) in checked {
-            row.set(&name, value);
+            row.put(&name, value);
         }
         check::unique(self, path, &row)?;
         let name = row.get("name").to_owned();
@@ -217,11 +217,12 @@ impl State {
         }
     }
 
-    fn set_date_and_time(&mut self, checked: &[(String, String)]) -> Result<(), String> {
+    fn set_date_and_time(&mut self, checked: &[(String, Option<String>)]) -> Result<(), String> {
         let shown = clock::date_and_time(self.clock());
         let (mut date, mut time) =
             shown.split_once(' ').map(|(date, time)| (date.to_owned(), time.to_owned())).unwrap_or_default();
         for (name, value) in checked {
+            let Some(value) = value else { continue };
             match name.as_str() {
                 "date" => date.clone_from(value),
                 "time" => time.clone_from(value),

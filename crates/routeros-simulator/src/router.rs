@@ -117,6 +117,18 @@ impl Router {
         self.lock().rows(menu)
     }
 
+    /// Rows that the router has of itself, such as routes that it learned and leases that it gave.
+    pub fn learn(&self, menu: &'static str, rows: impl IntoIterator<Item = Vec<(&'static str, String)>>) {
+        let mut state = self.lock();
+        for fields in rows {
+            let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let id = state.add(menu, &fields);
+            if let Some(row) = state.stored_mut(menu).last_mut().filter(|row| row.id == id) {
+                row.set("dynamic", "true");
+            }
+        }
+    }
+
     /// Waits until so many requests have come by HTTPS.
     pub async fn has_heard(&self, requests: u64) {
         let mut changes = self.changes();

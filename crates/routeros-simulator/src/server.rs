@@ -177,7 +177,16 @@ impl Connection {
             return Err(broken());
         }
         sleep(slow).await;
+        let is_faulty = |fault: fn(String) -> Fault| {
+            let menu = request.as_ref().map(|request| request.path.clone()).unwrap_or_default();
+            self.router.lock().faults.contains(&fault(menu))
+        };
+        if is_faulty(Fault::Hangs) {
+            sleep(LONGEST).await;
+        }
         let answer = match &request {
+            Ok(_) if is_faulty(Fault::Empties) => Answer::ok(serde_json::json!({})),
+            Ok(_) if is_faulty(Fault::Denies) => Answer::bad("not enough permissions (9)"),
             Ok(request) => self.router.answer(request),
             Err(detail) => Answer::bad(detail),
         };
@@ -193,7 +202,10 @@ impl Connection {
         if answer.body.is_some() {
             response = response.header(header::CONTENT_TYPE, "application/json");
         }
-        let body = answer.body.map(|body| body.to_string()).unwrap_or_default();
+        let mut body = answer.body.map(|body| body.to_string()).unwrap_or_default().into_bytes();
+        if self.router.lock().faults.contains(&Fault::NoUtf8) {
+            body.iter_mut().filter(|byte| **byte == b'?').for_each(|byte| *byte = 0xF6);
+        }
         response.body(Full::new(Bytes::from(body))).map_err(io::Error::other)
     }
 

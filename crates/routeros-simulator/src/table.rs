@@ -42,6 +42,14 @@ impl Row {
         self.fields.insert(name.to_owned(), Value::String(value.into()));
     }
 
+    /// Sets a field, or takes its value away.
+    pub fn put(&mut self, name: &str, value: Option<String>) {
+        match value {
+            Some(value) => self.set(name, value),
+            None => drop(self.fields.remove(name)),
+        }
+    }
+
     /// Whether a flag is set: `true`, as RouterOS prints it.
     pub fn is(&self, flag: &str) -> bool {
         self.get(flag) == "true"

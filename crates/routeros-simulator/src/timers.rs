@@ -5,6 +5,7 @@
 use crate::{
     clock::{date_and_time, seconds_of},
     duration,
+    fault::Fault,
     state::State,
     table::{Row, RowId},
 };
@@ -87,5 +88,13 @@ pub(crate) fn reboot(state: &mut State) {
         state.stored_mut(path).clear();
     }
     state.stored_mut("ip/firewall/address-list").retain(|row| !row.is("dynamic"));
+    if state.faults.contains(&Fault::OtherIds) {
+        for rows in state.tables.values_mut() {
+            let mut ids: Vec<RowId> = rows.iter().map(|row| row.id).collect();
+            let by = usize::from(!ids.is_empty());
+            ids.rotate_left(by);
+            rows.iter_mut().zip(ids).for_each(|(row, id)| row.id = id);
+        }
+    }
     boot(state);
 }
