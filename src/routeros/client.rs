@@ -8,7 +8,7 @@ use super::{
 use crate::client::{encrypted, root_cause};
 use base::error::{ErrorCode, ToolError};
 use reqwest::{Client, Method, Response, redirect};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -64,13 +64,33 @@ impl RouterClient {
         self.probe(path).await.map_err(|(_, error)| error)
     }
 
+    /// The rows of a menu that its owner may change. Of routes, those that the router has of itself are left out by the router: of a
+    /// whole routing table of the internet, a plan needs none.
+    ///
+    /// # Errors
+    /// See [`super::failure`].
+    pub async fn rows(&self, menu: &str) -> Result<Value, ToolError> {
+        if menu != "ip/route" {
+            return self.get(menu).await;
+        }
+        let query = Map::from_iter([(".query".to_owned(), json!(["dynamic=true", "#!"]))]);
+        self.command("ip/route/print", &query).await
+    }
+
     /// As [`RouterClient::get`], with the reason.
     ///
     /// # Errors
     /// See [`super::failure`].
     pub async fn probe(&self, path: &str) -> Result<Value, Failure> {
-        match self.send(Method::GET, path, None, REQUEST).await {
+        let answered = match self.send(Method::GET, path, None, REQUEST).await {
             Err((Reason::Network, _)) => self.send(Method::GET, path, None, REQUEST).await,
+            answered => answered,
+        };
+        match answered {
+            // Neither rows nor a singleton: no menu is so.
+            Ok(Value::Object(fields)) if fields.is_empty() => {
+                Err((Reason::DeviceError, strange(&self.device.id, &format!("{path} with an empty object"))))
+            }
             answered => answered,
         }
     }
@@ -125,14 +145,18 @@ impl RouterClient {
         let response = request.send().await.map_err(|error| unanswered(device, &error))?;
         let status = response.status().as_u16();
         let bytes = read(device, response).await?;
-        let answer: Option<Value> =
-            if bytes.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&bytes).ok() };
+        let answer = if bytes.is_empty() { Some(Value::Null) } else { parsed(&bytes) };
         match (status, answer) {
             (200..=299, Some(answer)) => Ok(answer),
             (200..=299, None) => Err((Reason::DeviceError, strange(device, &format!("{path} with no JSON")))),
             (status, answer) => Err(refused(device, status, &answer.unwrap_or_default())),
         }
     }
+}
+
+/// JSON, in which a name that some client of the router chose may be no UTF-8: such bytes are shown as U+FFFD.
+fn parsed(bytes: &[u8]) -> Option<Value> {
+    serde_json::from_slice(bytes).ok().or_else(|| serde_json::from_str(&String::from_utf8_lossy(bytes)).ok())
 }
 
 async fn read(device: &str, mut response: Response) -> Result<Vec<u8>, Failure> {

@@ -56,6 +56,11 @@ impl Network {
         format!("{}/{}", self.start(), self.length)
     }
 
+    /// Whether it is a single address.
+    pub fn is_one(self) -> bool {
+        self.length == bits(self.address).1
+    }
+
     /// Whether nothing of a host is in it: `10.0.0.0/8`, not `10.0.0.1/8`.
     pub fn is_network(self) -> bool {
         self.start() == self.address

@@ -2,16 +2,21 @@
 
 use super::{
     super::{client::RouterClient, device::Device},
-    base::{Base, menus},
-    change::{Action, Change, Fields, holds},
+    base::{self, Base, Menus, menus},
+    change::{Action, Change, Fields, fields, holds},
     export::export,
-    row::{has_no_switch, is_unset},
-    script::inverse,
+    mark::{final_comment, has_row, mark, marked},
+    one_write::{body, is_done, write_change},
+    row::has_no_switch,
+    script::{inverse, quoted},
 };
-use base::error::{ErrorCode, ToolError};
+use ::base::error::{ErrorCode, ToolError};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
-use std::time::Duration;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// What an entry of the scheduler may do, and no more. Its default is nearly everything.
@@ -35,7 +40,12 @@ pub struct Apply<'a> {
     pub timer: Duration,
     /// Keeps `/export` of before; nothing is written when it cannot.
     pub keep: &'a Keep<'a>,
+    /// The rows that were added. Empty at first.
+    pub made: Made,
 }
+
+/// Rows by the places of their changes in the plan and the ids that the router gave them.
+pub type Made = Mutex<Vec<(usize, String)>>;
 
 /// Keeps an export.
 pub type Keep<'a> = dyn Fn(&str) -> Result<(), ToolError> + Send + Sync + 'a;
@@ -88,7 +98,7 @@ impl Apply<'_> {
             written.await.unwrap_or_else(|_| Err(ToolError::unavailable("the changes could not be confirmed in time")));
         match written {
             Ok(fresh) => {
-                self.remove(&fresh, &base).await?;
+                self.end(&fresh, &base).await?;
                 Ok(Applied { outcome: Outcome::Confirmed, after: export(&fresh).await? })
             }
             Err(why) => {
@@ -108,7 +118,7 @@ impl Apply<'_> {
     /// Gives the inverse to the router's scheduler, and reads it back.
     pub(super) async fn arm(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
         let [by_timer, by_start] = self.entries();
-        let script = inverse(self.changes, base, &[&by_timer, &by_start]);
+        let script = inverse(self.changes, base, self.plan, &[&by_timer, &by_start]);
         let entry = |name: &str, more: (&str, String)| {
             let fields = [("name", name.to_owned()), ("on-event", script.clone()), ("policy", POLICY.to_owned()), more];
             Map::from_iter(fields.map(|(name, value)| (name.to_owned(), Value::String(value))))
@@ -136,19 +146,35 @@ impl Apply<'_> {
     }
 
     pub(super) async fn write(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
+        let mut read: Option<(&str, Value)> = None;
         for (at, change) in self.changes.iter().enumerate() {
-            let written = write_change(client, change, base.row(at).map_or("", |row| row.id.as_str())).await;
-            match written {
+            // An id is good until the router is started again, so it is looked up just before it is used.
+            let listing = match read.take() {
+                Some((menu, listing)) if menu == change.menu => listing,
+                _ => client.rows(&change.menu).await?,
+            };
+            let row = base::of(change, &listing)?;
+            if row.as_ref().map(|row| &row.fields) != base.row(at).map(|row| &row.fields) {
+                return Err(ToolError::new(
+                    ErrorCode::Conflict,
+                    format!("a row of {} was changed meanwhile", change.menu),
+                ));
+            }
+            let id = row.as_ref().map_or("", |row| row.id.as_str());
+            match write_change(client, change, id, Some(&mark(self.plan, at))).await {
                 // Whether it was done is to be seen, never done again.
                 Err(error) if error.may_have_changed() => {}
-                other => other?,
+                Err(error) => return Err(error),
+                Ok(made) => self.made().extend(made.map(|id| (at, id))),
             }
-            if !is_done(&client.get(&change.menu).await?, change) {
+            let listing = client.rows(&change.menu).await?;
+            if !self.is_written(&listing, at, change) {
                 return Err(ToolError::precondition(format!(
                     "the router {} did not keep a change of {}",
                     self.device.id, change.menu
                 )));
             }
+            read = Some((&change.menu, listing));
         }
         Ok(())
     }
@@ -156,32 +182,53 @@ impl Apply<'_> {
     /// Reads everything by a new connection, then takes the entries away.
     async fn confirm(&self) -> Result<RouterClient, ToolError> {
         let fresh = RouterClient::new(self.device.clone())?;
-        self.all_done(&fresh).await?;
+        self.all_written(&fresh).await?;
         self.disarm(&fresh).await?;
         // The timer may have been faster.
-        self.all_done(&fresh).await?;
+        self.all_written(&fresh).await?;
         Ok(fresh)
     }
 
-    pub(super) async fn all_done(&self, client: &RouterClient) -> Result<(), ToolError> {
+    /// Whether a menu has what a change made of it, with its mark.
+    fn is_written(&self, listing: &Value, at: usize, change: &Change) -> bool {
+        if !has_row(change) {
+            return is_done(listing, change);
+        }
+        let mut wanted = match &change.action {
+            Action::Remove if has_no_switch(&change.menu) => Fields::new(),
+            Action::Remove => fields(&[("disabled", "yes")]),
+            Action::Add(..) | Action::Set(_) => change.after(),
+        };
+        wanted.remove("comment");
+        matches!(marked(listing, &mark(self.plan, at))[..], [row] if holds(row, &wanted))
+    }
+
+    async fn all_written(&self, client: &RouterClient) -> Result<(), ToolError> {
         let menus = menus(client, self.changes).await?;
         for (at, change) in self.changes.iter().enumerate() {
-            // What was changed and then removed is judged by the removal.
-            let removes = |later: &Change| {
-                later.action == Action::Remove && later.menu == change.menu && later.select == change.select
-            };
-            let is_removed = self.changes[at + 1..].iter().any(removes);
-            if !is_removed && !is_done(&menus[change.menu.as_str()], change) {
+            if !self.is_written(&menus[change.menu.as_str()], at, change) {
                 return Err(ToolError::precondition(format!("a change of {} did not last", change.menu)));
             }
         }
         Ok(())
     }
 
+    /// Whether a row still has a mark of this plan.
+    pub(super) fn has_marks(&self, menus: &Menus) -> bool {
+        let all = self.changes.iter().enumerate().filter(|(_, change)| has_row(change));
+        all.into_iter().any(|(at, change)| !marked(&menus[change.menu.as_str()], &mark(self.plan, at)).is_empty())
+    }
+
     /// Takes the entries of the scheduler away, those that are there; also those of plans whose timer has run, which are off.
+    ///
+    /// Both of this plan are removed by one script: with the timer alone, a router that is started again with its clock in 1970 would not
+    /// take back what is not confirmed; with the other one alone, it would only at its next start.
     pub(super) async fn disarm(&self, client: &RouterClient) -> Result<(), ToolError> {
-        let rows = client.get("system/scheduler").await?;
         let names = self.entries();
+        let both = names.iter().map(|name| format!("/system/scheduler/remove [find name={}]\n", quoted(name)));
+        // What it left is removed below, and an answer that got lost is no failure.
+        let _ = execute(client, &both.collect::<String>()).await;
+        let rows = client.get("system/scheduler").await?;
         let ours = rows.as_array().into_iter().flatten().filter(|row| {
             let name = row["name"].as_str().unwrap_or_default();
             names.iter().any(|own| own == name) || name.starts_with("raspi-mcp-plan-") && row["disabled"] == "true"
@@ -196,14 +243,35 @@ impl Apply<'_> {
         Ok(())
     }
 
-    /// What was disabled and is confirmed, is removed.
-    pub(super) async fn remove(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
-        for (at, change) in self.changes.iter().enumerate() {
-            if let (Action::Remove, Some(row), false) = (&change.action, base.row(at), has_no_switch(&change.menu)) {
-                match client.write(Method::DELETE, &format!("{}/{}", change.menu, row.id), &Map::new()).await {
-                    Err(error) if error.code == ErrorCode::NotFound => {}
-                    done => drop(done?),
-                }
+    /// Ends a change that was confirmed: rows get their comments, and what was to be removed is removed. Each is found by its mark, so what
+    /// was ended before is left alone.
+    pub(super) async fn end(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
+        // Whether a row was ended whose answer got lost is seen by the next look.
+        for _ in 0..=self.changes.len() {
+            match self.end_what_is_left(client, base).await {
+                Err(error) if error.may_have_changed() => {}
+                ended => return ended.map_err(|error| self.not_ended(&error.message)),
+            }
+        }
+        self.end_what_is_left(client, base).await.map_err(|error| self.not_ended(&error.message))
+    }
+
+    async fn end_what_is_left(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
+        let menus = menus(client, self.changes).await?;
+        for (at, change) in self.changes.iter().enumerate().filter(|(_, change)| has_row(change)) {
+            let Some(row) = marked(&menus[change.menu.as_str()], &mark(self.plan, at)).into_iter().next() else {
+                continue;
+            };
+            let path = format!("{}/{}", change.menu, row[".id"].as_str().unwrap_or_default());
+            let ended = if change.action == Action::Remove {
+                client.write(Method::DELETE, &path, &Map::new()).await
+            } else {
+                let comment = final_comment(change, base.row(at).map(|row| &row.fields));
+                client.write(Method::PATCH, &path, &body(&fields(&[("comment", &comment)]))).await
+            };
+            match ended {
+                Err(error) if error.code == ErrorCode::NotFound => {}
+                ended => drop(ended?),
             }
         }
         Ok(())
@@ -223,26 +291,59 @@ impl Apply<'_> {
     }
 
     async fn taken_back(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
-        let is_as_before = async || self.is_as(client, base).await;
-        if !is_as_before().await {
-            let script = inverse(self.changes, base, &[]);
-            client
-                .write(
-                    Method::POST,
-                    "execute",
-                    &Map::from_iter([("script".to_owned(), json!(script)), ("as-string".to_owned(), json!(""))]),
-                )
-                .await?;
-            if !is_as_before().await {
+        if !self.is_as(client, base).await {
+            let script = inverse(self.changes, base, self.plan, &[]);
+            execute(client, &script).await?;
+            self.remove_made(client, &menus(client, self.changes).await?).await?;
+            if !self.is_as(client, base).await {
                 return Err(ToolError::unavailable("it is not as it was"));
             }
         }
         self.disarm(client).await
     }
 
-    /// Whether the rows are as they were.
+    /// Removes the rows that this run added and that kept no mark.
+    async fn remove_made(&self, client: &RouterClient, menus: &Menus) -> Result<(), ToolError> {
+        for path in self.left(menus) {
+            match client.write(Method::DELETE, &path, &Map::new()).await {
+                Err(error) if error.code == ErrorCode::NotFound => {}
+                gone => drop(gone?),
+            }
+        }
+        Ok(())
+    }
+
+    /// The paths of rows that this run added and that are still there: they have the id that the router gave them, and hold what was sent. An
+    /// id alone may be another row's after a start of the router.
+    fn left(&self, menus: &Menus) -> Vec<String> {
+        let made = self.made();
+        let paths = made.iter().filter_map(|(at, id)| {
+            let change = &self.changes[*at];
+            let mut wanted = change.after();
+            wanted.remove("comment");
+            let mut rows = menus.get(&change.menu)?.as_array()?.iter();
+            rows.find(|row| row[".id"] == id.as_str() && holds(row, &wanted)).map(|_| format!("{}/{id}", change.menu))
+        });
+        paths.collect()
+    }
+
+    fn made(&self) -> MutexGuard<'_, Vec<(usize, String)>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the rows are as they were, and none of them or of those added has a mark.
     pub(super) async fn is_as(&self, client: &RouterClient, base: &Base) -> bool {
-        Base::read(client, self.changes).await.is_ok_and(|now| now.hash() == base.hash())
+        let Ok(menus) = menus(client, self.changes).await else { return false };
+        !self.has_marks(&menus)
+            && self.left(&menus).is_empty()
+            && Base::in_menus(&menus, self.changes).is_ok_and(|now| now.hash() == base.hash())
+    }
+
+    fn not_ended(&self, why: &str) -> ToolError {
+        ToolError::unavailable(format!("the change of the router {} is confirmed, and not ended: {why}", self.device.id))
+            .with("device_id", self.device.id.as_str())
+            .with("changed", "unknown")
+            .hint("its rows that have a comment beginning with raspi-mcp- are done, and wait for their comment or their removal")
     }
 
     pub(super) fn not_back(&self, why: &str) -> ToolError {
@@ -256,60 +357,8 @@ impl Apply<'_> {
     }
 }
 
-/// Writes one change. `id`: of the row that is changed.
-///
-/// # Errors
-/// See [`RouterClient::write`]; `conflict` when the row that an added one stands before is gone.
-pub async fn write_change(client: &RouterClient, change: &Change, id: &str) -> Result<(), ToolError> {
-    let menu = &change.menu;
-    let (method, path, mut fields) = match &change.action {
-        Action::Add(..) => (Method::PUT, menu.clone(), body(&change.after())),
-        Action::Set(fields) if change.select.is_empty() => (Method::POST, format!("{menu}/set"), body(fields)),
-        Action::Set(fields) => {
-            let (unset, fields): (Fields, Fields) =
-                fields.clone().into_iter().partition(|(name, value)| is_unset(menu, name, value));
-            for name in unset.into_keys() {
-                let which = [(".id".to_owned(), json!(id)), ("value-name".to_owned(), json!(name))];
-                client.write(Method::POST, &format!("{menu}/unset"), &Map::from_iter(which)).await?;
-            }
-            if fields.is_empty() {
-                return Ok(());
-            }
-            (Method::PATCH, format!("{menu}/{id}"), body(&fields))
-        }
-        Action::Remove if has_no_switch(menu) => (Method::DELETE, format!("{menu}/{id}"), Map::new()),
-        Action::Remove => {
-            (Method::PATCH, format!("{menu}/{id}"), Map::from_iter([("disabled".to_owned(), json!("yes"))]))
-        }
-    };
-    if let Action::Add(_, Some(before)) = &change.action {
-        let rows = client.get(menu).await?;
-        let place = rows.as_array().into_iter().flatten().find(|row| holds(row, before));
-        let place = place.ok_or_else(|| {
-            ToolError::new(ErrorCode::Conflict, format!("the row of {menu} before which one is added is gone"))
-        })?;
-        fields.insert("place-before".into(), place[".id"].clone());
-    }
-    client.write(method, &path, &fields).await.map(|_| ())
-}
-
-fn body(fields: &Fields) -> Map<String, Value> {
-    fields.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
-}
-
-/// Whether a menu has what a change was to make of it.
-pub fn is_done(listing: &Value, change: &Change) -> bool {
-    let mut wanted = change.after();
-    if change.action == Action::Remove {
-        wanted.insert("disabled".into(), "yes".into());
-    }
-    match listing {
-        // What is removed is off, or gone.
-        Value::Array(rows) if change.action == Action::Remove => {
-            let left: Vec<&Value> = rows.iter().filter(|row| holds(row, &change.select)).collect();
-            left.is_empty() || left.len() == 1 && !has_no_switch(&change.menu) && holds(left[0], &wanted)
-        }
-        Value::Array(rows) => rows.iter().filter(|row| holds(row, &wanted)).count() == 1,
-        single => holds(single, &wanted),
-    }
+/// Runs a script on the router, to its end.
+async fn execute(client: &RouterClient, script: &str) -> Result<(), ToolError> {
+    let run = [("script".to_owned(), json!(script)), ("as-string".to_owned(), json!(""))];
+    client.write(Method::POST, "execute", &Map::from_iter(run)).await.map(drop)
 }

@@ -3,7 +3,8 @@
 use super::{
     super::client::RouterClient,
     change::{Action, Change, Fields, holds},
-    row::kept,
+    mark::{has_row, is_unfinished},
+    row::{is_exactly, is_known_by_all, kept},
 };
 use base::{
     canonical,
@@ -51,7 +52,18 @@ impl Base {
     pub fn in_menus(menus: &Menus, changes: &[Change]) -> Result<Self, ToolError> {
         changes.iter().try_for_each(Change::check)?;
         let rows = changes.iter().map(|change| of(change, menus.get(&change.menu).unwrap_or(&Value::Null)));
-        Ok(Self { rows: rows.collect::<Result<_, _>>()? })
+        let rows: Vec<Option<BaseRow>> = rows.collect::<Result<_, _>>()?;
+        for (at, change) in changes.iter().enumerate() {
+            let is_same = |other: usize| {
+                let ids = [at, other].map(|at| rows[at].as_ref().map(|row| &row.id));
+                changes[other].menu == change.menu && ids[0].is_some() && ids[0] == ids[1]
+            };
+            if (0..at).any(is_same) {
+                return Err(ToolError::precondition(format!("two changes of one row of {}", change.menu))
+                    .hint("make one plan after the other"));
+            }
+        }
+        Ok(Self { rows })
     }
 
     /// Rows that were read before; their ids are not known.
@@ -77,13 +89,14 @@ pub(super) async fn menus(client: &RouterClient, changes: &[Change]) -> Result<M
     let mut menus = Menus::new();
     for change in changes {
         if !menus.contains_key(&change.menu) {
-            menus.insert(change.menu.clone(), client.get(&change.menu).await?);
+            menus.insert(change.menu.clone(), client.rows(&change.menu).await?);
         }
     }
     Ok(menus)
 }
 
-fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, ToolError> {
+/// The row that a change finds in its menu, as it is; `None` for one that is to be added.
+pub(super) fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, ToolError> {
     let menu = &change.menu;
     let shown =
         |fields: &Fields| fields.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
@@ -92,12 +105,22 @@ fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, ToolError> {
         Value::Array(rows) => rows.iter().collect(),
         single => vec![single],
     };
-    let found: Vec<&Value> = rows.iter().copied().filter(|row| holds(row, &change.select)).collect();
+    let is_added = matches!(change.action, Action::Add(..));
+    let is_meant = |row: &&Value| match is_added && is_known_by_all(menu) {
+        true => is_exactly(menu, row, &change.after()),
+        false => holds(row, &change.select),
+    };
+    let found: Vec<&Value> = rows.iter().copied().filter(is_meant).collect();
     // Entries of an address list with a time are dynamic, and can be taken away.
     let is_dynamic = |row: &Value| row["dynamic"] == "true" && menu != "ip/firewall/address-list";
     match (&change.action, &found[..]) {
         (Action::Add(..), [_, ..]) => {
-            Err(ToolError::precondition(format!("{menu} has {} already", shown(&change.select))))
+            let error = ToolError::precondition(format!("{menu} has {} already", shown(&change.select)));
+            Err(if is_known_by_all(menu) {
+                error.hint("it is at another place: move it at the router, or plan to remove it first")
+            } else {
+                error
+            })
         }
         (Action::Add(_, Some(before)), []) if rows.iter().filter(|row| holds(row, before)).count() != 1 => {
             Err(ToolError::precondition(format!("{menu} does not have one row with {}", shown(before))))
@@ -108,12 +131,31 @@ fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, ToolError> {
             "{} of {menu} is the router's own: it cannot be changed",
             shown(&change.select)
         ))),
+        (_, [row]) if is_unfinished(row) => Err(ToolError::precondition(format!(
+            "a row of {menu} has the comment {}: a change of it has not ended",
+            row["comment"]
+        ))
+        .hint("if no plan is being applied, give it another comment at the router")),
+        (Action::Set(_), [row]) if rows.iter().any(|other| is_twin(change, row, other)) => {
+            Err(ToolError::precondition(format!(
+                "{menu} has another row that is as this one would be: {}",
+                shown(&change.after())
+            ))
+            .hint("plan to remove one of them"))
+        }
         (_, [row]) => {
             let id = row[".id"].as_str().unwrap_or_default().to_owned();
             let is_here = |other: &&&Value| other[".id"] == row[".id"];
             let next = rows.iter().skip_while(|other| !is_here(other)).skip(1).find(|other| !is_dynamic(other));
             let next = next.filter(|_| change.action == Action::Remove).and_then(|row| row[".id"].as_str());
-            Ok(Some(BaseRow { id, fields: touched(change, row), next: next.map(str::to_owned) }))
+            let before = touched(change, row);
+            if let Some((name, _)) = before.iter().find(|(_, value)| value.contains('\u{FFFD}')) {
+                return Err(ToolError::precondition(format!(
+                    "{name} of a row of {menu} holds bytes that are no UTF-8: it could not be put back"
+                ))
+                .hint("change it at the router"));
+            }
+            Ok(Some(BaseRow { id, fields: before, next: next.map(str::to_owned) }))
         }
         (_, many) => Err(ToolError::new(
             ErrorCode::Conflict,
@@ -123,9 +165,25 @@ fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, ToolError> {
     }
 }
 
+/// Whether another row holds all that a changed one would hold afterwards, whatever their comments.
+fn is_twin(change: &Change, row: &Value, other: &Value) -> bool {
+    let mut wanted = kept(&change.menu, row);
+    wanted.extend(change.after());
+    wanted.remove("comment");
+    other[".id"] != row[".id"] && !change.select.is_empty() && {
+        let mut other = other.clone();
+        other["comment"] = Value::Null;
+        is_exactly(&change.menu, &other, &wanted)
+    }
+}
+
 fn touched(change: &Change, row: &Value) -> Fields {
     let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
     let mut fields: Fields = change.after().keys().map(|name| (name.clone(), text(name))).collect();
+    // The mark takes its place for a while.
+    if has_row(change) {
+        fields.insert("comment".into(), text("comment"));
+    }
     if change.action == Action::Remove {
         fields.insert("disabled".into(), text("disabled"));
         fields.extend(kept(&change.menu, row));

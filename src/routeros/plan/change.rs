@@ -1,5 +1,6 @@
 //! One change: rows are named by what they hold, since ids differ between routers and change with time.
 
+use super::value_forms::is_same;
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -135,10 +136,7 @@ fn is_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.'))
 }
 
-/// Whether a row of a listing holds what is selected. RouterOS shows flags as `true` and takes `yes`.
+/// Whether a row of a listing holds what is selected, in whichever form.
 pub fn holds(row: &Value, fields: &Fields) -> bool {
-    fields.iter().all(|(name, value)| {
-        let shown = row[name.as_str()].as_str().unwrap_or_default();
-        shown == value || matches!((shown, value.as_str()), ("true", "yes") | ("false" | "", "no" | "false"))
-    })
+    fields.iter().all(|(name, value)| is_same(name, row[name.as_str()].as_str().unwrap_or_default(), value))
 }

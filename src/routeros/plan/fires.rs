@@ -2,7 +2,7 @@
 //! itself. An entry of the scheduler that is there and never runs is no way back.
 
 use super::{
-    apply::{Apply, BACK},
+    apply::{Apply, BACK, Made},
     base::Base,
     change::{Change, fields},
 };
@@ -40,6 +40,7 @@ pub async fn rollback_test(client: &RouterClient) -> Result<String, ToolError> {
         base: &hash,
         timer: TIMER,
         keep: &|_| Ok(()),
+        made: Made::default(),
     };
     let until = Instant::now() + TIMER + BACK;
     let written = async {

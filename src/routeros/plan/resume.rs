@@ -2,8 +2,9 @@
 
 use super::{
     apply::{AGAIN, Applied, Apply, BACK, Outcome},
-    base::Base,
+    base::{Base, menus},
     export::export,
+    one_write::is_done,
 };
 use crate::routeros::client::RouterClient;
 use base::error::ToolError;
@@ -22,7 +23,7 @@ impl Apply<'_> {
         }
     }
 
-    /// Finds out what became of the changes that another run began. `base` is that of the plan.
+    /// Finds out what became of the changes that another run began. What was confirmed is ended. `base` is that of the plan.
     ///
     /// # Errors
     /// `unavailable` with `details.changed` `"unknown"` when the router does not say it within the timer, or has neither what was
@@ -35,14 +36,24 @@ impl Apply<'_> {
             rows.as_array().into_iter().flatten().any(|row| names.iter().any(|name| row["name"] == name.as_str()));
         if !is_armed && !self.is_as(&client, base).await {
             // Without its entries of the scheduler it was confirmed, or somebody else was here.
+            self.end(&client, base).await?;
             self.all_done(&client).await.map_err(|error| self.not_back(&error.message))?;
-            self.remove(&client, base).await?;
             return Ok(Applied { outcome: Outcome::Confirmed, after: export(&client).await? });
         }
         let fresh = self.take_back(base, until).await?;
         let why = ToolError::cancelled("the change");
         let why = why.with_message("this program ended before the change was confirmed");
         Ok(Applied { outcome: Outcome::TakenBack(why), after: export(&fresh).await? })
+    }
+
+    /// Whether the router is as the plan has it, and no mark is left.
+    async fn all_done(&self, client: &RouterClient) -> Result<(), ToolError> {
+        let menus = menus(client, self.changes).await?;
+        let undone = self.changes.iter().find(|change| !is_done(&menus[change.menu.as_str()], change));
+        match undone {
+            Some(change) => Err(ToolError::precondition(format!("a change of {} did not last", change.menu))),
+            None => Ok(()),
+        }
     }
 
     /// A connection to the router, which may be cut off until its timer has run, and its entries of the scheduler.

@@ -1,6 +1,6 @@
 //! What of a row its owner wrote, so that it can be made again.
 
-use super::change::Fields;
+use super::change::{Fields, holds};
 use serde_json::Value;
 
 /// What `add` takes, in menus that show much more. In others everything is taken that is not counted or computed.
@@ -43,7 +43,24 @@ pub(super) fn kept(menu: &str, row: &Value) -> Fields {
     fields.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-/// Rows that cannot be disabled: they are removed, and made again to take that back.
+/// What a rule of a firewall has if nothing else is said; an empty value is no value.
+const UNSAID: [(&str, &str); 5] =
+    [("disabled", "false"), ("log", "false"), ("log", "no"), ("log-prefix", ""), ("action", "accept")];
+
+/// Whether a row holds `wanted` and nothing else that matters: a rule with one condition more is another rule.
+pub fn is_exactly(menu: &str, row: &Value, wanted: &Fields) -> bool {
+    let is_said = |name: &str, value: &str| !value.is_empty() && !UNSAID.contains(&(name, value));
+    let more = kept(menu, row);
+    let mut more = more.iter().filter(|(name, value)| !wanted.contains_key(*name) && is_said(name, value));
+    holds(row, wanted) && more.next().is_none()
+}
+
+/// Whether rows of this menu are known by all that they hold, and may differ in one field only.
+pub fn is_known_by_all(menu: &str) -> bool {
+    matches!(menu, "ip/firewall/filter" | "ip/firewall/nat")
+}
+
+/// Rows that cannot be disabled: they stay as they are until the change is confirmed.
 pub(super) fn has_no_switch(menu: &str) -> bool {
     matches!(menu, "ip/pool" | "ip/dhcp-server/network")
 }

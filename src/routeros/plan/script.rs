@@ -3,6 +3,7 @@
 use super::{
     base::Base,
     change::{Action, Change, Fields},
+    mark::{has_row, mark},
     row::{has_no_switch, is_unset},
 };
 use std::fmt::Write;
@@ -45,50 +46,51 @@ fn arguments(fields: &Fields) -> String {
     })
 }
 
-/// The fields that have a value.
-pub(super) fn set_fields(fields: &Fields) -> Fields {
-    fields.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// The script that takes `changes` back: each command by itself, since a script ends at its first error. It turns off the
-/// entries of the scheduler whose names are `entries`, so that it runs once.
-pub fn inverse(changes: &[Change], base: &Base, entries: &[&str]) -> String {
+/// The script that takes `changes` of `plan` back: each command by itself, since a script ends at its first error. A row is found by its
+/// mark, which it gets back its comment for with the last command about it, so that a second run goes on where a first one was cut. It turns
+/// off the entries of the scheduler whose names are `entries`, so that it runs once.
+pub fn inverse(changes: &[Change], base: &Base, plan: &str, entries: &[&str]) -> String {
     let mut text = String::new();
     for (at, change) in changes.iter().enumerate().rev() {
         let menu = &change.menu;
-        let find = format!("[find{}]", arguments(&change.after()));
+        let find = if has_row(change) { format!(" [find comment={}]", quoted(&mark(plan, at))) } else { String::new() };
         let run = |command: &str, text: &mut String| {
             let _ = writeln!(text, ":do {{ {command} }} on-error={{}}");
         };
-        match (&change.action, base.row(at)) {
-            (Action::Add(..), _) => run(&format!("/{menu}/remove {find}"), &mut text),
-            (Action::Remove, Some(row)) if has_no_switch(menu) => {
-                // Networks may be there twice, and nothing refers to one by its id; the name of a pool is its own.
-                if menu != "ip/pool" {
-                    run(&format!("/{menu}/remove {find}"), &mut text);
-                }
-                run(&format!("/{menu}/add{}", arguments(&set_fields(&row.fields))), &mut text);
-            }
-            // It was off before, and is now.
-            (Action::Remove, Some(row)) if row.fields.get("disabled").is_some_and(|off| off == "true") => {}
-            (Action::Remove, _) => run(&format!("/{menu}/enable {find}"), &mut text),
-            (Action::Set(fields), row) => {
-                let before = |name: &String| row.and_then(|row| row.fields.get(name)).cloned().unwrap_or_default();
-                let before: Fields = fields.keys().map(|name| (name.clone(), before(name))).collect();
-                let find = if change.select.is_empty() { String::new() } else { format!(" {find}") };
-                let (unset, before): (Fields, Fields) =
-                    before.into_iter().partition(|(name, value)| is_unset(menu, name, value));
-                for name in unset.keys() {
-                    run(&format!("/{menu}/unset{find} value-name={}", quoted(name)), &mut text);
-                }
-                if !before.is_empty() {
-                    run(&format!("/{menu}/set{find}{}", arguments(&before)), &mut text);
-                }
-            }
+        if let Action::Add(..) = change.action {
+            run(&format!("/{menu}/remove{find}"), &mut text);
+            continue;
+        }
+        let (unset, before) = before(change, base.row(at).map(|row| &row.fields));
+        for name in unset.keys() {
+            run(&format!("/{menu}/unset{find} value-name={}", quoted(name)), &mut text);
+        }
+        if !before.is_empty() {
+            run(&format!("/{menu}/set{find}{}", arguments(&before)), &mut text);
         }
     }
     for entry in entries {
         let _ = writeln!(text, ":do {{ /system/scheduler/disable [find name={}] }} on-error={{}}", quoted(entry));
     }
     text
+}
+
+/// What a changed or removed row held: the fields that had no value and are unset, and those that are set again.
+fn before(change: &Change, row: Option<&Fields>) -> (Fields, Fields) {
+    let old = |name: &String| row.and_then(|row| row.get(name)).cloned().unwrap_or_default();
+    let switch = || (!has_no_switch(&change.menu)).then(|| "disabled".to_owned());
+    let mut names: Vec<String> = match &change.action {
+        Action::Set(fields) => fields.keys().cloned().collect(),
+        Action::Add(..) | Action::Remove => switch().into_iter().collect(),
+    };
+    if has_row(change) && !names.iter().any(|name| name == "comment") {
+        names.push("comment".into());
+    }
+    let all = names.into_iter().map(|name| {
+        let value = old(&name);
+        // A flag is shown as one word and set with another.
+        let value = if name == "disabled" { if value == "true" { "yes".into() } else { "no".into() } } else { value };
+        (name, value)
+    });
+    all.partition(|(name, value)| is_unset(&change.menu, name, value))
 }

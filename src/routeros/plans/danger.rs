@@ -13,6 +13,9 @@ use serde_json::Value;
 /// Sentences for those of the changes that may cut this machine off; none for a plan that cannot.
 pub fn dangers(way: &Way, seen: &Seen, changes: &[Change], base: &Base) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
+    if changes.iter().enumerate().any(|(at, change)| may_be_on_the_way(change, base.row(at).map(|row| &row.fields))) {
+        all.extend(seen.unread.iter().map(|why| format!("How this machine reaches the router is not known: {why}.")));
+    }
     for (at, change) in changes.iter().enumerate() {
         let before = base.row(at).and_then(|row| seen.row(&change.menu, ".id", &row.id));
         let after = after(change, before);
@@ -29,6 +32,18 @@ pub fn dangers(way: &Way, seen: &Seen, changes: &[Change], base: &Base) -> Vec<S
         all.extend(sentence.filter(|sentence| !all.contains(sentence)));
     }
     all
+}
+
+/// Whether it takes a look at the way to say that a change does not touch it.
+fn may_be_on_the_way(change: &Change, before: Option<&Fields>) -> bool {
+    let is_elsewhere = |row: &Fields| matches!(row.get("chain").map(String::as_str), Some("forward" | "output"));
+    let is_comment = matches!(&change.action, Action::Set(fields) if fields.keys().all(|name| name == "comment"));
+    match change.menu.as_str() {
+        _ if is_comment => false,
+        "ip/firewall/filter" => !(is_elsewhere(&change.after()) && before.is_none_or(is_elsewhere)),
+        "ip/address" | "ip/route" => true,
+        menu => menu == "interface" || menu.starts_with("interface/"),
+    }
 }
 
 /// The row as it will be; `None` for one that is removed.
@@ -160,7 +175,13 @@ fn route(way: &Way, seen: &Seen, before: Option<&Value>, after: Option<&Value>) 
         let network = Network::parse(text(row, "dst-address"))?;
         way.here.is_none_or(|here| network.covers(here)).then_some(network.length)
     };
-    let best = seen.rows("ip/route").filter(|row| is_on(row)).filter_map(leads_here).max();
+    // What the router has of itself is not read: of that, its own networks count.
+    let static_routes = seen.rows("ip/route").filter(|row| is_on(row)).filter_map(leads_here);
+    let connected = seen.rows("ip/address").filter(|row| is_on(row)).filter_map(|row| {
+        let network = Network::parse(text(row, "address"))?;
+        way.here.is_some_and(|here| network.covers(here)).then_some(network.length)
+    });
+    let best = static_routes.chain(connected).max();
     let affects = |row: Option<&Value>| {
         let length = row.filter(|row| is_on(row)).and_then(leads_here);
         length.is_some_and(|length| best.is_none_or(|best| length >= best))

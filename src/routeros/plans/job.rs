@@ -4,7 +4,7 @@
 use super::{
     super::{
         call::Report,
-        plan::{Applied, Apply, Outcome},
+        plan::{Applied, Apply, Made, Outcome},
         routers::Router,
     },
     files::Files,
@@ -106,6 +106,7 @@ impl Runner {
             base: &base,
             timer: Duration::from_secs(self.plan.timer_seconds),
             keep: &keep,
+            made: Made::default(),
         };
         let applied =
             if is_resumed { apply.resume(&planned.base).await } else { apply.run_and_look(&planned.base).await };

@@ -3,7 +3,7 @@
 use super::{
     super::{
         call::RouterCall,
-        plan::{Action, Base, Change, holds},
+        plan::{Action, Base, Change, Fields, holds, is_exactly, is_known_by_all},
         routers::Router,
         service::RouterService,
         table::Answer,
@@ -13,7 +13,7 @@ use super::{
     record::{DevicePlan, Plan, Risk, now_ms},
     seen::Seen,
     store::new_id,
-    way::{self, Way},
+    way::Way,
 };
 use base::error::ToolError;
 use contract::meta::Environment;
@@ -114,13 +114,7 @@ async fn one(
     kind: &Kind,
     router: &Router,
 ) -> Result<DevicePlan, ToolError> {
-    let mut menus = vec!["system/resource"];
-    for menu in way::MENUS.iter().chain(kind.menus) {
-        if !menus.contains(menu) {
-            menus.push(menu);
-        }
-    }
-    let seen = Seen::read(&router.client, &menus).await?;
+    let seen = Seen::read(&router.client, kind.menus).await?;
     let version = seen.version()?.to_owned();
     service.work.files.tested(router.id(), &version)?;
     let mut changes = (kind.build)(call, &seen)?;
@@ -162,6 +156,7 @@ pub fn is_so(seen: &Seen, change: &Change) -> bool {
     };
     match &change.action {
         Action::Remove => false,
+        Action::Add(_, place) if is_known_by_all(&change.menu) => stands(seen, change, place.as_ref()),
         Action::Add(..) => rows(&change.after()) == 1,
         Action::Set(to) => {
             let mut wanted = change.select.clone();
@@ -173,6 +168,22 @@ pub fn is_so(seen: &Seen, change: &Change) -> bool {
             let keeps_keys = to.iter().all(|(name, value)| change.select.get(name).is_none_or(|old| old == value));
             keeps_keys && rows(&wanted) == 1
         }
+    }
+}
+
+/// Whether just this rule is there, switched on, at its place: before the rule that `place` selects, or as the last one of its chain.
+fn stands(seen: &Seen, change: &Change, place: Option<&Fields>) -> bool {
+    let wanted = change.after();
+    let is_of_chain =
+        |row: &&Value| row["dynamic"] != "true" && row["chain"] == wanted.get("chain").map_or("", String::as_str);
+    let mut rows = seen.rows(&change.menu).filter(is_of_chain);
+    let Some(row) = rows.find(|row| row["disabled"] != "true" && is_exactly(&change.menu, row, &wanted)) else {
+        return false;
+    };
+    match place {
+        // It is the first one itself, or stands before the one that was named.
+        Some(place) => holds(row, place) || rows.next().is_some_and(|next| holds(next, place)),
+        None => rows.next().is_none(),
     }
 }
 

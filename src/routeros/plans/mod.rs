@@ -29,6 +29,6 @@ pub use rollback::{rollback, subject as rollback_subject};
 pub use show::{details, snapshot};
 pub use store::new_id;
 pub use test::test;
-pub use way::{MENUS as WAY, Way};
+pub use way::Way;
 pub use words::shown as in_words;
 pub use work::{Claim, Work};

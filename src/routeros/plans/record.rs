@@ -172,17 +172,28 @@ impl Job {
             .iter()
             .map(|device| {
                 let mut result = json!(device);
-                result["changed"] = json!(device.status == Step::Success);
+                result["changed"] = changed(&[device.status]);
                 result
             })
             .collect();
         json!({
-            "plan_id": self.plan_id, "job_id": self.job_id, "status": self.state, "changed": count(&[Step::Success]) > 0,
+            "plan_id": self.plan_id, "job_id": self.job_id, "status": self.state, "changed": changed(&self.devices.iter().map(|device| device.status).collect::<Vec<_>>()),
             "total_devices": self.devices.len(),
             "successful": count(&[Step::Success, Step::Unchanged]),
             "failed": count(&[Step::Failed, Step::TakenBack, Step::Unknown]),
             "untouched": count(&[Step::Untouched, Step::Waiting]), "results": results,
         })
+    }
+}
+
+/// Whether routers with these steps were changed; `"unknown"` while that cannot be said of one, and none was.
+fn changed(steps: &[Step]) -> Value {
+    if steps.contains(&Step::Success) {
+        json!(true)
+    } else if steps.iter().any(|step| matches!(step, Step::Unknown | Step::Writing)) {
+        json!("unknown")
+    } else {
+        json!(false)
     }
 }
 

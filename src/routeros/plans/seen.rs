@@ -1,6 +1,9 @@
 //! What was read of a router to make a plan: menus, each as it was in one moment.
 
-use super::super::{client::RouterClient, plan::Menus};
+use super::{
+    super::{client::RouterClient, plan::Menus},
+    way,
+};
 use base::error::{ErrorCode, ToolError};
 use futures::future::join_all;
 use serde_json::Value;
@@ -9,24 +12,49 @@ use serde_json::Value;
 pub struct Seen {
     pub device: String,
     pub menus: Menus,
+    /// Menus of the way to the router that could not be read, with the reasons.
+    pub unread: Vec<String>,
+}
+
+/// The name of a menu without the fields that are asked for: `menu?.proplist=name`.
+fn name(menu: &str) -> &str {
+    menu.split('?').next().unwrap_or(menu)
 }
 
 impl Seen {
-    /// Reads menus side by side; those that this router does not have are left out.
+    /// Reads menus side by side, and the way to the router; those that this router does not have are left out. A menu of the way alone
+    /// that is denied, too long or does not answer in its time is left out as well, and said ([`Seen::unread`]).
     ///
     /// # Errors
     /// See [`super::super::failure`].
-    pub async fn read(client: &RouterClient, menus: &[&str]) -> Result<Self, ToolError> {
-        let read = menus.iter().map(|menu| async move {
-            // Some fields of a menu alone: `menu?.proplist=name`.
-            let name = menu.split('?').next().unwrap_or(menu);
-            match client.get(menu).await {
-                Err(error) if matches!(error.code, ErrorCode::CapabilityMissing | ErrorCode::NotFound) => Ok(None),
-                answered => answered.map(|answer| Some((name.to_owned(), answer))),
+    pub async fn read(client: &RouterClient, menus: &[&'static str]) -> Result<Self, ToolError> {
+        let is_needed = |menu: &str| menus.iter().any(|needed| name(needed) == name(menu));
+        let mut all: Vec<(&str, bool)> = vec![("system/resource", true)];
+        for menu in menus {
+            if !all.iter().any(|(known, _)| known == menu) {
+                all.push((menu, true));
+            }
+        }
+        all.extend(way::MENUS.into_iter().filter(|menu| !is_needed(menu)).map(|menu| (menu, false)));
+        let read = all.into_iter().map(|(menu, is_needed)| async move {
+            match client.rows(menu).await {
+                Err(error) if matches!(error.code, ErrorCode::CapabilityMissing | ErrorCode::NotFound) => {
+                    Ok(Read::Absent)
+                }
+                Err(error) if !is_needed => Ok(Read::Not(format!("{}: {}", name(menu), error.message))),
+                answered => answered.map(|answer| Read::Menu(name(menu).to_owned(), answer)),
             }
         });
-        let read: Result<Vec<_>, ToolError> = join_all(read).await.into_iter().collect();
-        Ok(Self { device: client.device().id.clone(), menus: read?.into_iter().flatten().collect() })
+        let read: Result<Vec<Read>, ToolError> = join_all(read).await.into_iter().collect();
+        let mut seen = Self { device: client.device().id.clone(), menus: Menus::new(), unread: Vec::new() };
+        for read in read? {
+            match read {
+                Read::Menu(name, rows) => drop(seen.menus.insert(name, rows)),
+                Read::Not(why) => seen.unread.push(why),
+                Read::Absent => {}
+            }
+        }
+        Ok(seen)
     }
 
     /// The version, if tools may write to it. `system/resource` has to be read.
@@ -72,6 +100,13 @@ impl Seen {
             .with("device_id", self.device.as_str())
             .with("mcp_error_code", "UNSAFE_OPERATION")
     }
+}
+
+/// What became of a menu.
+enum Read {
+    Menu(String, Value),
+    Absent,
+    Not(String),
 }
 
 /// A field of a row; empty if it is absent.

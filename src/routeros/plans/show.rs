@@ -52,7 +52,7 @@ async fn now(service: &RouterService, planned: &DevicePlan) -> &'static str {
             return Ok("as_before");
         }
         for change in &planned.changes {
-            if !is_done(&client.get(&change.menu).await?, change) {
+            if !is_done(&client.rows(&change.menu).await?, change) {
                 return Ok("neither");
             }
         }

@@ -8,13 +8,12 @@ use crate::routeros::device::Device;
 use serde_json::Value;
 use std::net::{IpAddr, UdpSocket};
 
-/// What has to be read to know it.
-pub const MENUS: [&str; 7] = [
+/// What is read to know it, and of what may be long only these fields.
+pub const MENUS: [&str; 6] = [
     "user/active",
     "ip/address",
-    "ip/arp",
-    "ip/route",
-    "interface/bridge/host",
+    "ip/arp?.proplist=address,mac-address",
+    "interface/bridge/host?.proplist=bridge,mac-address,on-interface",
     "interface/bridge/port",
     "interface/list/member",
 ];

@@ -33,7 +33,7 @@ const JOB: &[Out] = &[
     out("plan_id", OutKind::Text),
     out("job_id", OutKind::Text),
     out("status", OutKind::Text),
-    out("changed", OutKind::Flag),
+    out("changed", OutKind::Changed),
     out("total_devices", OutKind::Integer),
     out("successful", OutKind::Integer),
     out("failed", OutKind::Integer),
@@ -43,7 +43,7 @@ const JOB: &[Out] = &[
         OutKind::Objects(&[
             out("device_id", OutKind::Text),
             out("status", OutKind::Text),
-            out("changed", OutKind::Flag),
+            out("changed", OutKind::Changed),
             maybe("error", OutKind::Text),
             maybe("snapshot_before", OutKind::Text),
             maybe("snapshot_after", OutKind::Text),

@@ -12,6 +12,8 @@ pub enum OutKind {
     Integer,
     Number,
     Flag,
+    /// Whether something was changed; `"unknown"` where nobody can say.
+    Changed,
     Texts,
     /// An object whose names are not known beforehand.
     Map,
@@ -72,6 +74,7 @@ impl OutKind {
             Self::Integer => json!({ "type": "integer" }),
             Self::Number => json!({ "type": "number" }),
             Self::Flag => json!({ "type": "boolean" }),
+            Self::Changed => json!({ "type": ["boolean", "string"] }),
             Self::Texts => list(Self::Text.schema()),
             Self::Map => json!({ "type": "object" }),
             Self::Row(fields) => row(fields),

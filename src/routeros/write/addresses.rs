@@ -19,7 +19,7 @@ fn select(address: &str, interface: &str) -> Selector {
 }
 
 pub fn add<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
-    Box::pin(write(service, call, &[MENU, "interface"], |call, seen| {
+    Box::pin(write(service, call, &[MENU, "interface", "interface/bridge/port"], |call, seen| {
         let (address, interface) = (call.text("address"), call.text("interface"));
         let network = host(address)?;
         has_place(seen, network, address, interface)?;

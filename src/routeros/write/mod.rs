@@ -16,8 +16,8 @@ pub use servers::{dns, ntp};
 use super::{
     call::RouterCall,
     client::RouterClient,
-    plan::{Action, Applied, Apply, Base, Change, Outcome, holds, is_done, write_change},
-    plans::{WAY, Way, dangers, in_words, is_so, new_id, seen::Seen},
+    plan::{Action, Applied, Apply, Base, Change, Made, Outcome, holds, is_done, write_change},
+    plans::{Way, dangers, in_words, is_so, new_id, seen::Seen},
     routers::Router,
     service::RouterService,
 };
@@ -43,7 +43,12 @@ const GUARD: Duration = Duration::from_secs(30);
 /// What is to be written, of what was read.
 type Build = fn(&RouterCall, &Seen) -> Result<Deed, ToolError>;
 
-async fn write(service: &RouterService, call: &RouterCall, menus: &[&str], build: Build) -> Result<Value, ToolError> {
+async fn write(
+    service: &RouterService,
+    call: &RouterCall,
+    menus: &[&'static str],
+    build: Build,
+) -> Result<Value, ToolError> {
     let router = service.router(call, call.text("device_id"))?;
     let written = one(service, call, router, menus, build).await;
     router.note(written.as_ref().err());
@@ -54,13 +59,11 @@ async fn one(
     service: &RouterService,
     call: &RouterCall,
     router: &Router,
-    menus: &[&str],
+    menus: &[&'static str],
     build: Build,
 ) -> Result<Value, ToolError> {
     let _claim = service.work.claim([router.id().to_owned()])?;
-    let mut all = vec!["system/resource"];
-    all.extend(menus.iter().chain(WAY.iter().filter(|menu| !menus.contains(menu))));
-    let seen = Seen::read(&router.client, &all).await?;
+    let seen = Seen::read(&router.client, menus).await?;
     seen.version()?;
     let Deed { change, says, id } = build(call, &seen)?;
     let is_guarded = change.menu == GUARDED;
@@ -103,7 +106,8 @@ async fn one(
 /// Writes as plans do, so that the router takes it back when it is not reached any more; the id of the row.
 async fn guarded(client: &RouterClient, changes: &[Change], base: &Base) -> Result<Value, ToolError> {
     let (plan, hash, device) = (new_id("plan")?, base.hash(), client.device());
-    let apply = Apply { device, plan: &plan, changes, base: &hash, timer: GUARD, keep: &|_| Ok(()) };
+    let apply =
+        Apply { device, plan: &plan, changes, base: &hash, timer: GUARD, keep: &|_| Ok(()), made: Made::default() };
     match apply.run_and_look(base).await? {
         Applied { outcome: Outcome::TakenBack(why), .. } => {
             Err(ToolError::precondition(format!("the router {} took the change back: {}", device.id, why.message))
@@ -122,7 +126,7 @@ async fn written(client: &RouterClient, change: &Change, base: &Base) -> Result<
     let id = base.row(0).map_or("", |row| row.id.as_str());
     let done = match &change.action {
         Action::Remove => client.write(Method::DELETE, &format!("{}/{id}", change.menu), &Map::new()).await.map(drop),
-        _ => write_change(client, change, id).await,
+        _ => write_change(client, change, id, None).await.map(drop),
     };
     match done {
         // Whether it was done is to be seen, never done again.

@@ -13,7 +13,7 @@ use raspi_mcp::{
         table::{self, Arg, ArgKind, RouterTool, Run},
     },
 };
-use routeros_simulator::{Profile, Router};
+use routeros_simulator::{Fault, Profile, Router};
 use serde_json::{Map, Value, json};
 
 /// What never answers but with an error.
@@ -143,4 +143,20 @@ pub fn of_the_environment() -> Option<Device> {
         password: Secret::new(url.password().unwrap_or_default()),
     };
     Some(device)
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_utf_8_hides_no_menu_and_is_not_put_back_as_another() {
+    let bench = Bench::new(Profile::V7_21).await;
+    let service = bench.service();
+    let comment = |text: &str| json!({ "device_id": "attic", "interface_id": "ether3", "comment": text });
+    soon(service.call("update_interface_comment", comment("b?ro"))).await.unwrap();
+    bench.router.fault(Fault::NoUtf8);
+    let listed = soon(service.call("list_interfaces", json!({ "device_id": "attic" }))).await.unwrap();
+    let row = listed["interfaces"].as_array().unwrap().iter().find(|row| row["name"] == "ether3").unwrap();
+    assert_eq!(row["comment"], "b\u{FFFD}ro");
+    let error = soon(service.call("update_interface_comment", comment("office"))).await.unwrap_err();
+    assert!(error.message.contains("no UTF-8"), "{error:?}");
+    bench.router.mend();
+    assert_eq!(bench.router.rows("interface/ethernet").iter().filter(|row| row.get("comment") == "b?ro").count(), 1);
 }

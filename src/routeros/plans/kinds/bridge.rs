@@ -10,10 +10,11 @@ use base::error::ToolError;
 
 const BRIDGE: &str = "interface/bridge";
 const PORT: &str = "interface/bridge/port";
+const MENUS: &[&str] = &[BRIDGE, PORT, "interface", "ip/address"];
 const APPLY: &str = "routeros.apply_bridge_plan";
 
-pub static CREATE: Kind = Kind::new(APPLY, &[BRIDGE, "interface"], build_create);
-pub static PORTS: Kind = Kind::new(APPLY, &[BRIDGE, "interface"], build_ports);
+pub static CREATE: Kind = Kind::new(APPLY, MENUS, build_create);
+pub static PORTS: Kind = Kind::new(APPLY, MENUS, build_ports);
 
 fn build_create(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
     let name = call.text("bridge_name");

@@ -15,7 +15,7 @@ const POOL: &str = "ip/pool";
 const SERVER: &str = "ip/dhcp-server";
 const NETWORK: &str = "ip/dhcp-server/network";
 const APPLY: &str = "routeros.apply_dhcp_plan";
-const MENUS: &[&str] = &[POOL, SERVER, NETWORK, "interface"];
+const MENUS: &[&str] = &[POOL, SERVER, NETWORK, "interface", "ip/address"];
 
 pub static CREATE: Kind = Kind::new(APPLY, MENUS, build_create);
 pub static MODIFY: Kind = Kind::new(APPLY, MENUS, build_modify);
@@ -152,12 +152,8 @@ fn build_remove(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError
             .with("parameter", "with_server")
             .hint("with_server = true removes the server and its network as well"));
     }
-    // The server lets go of the pool first, and gets it back by its name.
-    let of_server = || fields(&[("name", server)]);
-    let mut changes = vec![
-        Change::set(SERVER, of_server(), fields(&[("address-pool", "static-only"), ("disabled", "yes")])),
-        Change::remove(SERVER, of_server()),
-    ];
+    // The server goes first: a pool that one uses is not removed.
+    let mut changes = vec![Change::remove(SERVER, fields(&[("name", server)]))];
     changes.extend(network_of(seen, pool).map(|network| Change::remove(NETWORK, fields(&[("address", network)]))));
     changes.push(Change::remove(POOL, named()));
     Ok(changes)

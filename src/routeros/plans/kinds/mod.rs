@@ -12,7 +12,7 @@ use super::{
     super::{
         call::RouterCall,
         network::{Network, range},
-        plan::{Change, Fields},
+        plan::{Change, Fields, own_form},
         routers::Router,
     },
     seen::Seen,
@@ -44,8 +44,8 @@ pub type Build = fn(&RouterCall, &Seen) -> Result<Vec<Change>, ToolError>;
 
 pub type Check = for<'a> fn(&'a Router, &'a RouterCall) -> BoxFuture<'a, Result<(), ToolError>>;
 
-/// The arguments `names` that were given, as fields of RouterOS: `dst_address` is `dst-address`. Addresses are written as RouterOS
-/// writes them.
+/// The arguments `names` that were given, as fields of RouterOS: `dst_address` is `dst-address`. Addresses, protocols and ports are written
+/// as RouterOS shows them.
 ///
 /// # Errors
 /// `invalid_argument` for an address that is none.
@@ -57,8 +57,14 @@ pub(super) fn given(args: &Map<String, Value>, names: &[&str]) -> Result<Fields,
             Some(Value::Number(number)) => number.to_string(),
             _ => continue,
         };
-        let text = if matches!(*name, "src_address" | "dst_address") { matcher(name, &text)? } else { text };
-        fields.insert(name.replace('_', "-"), text);
+        let theirs = name.replace('_', "-");
+        let text = match *name {
+            "src_address" | "dst_address" => matcher(name, &text)?,
+            // A rule of all protocols has no such field.
+            "protocol" | "dst_port" => own_form(&theirs, &text).into_owned(),
+            _ => text,
+        };
+        fields.insert(theirs, text);
     }
     Ok(fields)
 }
@@ -79,8 +85,12 @@ pub fn matcher(parameter: &str, text: &str) -> Result<String, ToolError> {
         if !network.is_network() {
             return Err(wrong(&format!("has bits of a host; the network is {}", network.shown())));
         }
-        let is_one = network.length == if network.address.is_ipv4() { 32 } else { 128 };
-        return Ok(if is_one { format!("{not}{}", network.address) } else { format!("{not}{}", network.shown()) });
+        return Ok(if network.is_one() {
+            format!("{not}{}", network.address)
+        } else {
+            format!("{not}{}", network.shown())
+        });
     }
-    range(bare).map(|_| text.to_owned()).ok_or_else(|| wrong("is no address, no network and no range of addresses"))
+    range(bare).ok_or_else(|| wrong("is no address, no network and no range of addresses"))?;
+    Ok(own_form("src-address", text).into_owned())
 }

@@ -12,8 +12,8 @@ use base::error::ToolError;
 const MENU: &str = "ip/route";
 const APPLY: &str = "routeros.apply_routing_plan";
 
-pub static ADD: Kind = Kind::new(APPLY, &[MENU, "interface"], build_add);
-pub static MODIFY: Kind = Kind::new(APPLY, &[MENU, "interface"], build_modify);
+pub static ADD: Kind = Kind::new(APPLY, &[MENU, "interface", "ip/address"], build_add);
+pub static MODIFY: Kind = Kind::new(APPLY, &[MENU, "interface", "ip/address"], build_modify);
 pub static REMOVE: Kind = Kind::new(APPLY, &[MENU], build_remove);
 
 fn build_add(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {

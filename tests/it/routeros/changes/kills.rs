@@ -13,7 +13,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 /// Runs a call in a process of its own, as far as tasks go, which ends when `router` has heard so many requests. Whether the
 /// call came to its end before.
-async fn ended_at(
+pub(super) async fn ended_at(
     devices: Vec<(Device, Standing)>,
     folder: PathBuf,
     judge: Arc<Judge>,

@@ -1,6 +1,8 @@
 //! What tools change at routers: writes to one, plans for many, and every way in which that may end early.
 
+mod beside;
 mod cuts;
+mod ends;
 mod kills;
 mod many;
 mod plans;

@@ -6,7 +6,7 @@ use routeros_simulator::Profile;
 use serde_json::{Value, json};
 
 /// Rows that are made again stand at the end.
-fn sorted(text: &str) -> Vec<String> {
+pub(super) fn sorted(text: &str) -> Vec<String> {
     let mut section = "";
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -97,6 +97,38 @@ async fn firewall_rules_stand_where_they_are_put() {
         round(&fleet, "plan_add_firewall_rule", first).await;
         assert_eq!(fleet.routers[0].rows("ip/firewall/filter")[0].get("src-address"), "192.168.88.10");
     }
+}
+
+#[tokio::test]
+async fn a_rule_is_there_only_with_every_field_and_at_its_place() {
+    let fleet = Fleet::new(1, Profile::V7_21).await;
+    let before = fleet.routers[0].rows("ip/firewall/filter").len();
+    // MikroTik's own rule drops what is invalid, and nothing else.
+    let all = json!({ "chain": "forward", "action": "drop", "place": "last" });
+    let plan = soon(fleet.plan("plan_add_firewall_rule", all.clone())).await.unwrap();
+    soon(fleet.apply(&plan)).await.unwrap();
+    assert_eq!(fleet.routers[0].rows("ip/firewall/filter").len(), before + 1);
+    let error = soon(fleet.plan("plan_add_firewall_rule", all)).await.unwrap_err();
+    assert!(error.message.contains("as wanted already"), "{error:?}");
+    let first = json!({ "chain": "forward", "action": "drop", "place": "first" });
+    let error = soon(fleet.plan("plan_add_firewall_rule", first)).await.unwrap_err();
+    assert!(
+        error.message.contains("already") && error.hint.as_ref().is_some_and(|hint| hint.contains("another place")),
+        "{}",
+        error.message
+    );
+    // Two rules that would be the same.
+    let twin = json!({ "rule": { "comment": "defconf: drop invalid", "chain": "forward" }, "comment": "other" });
+    assert!(soon(fleet.plan("plan_modify_firewall_rule", twin)).await.is_ok(), "another comment makes no twin");
+    for port in ["25", "26"] {
+        let rule = json!({ "chain": "forward", "action": "drop", "protocol": "tcp", "dst_port": port, "comment": port, "place": "first" });
+        let plan = soon(fleet.plan("plan_add_firewall_rule", rule)).await.unwrap();
+        soon(fleet.apply(&plan)).await.unwrap();
+    }
+    let error = soon(fleet.plan("plan_modify_firewall_rule", json!({ "rule": { "comment": "25" }, "dst_port": "26" })))
+        .await
+        .unwrap_err();
+    assert!(error.message.contains("another row"), "{error:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,72 @@
+//! What a plan does not need does not stop it: a routing table of the internet, menus that are denied or that hang.
+
+use super::{Fleet, export, statuses};
+use crate::support::served::soon;
+use base::error::ErrorCode;
+use routeros_simulator::{Fault, Profile};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// A rule that has nothing to do with our way, and one that may have.
+fn rule(chain: &str) -> Value {
+    json!({ "chain": chain, "action": "drop", "src_address": "198.51.100.0/24", "comment": "ours", "place": "last" })
+}
+
+/// As a whole, the routing table is longer than an answer may be (8 MiB).
+#[tokio::test]
+async fn a_routing_table_that_is_too_long_to_be_read() {
+    let fleet = Fleet::new(1, Profile::V7_21).await;
+    let router = &fleet.routers[0];
+    let learned = (0..3_000_u32).map(|at| {
+        let network = format!("{}.{}.0.0/16", 20 + at / 256, at % 256);
+        vec![("dst-address", network), ("gateway", "192.168.88.254".to_owned()), ("comment", "learned".repeat(500))]
+    });
+    router.learn("ip/route", learned);
+    let error = soon(fleet.call("get_routing_summary", json!({ "device_id": "r01" }))).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::ContentTooLarge, "{error:?}");
+    let before = export(router);
+    let to = json!({ "dst_address": "10.9.0.0/16", "gateway": "192.168.88.253", "comment": "ours" });
+    for (tool, mut args) in [("plan_add_static_route", to), ("plan_add_firewall_rule", rule("forward"))] {
+        // The simulator, unoptimised, takes a while to look through so many rows.
+        (args["device_ids"], args["timer_seconds"]) = (fleet.ids(), json!(120));
+        let plan = soon(fleet.call(tool, args)).await.unwrap_or_else(|error| panic!("{tool}: {error:?}"));
+        assert_eq!(statuses(&soon(fleet.apply(&plan)).await.unwrap()), ["success"], "{tool}");
+    }
+    assert_ne!(export(router), before);
+}
+
+#[tokio::test]
+async fn a_denied_menu_of_the_way_stops_only_what_may_be_on_it() {
+    for menu in ["user/active", "ip/arp", "interface/bridge/host"] {
+        let fleet = Fleet::new(1, Profile::V7_21).await;
+        fleet.routers[0].fault(Fault::Denies(menu.into()));
+        let servers = json!({ "dns_servers": ["1.1.1.1"] });
+        for (tool, args) in [("config_plan_dns_ntp_rollout", servers), ("plan_add_firewall_rule", rule("forward"))] {
+            let plan = soon(fleet.plan(tool, args)).await.unwrap_or_else(|error| panic!("{menu} {tool}: {error:?}"));
+            assert_eq!(statuses(&soon(fleet.apply(&plan)).await.unwrap()), ["success"], "{menu} {tool}");
+        }
+        let error = soon(fleet.plan("plan_add_firewall_rule", rule("input"))).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::FailedPrecondition, "{menu}: {error:?}");
+        assert!(error.message.contains(menu) && error.message.contains("is not known"), "{menu}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_menu_that_hangs_costs_its_own_time() {
+    let fleet = Fleet::new(1, Profile::V7_21).await;
+    fleet.routers[0].fault(Fault::Hangs("interface/bridge/host".into()));
+    let begun = Instant::now();
+    let plan = fleet.plan("plan_add_firewall_rule", rule("forward"));
+    let plan = tokio::time::timeout(Duration::from_secs(60), plan).await.unwrap().unwrap();
+    // One request's limit, and nothing is asked twice.
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(plan["devices"][0]["dangers"], json!([]));
+}
+
+#[tokio::test]
+async fn an_empty_object_is_no_list_without_rows() {
+    let fleet = Fleet::new(1, Profile::V7_21).await;
+    fleet.routers[0].fault(Fault::Empties("interface".into()));
+    let error = soon(fleet.call("list_interfaces", json!({ "device_id": "r01" }))).await.unwrap_err();
+    assert!(error.message.contains("an empty object"), "{error:?}");
+}
