@@ -4,7 +4,12 @@ use super::{Console, StatusBook, book::Taken};
 use base::{error::ToolError, signing::SigningKey};
 use fleet_protocol::order::{ALL, Order, OrderArgs, OrderKind};
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
-use std::{collections::BTreeSet, fs, path::Path, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    time::Duration,
+};
 
 /// Bytes of a reason, at most.
 const REASON: usize = 200;
@@ -16,11 +21,14 @@ pub struct HaltOutcome {
     pub confirmed: BTreeSet<String>,
     /// They may not have heard it.
     pub open: BTreeSet<String>,
+    /// Of those, the ones with whose identity another machine runs: which of both confirmed it is not known.
+    pub clones: BTreeMap<String, String>,
 }
 
 impl Console {
     /// Orders the devices to halt (`all`: the order is for every device of the fleet), and waits for at most `limit` until
-    /// their statuses confirm it. `told` hears how many have.
+    /// their statuses confirm it. `told` hears how many have. Only a status that came after the order counts: the broker has the last one
+    /// of each device, also of one that is switched off. A device that is halted already sends one when it hears the order.
     ///
     /// # Errors
     /// `invalid_argument` for a reason or a key that cannot be used; `unavailable` when the broker does not answer.
@@ -48,8 +56,7 @@ impl Console {
             self.broker.publish(self.subjects.order(name), message.into()).await?;
         }
         self.broker.flush().await?;
-        let (mut confirmed, mut open): (BTreeSet<_>, BTreeSet<_>) =
-            names.into_iter().partition(|name| is_halted(&book, name));
+        let (mut confirmed, mut open) = (BTreeSet::new(), names);
         let confirming = async {
             told(confirmed.len());
             while !open.is_empty() {
@@ -58,6 +65,7 @@ impl Console {
                 let taken = book.take(&message.subject, &message.payload, message.heard_ms);
                 if let Taken::Newer(name) = taken
                     && is_halted(&book, &name)
+                    && clone_of(&book, &name).is_none()
                     && let Some(name) = open.take(&name)
                 {
                     confirmed.insert(name);
@@ -67,12 +75,23 @@ impl Console {
         };
         // At the end of the time, some are open.
         let _ = tokio::time::timeout(limit, confirming).await;
-        Ok(HaltOutcome { confirmed, open })
+        // Another machine may be heard after the first one has confirmed it.
+        let clones: BTreeMap<String, String> =
+            confirmed.iter().chain(&open).filter_map(|name| Some((name.clone(), clone_of(&book, name)?))).collect();
+        open.extend(clones.keys().cloned());
+        confirmed.retain(|name| !clones.contains_key(name));
+        Ok(HaltOutcome { confirmed, open, clones })
     }
 }
 
 fn is_halted(book: &StatusBook, name: &str) -> bool {
     book.device(name).and_then(|(_, status)| status).is_some_and(|status| status.document.halted)
+}
+
+/// What an owner has to know of another machine with this device's identity, if there is one.
+fn clone_of(book: &StatusBook, name: &str) -> Option<String> {
+    let (_, status) = book.device(name)?;
+    Some(status?.twin.as_ref()?.sentence())
 }
 
 /// The fleet's key: PKCS #8, as PEM or DER.

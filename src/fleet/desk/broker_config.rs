@@ -6,15 +6,23 @@
 
 use super::super::console::FleetFolder;
 use fleet_protocol::{name, subject};
-use std::{fmt::Write, path::Path};
+use std::{fmt::Write, net::IpAddr, path::Path};
 
 /// The main file. Users are in a file of their own, which changes with every device. All paths are relative, so that the
 /// folder can be on another computer; nats-server resolves them against the folder it is started in (only `include` against
-/// the file's own).
-pub fn server(port: u16) -> String {
+/// the file's own). `hosts`: what it is reached by; if all of them are this computer itself, it listens at no other address.
+pub fn server(hosts: &[String], port: u16) -> String {
+    let is_own =
+        |host: &String| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let address = match hosts.iter().find(|host| host.parse::<IpAddr>().is_ok()) {
+        _ if !hosts.iter().all(is_own) => "0.0.0.0".to_owned(),
+        Some(host) if host.contains(':') => format!("[{host}]"),
+        Some(host) => host.clone(),
+        None => "127.0.0.1".to_owned(),
+    };
     format!(
         "# Written by `raspi-mcp fleet init`. Yours from now on. Start nats-server in this folder: paths are relative.\n\
-         listen: \"0.0.0.0:{port}\"\n\
+         listen: \"{address}:{port}\"\n\
          max_payload: 131072\n\
          max_connections: 65536\n\
          tls {{\n  cert_file: \"./server.pem\"\n  key_file: \"./server.key\"\n  ca_file: \"./ca.pem\"\n  \

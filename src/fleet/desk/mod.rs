@@ -69,13 +69,13 @@ pub fn init(folder: &Path, new: &NewFleet) -> Result<(), ToolError> {
     put("fleet.key", &order)?;
     put("fleet.pub", format!("{}\n", public.text()).as_bytes())?;
     for (file, names, is_server) in
-        [("server", hosts, true), ("console", vec![name::console_user(&new.name, "console")], false)]
+        [("server", hosts.clone(), true), ("console", vec![name::console_user(&new.name, "console")], false)]
     {
         let issued = signer.make(names, is_server)?;
         put(&format!("{file}.key"), issued.key.unwrap_or_default().as_bytes())?;
         put(&format!("{file}.pem"), issued.certificate.as_bytes())?;
     }
-    put("nats-server.conf", broker_config::server(port).as_bytes())?;
+    put("nats-server.conf", broker_config::server(&hosts, port).as_bytes())?;
     put("raspi-mcp-nats.service", broker_config::unit(&folder).as_bytes())?;
     // Last: the folder is one of a fleet once it is there.
     let text = format!("name = {}\nservers = {}\n", Value::from(new.name.as_str()), Value::from(new.servers.clone()));

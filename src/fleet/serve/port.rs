@@ -39,7 +39,7 @@ impl FleetPort for BrokerFleet {
                 HaltTarget::All => (console.folder.active().map(|device| device.name.clone()).collect(), true),
                 HaltTarget::Named(names) => (names, false),
             };
-            let HaltOutcome { confirmed, open } = console.halt(names, all, reason, CONFIRM, |_| ()).await?;
+            let HaltOutcome { confirmed, open, .. } = console.halt(names, all, reason, CONFIRM, |_| ()).await?;
             Ok(FleetHalt { confirmed, open })
         })
     }

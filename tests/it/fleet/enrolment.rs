@@ -35,9 +35,11 @@ async fn fleet(folder: &Path) -> NatsServer {
     let unit = fs::read_to_string(made.join("raspi-mcp-nats.service")).unwrap();
     assert!(unit.contains(&format!("WorkingDirectory={}\n", made.display())), "{unit}");
     fs::rename(made, folder).unwrap();
-    let file = folder.join("nats-server.conf");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("0.0.0.0", "127.0.0.1")).unwrap();
+    let text = fs::read_to_string(folder.join("nats-server.conf")).unwrap();
+    assert!(
+        text.contains(&format!("listen: \"127.0.0.1:{port}\"\n")),
+        "a broker for this computer is open to no other: {text}"
+    );
     let server = NatsServer::of(folder).await;
     console(folder).await.ensure_streams().await.unwrap();
     server

@@ -19,14 +19,20 @@ async fn devices_that_hear_it_confirm_it_and_others_are_named() {
         (reasons, clients)
     });
     let (code, answer) = fleet.json(&["halt", "--all", "--reason", "smoke in the attic", "--wait", "3"]).await;
-    assert_eq!((code, answer), (4, json!({ "confirmed": ["attic", "kitchen"], "open": ["shed"] })));
+    assert_eq!((code, answer), (4, json!({ "confirmed": ["attic", "kitchen"], "open": ["shed"], "clones": {} })));
     let (reasons, clients) = following.await.unwrap();
     assert_eq!(reasons, ["smoke in the attic"; 2]);
     fleet.clients = clients;
     let (_, text, _) = fleet.runs(&["status"]).await;
     assert_eq!(text.matches("it is halted").count(), 2, "{text}");
-    let (code, answer) = fleet.json(&["halt", "attic", "--reason", "again"]).await;
-    assert_eq!((code, answer["confirmed"].clone()), (0, json!(["attic"])), "it is halted already");
+    // The broker has its last status, which says that it is halted: that is no answer to this order.
+    let (code, answer) = fleet.json(&["halt", "attic", "--reason", "again", "--wait", "1"]).await;
+    assert_eq!((code, answer["open"].clone()), (4, json!(["attic"])), "nobody heard it");
+    let mut attic = fleet.clients.remove(0);
+    assert_eq!(attic.follows().await.unwrap(), "again");
+    let (order, (code, answer)) =
+        tokio::join!(attic.follows(), fleet.json(&["halt", "attic", "--reason", "once more"]));
+    assert_eq!((order.unwrap().as_str(), code, answer["confirmed"].clone()), ("once more", 0, json!(["attic"])));
 }
 
 #[tokio::test]

@@ -50,11 +50,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Ok::<_, Failure>(console.halt(names, args.all, &args.reason, Duration::from_secs(args.wait), told).await?)
     })?;
     if args.json {
-        outln!("{}", json!({ "confirmed": outcome.confirmed, "open": outcome.open }));
+        outln!("{}", json!({ "confirmed": outcome.confirmed, "open": outcome.open, "clones": outcome.clones }));
     } else {
         outln!("{} confirm that they are halted", outcome.confirmed.len());
         for name in &outcome.open {
-            outln!("{name} did not confirm it: it may be off or not connected, and then has not heard it");
+            match outcome.clones.get(name) {
+                Some(why) => outln!("{name} did not confirm it for sure: {why}"),
+                None => outln!("{name} did not confirm it: it may be off or not connected, and then has not heard it"),
+            }
         }
     }
     if outcome.open.is_empty() {
