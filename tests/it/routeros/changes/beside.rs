@@ -58,8 +58,8 @@ async fn a_menu_that_hangs_costs_its_own_time() {
     let begun = Instant::now();
     let plan = fleet.plan("plan_add_firewall_rule", rule("forward"));
     let plan = tokio::time::timeout(Duration::from_secs(60), plan).await.unwrap().unwrap();
-    // One request's limit, and nothing is asked twice.
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    // The limit of a request is 15 s: nothing is asked twice.
+    assert!(begun.elapsed() < Duration::from_secs(28), "{:?}", begun.elapsed());
     assert_eq!(plan["devices"][0]["dangers"], json!([]));
 }
 
