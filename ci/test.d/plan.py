@@ -158,31 +158,52 @@ def toolchain():
     return hashlib.sha256(run("rustc", "-vV").encode()).hexdigest()[:32]
 
 
-@functools.cache
-def versions():
-    """By package, the versions that this machine has or that its lists of Debian's archives offer. Raises where there are no lists."""
-    wanted = sorted({package for part in inputs()["packages"].values() for package in part})
+def apt_cache(*command):
+    """What apt-cache prints with this machine's lists of Debian's archives. Raises OSError where there are none."""
     apt = os.path.join(ROOT, "build", "apt")
     if not os.path.exists(os.path.join(apt, "sources.list")):
         raise OSError("there are no lists of Debian's packages in build/apt")
     arch = run("dpkg", "--print-architecture").strip()
-    options = ["-o", f"Dir::Etc::SourceList={apt}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", f"Dir::State::Lists={apt}/lists",
-               "-o", f"Dir::Cache={apt}/cache", "-o", f"APT::Architectures::={arch}", "-o", "APT::Architectures::=arm64"]
-    offered = {}
-    for line in run("apt-cache", *options, "madison", *wanted).splitlines():
-        name, version = (cell.strip() for cell in line.split("|")[:2])
-        offered.setdefault(name, []).append(version)
-    missing = [package for package in wanted if package not in offered]
+    return run("apt-cache", "-o", f"Dir::Etc::SourceList={apt}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
+               "-o", f"Dir::State::Lists={apt}/lists", "-o", f"Dir::Cache={apt}/cache", "-o", f"APT::Architectures::={arch}",
+               "-o", "APT::Architectures::=arm64", *command).splitlines()
+
+
+def newest(names):
+    """By package, the newest version that a suite offers: the one of `debian_suite` in ci/debian.sh."""
+    rows = [[cell.strip() for cell in line.split("|")] for line in apt_cache("madison", *names)] if names else []
+    return {name: version for name, version, *_ in reversed(rows)}
+
+
+def candidates(names):
+    """By package, the version that apt installs: one of backports only if no other suite has the package."""
+    found, name = {}, None
+    for line in apt_cache("policy", *names) if names else []:
+        if line.endswith(":") and not line.startswith(" "):
+            name = line.removesuffix(":")
+        elif line.startswith("  Candidate: ") and not line.endswith("(none)"):
+            found[name] = line.split()[1]
+    return found
+
+
+@functools.cache
+def versions():
+    """The version of each package that a part names, as NAME or NAME/newest. Raises where Debian's lists do not tell it."""
+    wanted = sorted({name for part in inputs()["packages"].values() for name in part})
+    told = candidates([name for name in wanted if "/" not in name])
+    latest = newest([name.removesuffix("/newest") for name in wanted if "/" in name])
+    told |= {f"{name}/newest": version for name, version in latest.items()}
+    missing = [name for name in wanted if name not in told]
     if missing:
         raise OSError(f"Debian's lists have no {', '.join(missing)}")
-    return {package: " ".join(sorted(set(offered[package]))) for package in wanted}
+    return told
 
 
 def packages(part):
-    names = sorted({package for group in inputs()["by_inputs"][part].get("packages", []) for package in inputs()["packages"][group]})
+    names = sorted({name for group in inputs()["by_inputs"][part].get("packages", []) for name in inputs()["packages"][group]})
     if not names:
         return None
-    said = "\n".join(f"{package} {versions()[package]}" for package in names)
+    said = "\n".join(f"{name} {versions()[name]}" for name in names)
     return hashlib.sha256(said.encode()).hexdigest()[:32]
 
 

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -77,7 +78,10 @@ impl Repository {
 
     fn plan(&self, arguments: &[&str]) -> String {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/test.d/plan.py");
+        // A test may have programs of its own instead of apt's.
+        let path = format!("{}:{}", self.path("build/bin").display(), std::env::var("PATH").expect("a PATH"));
         let run = Command::new("python3")
+            .env("PATH", path)
             .arg("-B")
             .arg(script)
             .args(arguments)
@@ -201,6 +205,56 @@ fn versions_that_nobody_knows_have_a_part_run() {
         "{plan}"
     );
     assert!(plan.contains("leave\tqemu\t"), "{plan}");
+}
+
+/// What apt-cache prints of two packages: the versions of the kernel in the stable suite and in backports, and the ones of busybox that
+/// would be installed and that backports have.
+fn archive(repository: &Repository, kernel: [&str; 2], busybox: [&str; 2]) {
+    repository.write("build/apt/sources.list", "");
+    repository.write("build/bin/dpkg", "#!/bin/sh\necho amd64\n");
+    let [stable, newest] = kernel;
+    let madison = [newest, stable]
+        .map(|version| format!("linux-image:arm64 | {version} | http://example.org main arm64 Packages"));
+    let [installed, backports] = busybox;
+    let policy = format!(
+        "busybox:arm64:\n  Installed: (none)\n  Candidate: {installed}\n  Version table:\n     {backports} 100\n     {installed} 500"
+    );
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n*madison*) cat <<'EOF'\n{}\nEOF\n;;\n*) cat <<'EOF'\n{policy}\nEOF\n;;\nesac\n",
+        madison.join("\n")
+    );
+    repository.write("build/bin/apt-cache", &script);
+    for program in ["dpkg", "apt-cache"] {
+        let path = repository.path("build/bin").join(program);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("its mode");
+    }
+}
+
+#[test]
+fn only_the_version_of_a_package_that_is_used_counts() {
+    let repository = Repository::new();
+    repository.write(".gitignore", "build\n");
+    repository.write(
+        "ci/inputs.toml",
+        &INPUTS
+            .replace("[packages]", "[packages]\nboot = [\"linux-image:arm64/newest\", \"busybox:arm64\"]")
+            .replace("tools = \"none\"", "tools = \"none\"\npackages = [\"boot\"]"),
+    );
+    archive(&repository, ["6.1-1", "6.12-1"], ["1.35-1", "1.36-1"]);
+    repository.passed("release");
+    repository.passed("qemu");
+    for (kernel, busybox, runs) in [
+        (["6.1-1", "6.12-1"], ["1.35-1", "1.36-1"], false),
+        (["6.1-2", "6.12-1"], ["1.35-1", "1.37-1"], false),
+        (["6.1-2", "6.12-2"], ["1.35-1", "1.37-1"], true),
+        (["6.1-2", "6.12-1"], ["1.35-2", "1.37-1"], true),
+    ] {
+        archive(&repository, kernel, busybox);
+        assert_eq!(repository.runs().contains(&"release".to_owned()), runs, "{kernel:?} {busybox:?}");
+    }
+    archive(&repository, ["6.1-2", "6.12-1"], ["(none)", "1.37-1"]);
+    let plan = repository.plan(&["complete"]);
+    assert!(plan.contains("run\trelease\tits inputs cannot be told: Debian's lists have no busybox:arm64"), "{plan}");
 }
 
 #[test]
