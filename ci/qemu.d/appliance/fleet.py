@@ -42,7 +42,7 @@ def reached(bench, fleet, member):
 
 def halted(bench, fleet, member):
     said = json.loads(fleet.command("halt", NAME, "--reason", "the bench", "--wait", "120", "--json"))
-    bench.check("who confirms the fleet's halt", said, {"confirmed": [NAME], "open": []})
+    bench.check("who confirms the fleet's halt", said, {"confirmed": [NAME], "open": [], "clones": {}})
     client = bench.answers()
     refused = client.request("tools/call", {"name": "system.set_hostname", "arguments": {"hostname": "halted"}})
     bench.check("a change is refused while it is halted", refused.get("isError") and "halted" in str(refused), True)
