@@ -3,7 +3,7 @@
 use super::files;
 use appliance::generation::first_sequence;
 use base::error::ToolError;
-use fleet_protocol::order::Order;
+use fleet_protocol::order::{Order, OrderKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{
@@ -103,6 +103,11 @@ impl FleetRecord {
         self.save(&mut state, kept)
     }
 
+    /// The sequence of the last order of this kind that was followed; 0 without one.
+    pub(crate) fn last_order(&self, kind: OrderKind) -> u64 {
+        self.lock().kept.orders.get(kind.name()).copied().unwrap_or_default()
+    }
+
     /// How often an order said to report.
     pub(crate) fn report_minutes(&self) -> Option<u32> {
         self.lock().kept.report_minutes
@@ -123,7 +128,7 @@ impl FleetRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet_protocol::order::{OrderArgs, OrderKind};
+    use fleet_protocol::order::OrderArgs;
     use serde_json::json;
 
     #[test]

@@ -43,6 +43,9 @@ pub struct Status {
     pub state: Option<String>,
     pub attempt: Option<StatusAttempt>,
     pub halted: bool,
+    /// The sequence of the last halt order of the fleet's owner that was followed; 0 without one. `None` from versions up to 0.2.
+    #[serde(default)]
+    pub halt_order: Option<u64>,
     /// `None` while nobody has looked.
     pub healthy: Option<bool>,
     /// At most [`MAX_PROBLEMS`] of [`MAX_PROBLEM`] bytes.
@@ -164,6 +167,7 @@ mod tests {
             manifest: Some("0".repeat(64)),
             sequence: u64::MAX,
             generation: u64::MAX,
+            halt_order: Some(u64::MAX),
             problems: vec![long(60); 5],
             attempt: Some(StatusAttempt { manifest: "0".repeat(64), reason: long(200), ..StatusAttempt::default() }),
             tags: vec!["t".repeat(63); 8],

@@ -1,6 +1,9 @@
 //! Halting devices by an order that the fleet's key signs, and who confirms it.
 
-use super::{Console, StatusBook, book::Taken};
+use super::{
+    Console, StatusBook,
+    book::{AcceptedStatus, Taken},
+};
 use base::{error::ToolError, signing::SigningKey};
 use fleet_protocol::order::{ALL, Order, OrderArgs, OrderKind};
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
@@ -27,8 +30,8 @@ pub struct HaltOutcome {
 
 impl Console {
     /// Orders the devices to halt (`all`: the order is for every device of the fleet), and waits for at most `limit` until
-    /// their statuses confirm it. `told` hears how many have. Only a status that came after the order counts: the broker has the last one
-    /// of each device, also of one that is switched off. A device that is halted already sends one when it hears the order.
+    /// their statuses confirm it. `told` hears how many have. Only a status counts that came after the order and names it, or a later one: a
+    /// device that was halted before may report meanwhile without having heard anything. Versions up to 0.2 name no order.
     ///
     /// # Errors
     /// `invalid_argument` for a reason or a key that cannot be used; `unavailable` when the broker does not answer.
@@ -46,9 +49,10 @@ impl Console {
         let key = signing_key(&self.folder.path.join("fleet.key"))?;
         // Before the order is sent: a status that follows it at once must not be missed.
         let (mut book, mut reader) = self.statuses().await?;
+        let now_ms = self.wall.now_ms();
         let order = |device: &str| {
             let args = OrderArgs { reason: Some(reason.to_owned()), minutes: None };
-            Order::sign(&self.folder.name, device, OrderKind::Halt, args, self.wall.now_ms(), &key)
+            Order::sign(&self.folder.name, device, OrderKind::Halt, args, now_ms, &key)
         };
         let everybody = if all { Some(order(ALL)?) } else { None };
         for name in &names {
@@ -64,7 +68,7 @@ impl Console {
                 let Ok(message) = reader.next().await else { break };
                 let taken = book.take(&message.subject, &message.payload, message.heard_ms);
                 if let Taken::Newer(name) = taken
-                    && is_halted(&book, &name)
+                    && follows(&book, &name, now_ms)
                     && clone_of(&book, &name).is_none()
                     && let Some(name) = open.take(&name)
                 {
@@ -84,8 +88,11 @@ impl Console {
     }
 }
 
-fn is_halted(book: &StatusBook, name: &str) -> bool {
-    book.device(name).and_then(|(_, status)| status).is_some_and(|status| status.document.halted)
+/// Whether its newest status says that it is halted, by the order of `signed_ms` or a later one.
+fn follows(book: &StatusBook, name: &str, signed_ms: i64) -> bool {
+    let Some((_, Some(AcceptedStatus { document, .. }))) = book.device(name) else { return false };
+    let is_late_enough = |last: u64| i64::try_from(last).is_ok_and(|last| last >= signed_ms);
+    document.halted && document.halt_order.is_none_or(is_late_enough)
 }
 
 /// What an owner has to know of another machine with this device's identity, if there is one.

@@ -93,7 +93,7 @@ fn call(tool: &str, params: Value) -> Value {
 async fn a_device_reports_when_it_is_connected_and_when_something_changes() {
     let joined = Joined::start().await;
     let first = joined.status(|_| true).await;
-    assert_eq!((first.halted, first.simulated, first.tags.len()), (false, true, 0));
+    assert_eq!((first.halted, first.halt_order, first.simulated, first.tags.len()), (false, Some(0), true, 0));
     assert_eq!(first.server, env!("CARGO_PKG_VERSION"));
     let reason = OrderArgs { reason: Some("smoke".into()), minutes: None };
     let broker = joined.server.console(&joined.desk).await;
@@ -101,6 +101,7 @@ async fn a_device_reports_when_it_is_connected_and_when_something_changes() {
     joined.sends(&broker, &joined.order(NAME, OrderKind::Halt, reason.clone(), now)).await;
     let halted = joined.status(|status| status.halted).await;
     assert!(halted.sequence > first.sequence);
+    assert!(joined.status(|status| status.halt_order == u64::try_from(now).ok()).await.halted);
     let halt = joined.device.pi.server().pipeline.services.halt.standing().unwrap();
     assert_eq!((halt.by.as_str(), halt.reason.as_deref()), ("fleet:home", Some("smoke")));
 }

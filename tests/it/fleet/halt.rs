@@ -35,6 +35,44 @@ async fn devices_that_hear_it_confirm_it_and_others_are_named() {
     assert_eq!((order.unwrap().as_str(), code, answer["confirmed"].clone()), ("once more", 0, json!(["attic"])));
 }
 
+/// Both were halted before, and report by themselves while the order is under way. Neither hears it.
+#[tokio::test]
+async fn a_halted_device_that_reports_without_having_heard_the_order_does_not_confirm_it() {
+    let mut fleet = Fleet::of(&["attic", "kitchen"]).await;
+    for (client, order) in fleet.clients.iter_mut().zip([0, 1_700_000_000_000_u64]) {
+        client.device.differs = json!({ "halted": true, "halt_order": order });
+    }
+    fleet.report().await;
+    let mut clients: Vec<_> = fleet.clients.drain(..).collect();
+    let reporting = async {
+        for client in &mut clients {
+            // The order has been sent.
+            client.hears_order().await;
+            client.reports().await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let (code, answer) = tokio::select! {
+        () = reporting => unreachable!(),
+        told = fleet.json(&["halt", "--all", "--reason", "again", "--wait", "2"]) => told,
+    };
+    assert_eq!((code, answer["open"].clone()), (4, json!(["attic", "kitchen"])), "{answer}");
+}
+
+#[tokio::test]
+async fn a_device_of_a_version_that_names_no_order_confirms_by_its_next_status() {
+    let mut fleet = Fleet::of(&["attic"]).await;
+    fleet.report().await;
+    let mut attic = fleet.clients.pop().unwrap();
+    let following = async {
+        attic.hears_order().await;
+        attic.device.differs = json!({ "halted": true, "halt_order": null });
+        attic.reports().await;
+    };
+    let ((), (code, answer)) = tokio::join!(following, fleet.json(&["halt", "attic", "--reason", "smoke"]));
+    assert_eq!((code, answer["confirmed"].clone()), (0, json!(["attic"])), "{answer}");
+}
+
 #[tokio::test]
 async fn another_key_halts_nobody() {
     let mut fleet = Fleet::of(&["attic"]).await;

@@ -68,7 +68,7 @@ impl SimulatedDevice {
             "manifest": "9c".repeat(32), "counter": 17, "slot": "a", "state": "good",
             "attempt": { "version": "2.1.0", "manifest": "9c".repeat(32), "phase": "committed", "reason": "",
                          "time_ms": 1_767_225_600_000_i64 },
-            "halted": false, "healthy": true, "problems": [], "asks": 0, "server": "0.2.0", "ring": null, "tags": [],
+            "halted": false, "halt_order": 0, "healthy": true, "problems": [], "asks": 0, "server": "0.2.0", "ring": null, "tags": [],
             "simulated": true,
         });
         for (name, value) in differs.as_object().unwrap() {
@@ -135,6 +135,15 @@ impl DeviceClient {
 
     /// Waits until the fleet's key orders a halt, and follows it: the reason. `None` after the connection ended.
     pub async fn follows(&mut self) -> Option<String> {
+        let order = self.hears_order().await?;
+        self.device.differs["halted"] = true.into();
+        self.device.differs["halt_order"] = order.sequence.into();
+        self.reports().await;
+        order.args.reason
+    }
+
+    /// Waits until the fleet's key orders a halt, and does nothing. `None` after the connection ended.
+    pub async fn hears_order(&mut self) -> Option<Order> {
         let subject = Subjects::of(FLEET).order(&self.device.name);
         loop {
             let message = self.orders.next().await?;
@@ -145,9 +154,7 @@ impl DeviceClient {
             let now = Wall::system().now_ms();
             let Ok(order) = Order::read(&message.payload, &device.owner, FLEET, &device.name, now) else { continue };
             if order.operation == OrderKind::Halt {
-                self.device.differs["halted"] = true.into();
-                self.reports().await;
-                return order.args.reason;
+                return Some(order);
             }
         }
     }

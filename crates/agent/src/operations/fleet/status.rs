@@ -6,7 +6,10 @@ use crate::{
 };
 use base::{error::ToolError, os::blocking};
 use contract::config::sections::FleetSettings;
-use fleet_protocol::status::{Status, StatusAttempt};
+use fleet_protocol::{
+    order::OrderKind,
+    status::{Status, StatusAttempt},
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use update::status::{Attempt, Phase};
@@ -55,6 +58,7 @@ impl Operation for SignStatus {
             server: env!("CARGO_PKG_VERSION").into(),
             generation: cx.fleet.generation,
             halted: cx.halt.halted().is_some(),
+            halt_order: Some(cx.fleet.last_order(OrderKind::Halt)),
             healthy: Some(problems.is_empty()),
             problems,
             asks: cx.asks.pending().len(),
