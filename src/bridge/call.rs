@@ -146,5 +146,11 @@ async fn message(
             }
         }
     }
-    Ok(serde_json::from_slice(&body).unwrap_or_default())
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    Ok(if is_answer(&message) { message } else { Value::Null })
+}
+
+/// Whether it answers the one request. A server that could not read the request, or does not know the caller, names none.
+fn is_answer(message: &Value) -> bool {
+    message["id"] == 1 || (message["id"].is_null() && message.get("error").is_some())
 }

@@ -15,6 +15,8 @@ pub const LOCAL_BUFFER: usize = 64 * 1024;
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long it may take to give one.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the other end may send nothing after this side has ended. An end that only shows signs of life would be carried for ever.
+const HALF_CLOSED: Duration = Duration::from_secs(120);
 
 /// One end.
 pub struct TunnelEnd {
@@ -75,6 +77,7 @@ impl Running {
         let mut state = self.end.broker.state();
         let connections = state.borrow_and_update().connections;
         let mut heard = Instant::now();
+        let mut moved = heard;
         let mut probed = false;
         let mut buffer = vec![0; CHUNK];
         while !(self.local_ended && self.remote_ended && self.inbound.is_empty()) {
@@ -87,11 +90,13 @@ impl Running {
                 message = self.end.frames.next() => {
                     let message = message.ok_or("the connection to the broker was closed")?;
                     (heard, probed) = (Instant::now(), false);
-                    self.frame(message.payload).await?;
+                    if self.frame(message.payload).await? {
+                        moved = heard;
+                    }
                 }
                 read = self.local.0.read(&mut buffer[..room]), if room > 0 && !self.local_ended => match read {
                     Ok(0) => {
-                        self.local_ended = true;
+                        (self.local_ended, moved) = (true, Instant::now());
                         self.tell(Frame::End).await?;
                     }
                     Ok(count) => {
@@ -111,6 +116,9 @@ impl Running {
                         return Err("the connection to the broker was lost".into());
                     }
                 }
+                () = sleep_until(moved + HALF_CLOSED), if self.local_ended && self.inbound.is_empty() => {
+                    return Err("this side has ended, and the other one sends nothing more".into());
+                }
                 () = sleep_until(deadline) => {
                     if probed {
                         return Err("the other end is silent".into());
@@ -123,16 +131,21 @@ impl Running {
         Ok(())
     }
 
-    /// Follows one frame.
-    async fn frame(&mut self, mut message: Bytes) -> Result<(), String> {
+    /// Follows one frame; whether it had data.
+    async fn frame(&mut self, mut message: Bytes) -> Result<bool, String> {
         match Frame::read(&message).ok_or("the other end sent no frame of a tunnel")? {
             Frame::Data(bytes) => {
+                // Each would take a place in the queue, and none of the window.
+                if bytes.is_empty() {
+                    return Err("the other end sent data of no bytes".into());
+                }
                 if self.remote_ended || !self.window.received(bytes.len()) {
                     return Err("the other end sent more than it may".into());
                 }
                 message.advance(1);
                 self.held += message.len();
                 self.inbound.push_back(message);
+                return Ok(true);
             }
             Frame::Credit(bytes) => {
                 self.end.credit = self.end.credit.saturating_add(bytes);
@@ -154,7 +167,7 @@ impl Running {
             // Its first frame, which was read before.
             Frame::Accept(_) => return Err("the other end accepted it twice".into()),
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The local stream took this many bytes.

@@ -10,6 +10,7 @@ mod follow;
 mod plans;
 mod port;
 mod rollouts;
+mod shares;
 
 pub use alarm::{FleetNews, SilentDevices};
 
@@ -20,6 +21,7 @@ use super::console::{
 use crate::fleet_port::{FleetPort, ServedFleet, callers::FleetCallers};
 use base::{clock::Wall, error::ToolError};
 use rollouts::Rollouts;
+use shares::DeviceShares;
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -53,6 +55,7 @@ struct BrokerFleet {
     served: ServedFolder,
     view: Mutex<View>,
     rollouts: Rollouts,
+    shares: DeviceShares,
 }
 
 /// The folder as it was read last, and the statuses of its devices.
@@ -78,7 +81,7 @@ impl FleetServer {
         let watch = FleetWatch::start(Arc::clone(&console), served.silent_after_ms).await?;
         let view = Mutex::new(View { console, book: watch.book().clone() });
         let rollouts = Rollouts::new(served.dir.clone(), tasks, stop);
-        let fleet = Arc::new(BrokerFleet { served, view, rollouts });
+        let fleet = Arc::new(BrokerFleet { served, view, rollouts, shares: DeviceShares::default() });
         let port: Arc<dyn FleetPort> = Arc::<BrokerFleet>::clone(&fleet);
         Ok((Self { fleet, watch }, ServedFleet { port, callers }))
     }

@@ -10,7 +10,7 @@ use crate::{
         FleetAnswer, FleetCall, FleetDeviceState, FleetHalt, FleetPort, HaltTarget, PlannedRollout, StartedRollout,
     },
 };
-use base::error::ToolError;
+use base::error::{ErrorCode, ToolError};
 use futures::future::BoxFuture;
 use std::time::Duration;
 
@@ -29,7 +29,14 @@ impl FleetPort for BrokerFleet {
 
     fn call<'a>(&'a self, call: FleetCall<'a>) -> BoxFuture<'a, Result<FleetAnswer, ToolError>> {
         let view = self.view();
-        Box::pin(async move { call::call(&view, call).await })
+        Box::pin(async move {
+            let place = self.shares.take(call.device)?;
+            let answer = call::call(&view, call).await;
+            if !answer.as_ref().is_err_and(|error| error.code == ErrorCode::Timeout) {
+                place.answered();
+            }
+            answer
+        })
     }
 
     fn halt<'a>(&'a self, devices: HaltTarget, reason: &'a str) -> BoxFuture<'a, Result<FleetHalt, ToolError>> {

@@ -57,6 +57,8 @@ impl Tool for Call {
         effect: Effect::Write { destructive: true, idempotent: false },
         open_world: true,
         timeout_seconds: 60,
+        // Its time is the device's, which may hang: it takes no place of what the fleet itself is asked.
+        long: true,
         estimated_tokens: 1000,
         tags: &["fleet", "call"],
         ..Meta::WRITE
@@ -73,7 +75,13 @@ impl Tool for Call {
         })?;
         let Args { device, tool, .. } = args;
         let token = fleet.callers.token(&cx.caller.principal, &device)?;
-        let answer = fleet.port.call(FleetCall { device: &device, tool: &tool, arguments, token: &token }).await;
+        let call = fleet.port.call(FleetCall { device: &device, tool: &tool, arguments, token: &token });
+        // The device is told that nobody waits any more: its connection ends. What it had begun by then is its own to stop.
+        let answer = cx
+            .cancel
+            .run_until_cancelled(call)
+            .await
+            .unwrap_or_else(|| Err(ToolError::cancelled(Self::META.name).with("changed", "unknown")));
         let answer = answer.map_err(|mut error| {
             error.message = format!("{device}: {}", error.message);
             error.with("device", device.as_str()).with("tool", tool.as_str())

@@ -7,6 +7,7 @@ mod enrolment;
 mod halt;
 mod hostile_broker;
 mod hostile_device;
+mod hung;
 mod log;
 mod lost;
 mod rollout;
