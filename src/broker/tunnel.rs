@@ -1,9 +1,12 @@
 //! One end of a tunnel: carries the bytes of a local stream through the broker, in frames ([`fleet_protocol::tunnel`]).
 
+mod liveness;
+
 use super::{Broker, BrokerSubscription};
 use bytes::{Buf, Bytes};
 use fleet_protocol::tunnel::{CHUNK, Frame, Window};
-use std::{collections::VecDeque, time::Duration};
+use liveness::{Due, Liveness};
+use std::collections::VecDeque;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf},
     time::{Instant, sleep_until},
@@ -11,12 +14,6 @@ use tokio::{
 
 /// Bytes between a tunnel and what it carries.
 pub const LOCAL_BUFFER: usize = 64 * 1024;
-/// Silence after which the other end is asked for a sign of life.
-const SILENCE: Duration = Duration::from_secs(60);
-/// How long it may take to give one.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long the other end may send nothing after this side has ended. An end that only shows signs of life would be carried for ever.
-const HALF_CLOSED: Duration = Duration::from_secs(120);
 
 /// One end.
 pub struct TunnelEnd {
@@ -76,27 +73,26 @@ impl Running {
     async fn run(&mut self) -> Result<(), String> {
         let mut state = self.end.broker.state();
         let connections = state.borrow_and_update().connections;
-        let mut heard = Instant::now();
-        let mut moved = heard;
-        let mut probed = false;
+        let mut liveness = Liveness::new(Instant::now());
         let mut buffer = vec![0; CHUNK];
         while !(self.local_ended && self.remote_ended && self.inbound.is_empty()) {
             let room = CHUNK.min(self.end.credit as usize);
             if room == 0 && !self.local_ended && !std::mem::replace(&mut self.told, true) {
                 self.tell(Frame::Blocked).await?;
             }
-            let deadline = heard + if probed { SILENCE + PATIENCE } else { SILENCE };
+            let (when, due) = liveness.next();
             tokio::select! {
                 message = self.end.frames.next() => {
                     let message = message.ok_or("the connection to the broker was closed")?;
-                    (heard, probed) = (Instant::now(), false);
+                    liveness.heard(Instant::now());
                     if self.frame(message.payload).await? {
-                        moved = heard;
+                        liveness.moved(Instant::now());
                     }
                 }
                 read = self.local.0.read(&mut buffer[..room]), if room > 0 && !self.local_ended => match read {
                     Ok(0) => {
-                        (self.local_ended, moved) = (true, Instant::now());
+                        self.local_ended = true;
+                        liveness.local_ended(Instant::now());
                         self.tell(Frame::End).await?;
                     }
                     Ok(count) => {
@@ -108,6 +104,7 @@ impl Running {
                 },
                 written = write(&mut self.local.1, self.inbound.front()), if !self.inbound.is_empty() => {
                     let count = written.map_err(|error| format!("the connection behind the tunnel broke: {error}"))?;
+                    liveness.moved(Instant::now());
                     self.written(count).await?;
                 }
                 changed = state.changed() => {
@@ -116,16 +113,13 @@ impl Running {
                         return Err("the connection to the broker was lost".into());
                     }
                 }
-                () = sleep_until(moved + HALF_CLOSED), if self.local_ended && self.inbound.is_empty() => {
-                    return Err("this side has ended, and the other one sends nothing more".into());
-                }
-                () = sleep_until(deadline) => {
-                    if probed {
-                        return Err("the other end is silent".into());
+                () = sleep_until(when) => match due {
+                    Due::GiveUp(why) => return Err(why.into()),
+                    Due::Probe => {
+                        liveness.probed();
+                        self.tell(Frame::Probe).await?;
                     }
-                    probed = true;
-                    self.tell(Frame::Probe).await?;
-                }
+                },
             }
         }
         Ok(())
