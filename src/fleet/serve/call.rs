@@ -1,6 +1,6 @@
 //! A call of a device's tool through the broker: its whole answer, or its refusal as it is.
 
-use super::View;
+use super::{View, shares::DevicePlace};
 use crate::{
     fleet::{console::call::call_over, mcp, tunnel},
     fleet_port::{FleetAnswer, FleetCall},
@@ -9,7 +9,8 @@ use base::error::{ErrorCode, ToolError};
 use contract::audit::changed::Changed;
 use serde_json::Value;
 
-pub async fn call(view: &View, call: FleetCall<'_>) -> Result<FleetAnswer, ToolError> {
+/// `place`: of this call among those of its device.
+pub async fn call(view: &View, call: FleetCall<'_>, place: DevicePlace<'_>) -> Result<FleetAnswer, ToolError> {
     let console = &view.console;
     let pin = console.folder.pin(call.device).map_err(|error| match error.code {
         ErrorCode::NotFound => error.hint("fleet.list_devices lists them"),
@@ -18,6 +19,7 @@ pub async fn call(view: &View, call: FleetCall<'_>) -> Result<FleetAnswer, ToolE
     let stream = tunnel::open(&console.broker, &console.subjects, call.device).await?;
     let arguments = Value::Object(call.arguments);
     let mut answer = call_over(stream, pin, Some(call.token.to_owned()), call.tool, &arguments).await?;
+    place.answered();
     if let Some(error) = answer.get("error") {
         return Err(refusal(&error["data"], error["message"].as_str()));
     }

@@ -10,7 +10,7 @@ use crate::{
         FleetAnswer, FleetCall, FleetDeviceState, FleetHalt, FleetPort, HaltTarget, PlannedRollout, StartedRollout,
     },
 };
-use base::error::{ErrorCode, ToolError};
+use base::error::ToolError;
 use futures::future::BoxFuture;
 use std::time::Duration;
 
@@ -31,11 +31,7 @@ impl FleetPort for BrokerFleet {
         let view = self.view();
         Box::pin(async move {
             let place = self.shares.take(call.device)?;
-            let answer = call::call(&view, call).await;
-            if !answer.as_ref().is_err_and(|error| error.code == ErrorCode::Timeout) {
-                place.answered();
-            }
-            answer
+            call::call(&view, call, place).await
         })
     }
 

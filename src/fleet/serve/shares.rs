@@ -8,7 +8,7 @@ use std::{
 
 /// Calls of one device at once.
 const AT_ONCE: usize = 2;
-/// Of one whose last call had no end.
+/// Of one that did not answer its last call.
 const AFTER_A_HANG: usize = 1;
 
 /// The calls that are under way.
@@ -18,11 +18,11 @@ pub struct DeviceShares(Mutex<State>);
 #[derive(Default)]
 struct State {
     under_way: BTreeMap<String, usize>,
-    /// Devices whose last call was given up before it was answered.
+    /// Devices that did not answer their last call.
     hanging: BTreeSet<String>,
 }
 
-/// The place of one call. Dropped before [`DevicePlace::answered`], the call was given up.
+/// The place of one call. Dropped before [`DevicePlace::answered`], the device did not answer.
 #[must_use]
 pub struct DevicePlace<'a> {
     shares: &'a DeviceShares,
@@ -54,7 +54,7 @@ impl DeviceShares {
 }
 
 impl DevicePlace<'_> {
-    /// The call has ended, whatever its answer is.
+    /// The device answered, whatever its answer is.
     pub fn answered(mut self) {
         self.is_answered = true;
     }
