@@ -10,9 +10,11 @@ use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    future::pending,
     path::Path,
     time::Duration,
 };
+use tokio::time::{Instant, sleep_until};
 
 /// Bytes of a reason, at most.
 const REASON: usize = 200;
@@ -28,8 +30,16 @@ pub struct HaltOutcome {
     pub clones: BTreeMap<String, String>,
 }
 
+/// How long confirmations are waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct HaltWait {
+    pub most: Duration,
+    /// Ends earlier when none came for so long. Those who are connected confirm within about a second.
+    pub idle: Option<Duration>,
+}
+
 impl Console {
-    /// Orders the devices to halt (`all`: the order is for every device of the fleet), and waits for at most `limit` until
+    /// Orders the devices to halt (`all`: the order is for every device of the fleet), and waits until
     /// their statuses confirm it. `told` hears how many have. Only a status counts that came after the order and names it, or a later one: a
     /// device that was halted before may report meanwhile without having heard anything. Versions up to 0.2 name no order.
     ///
@@ -40,7 +50,7 @@ impl Console {
         names: BTreeSet<String>,
         all: bool,
         reason: &str,
-        limit: Duration,
+        wait: HaltWait,
         told: impl Fn(usize),
     ) -> Result<HaltOutcome, ToolError> {
         if reason.trim().is_empty() || reason.len() > REASON || reason.contains(char::is_control) {
@@ -62,10 +72,15 @@ impl Console {
         self.broker.flush().await?;
         let (mut confirmed, mut open) = (BTreeSet::new(), names);
         let confirming = async {
+            let mut last = Instant::now();
             told(confirmed.len());
             while !open.is_empty() {
                 // Who has not confirmed by now is told as open.
-                let Ok(message) = reader.next().await else { break };
+                let message = tokio::select! {
+                    Ok(message) = reader.next() => message,
+                    () = wait.ends_idle(last) => break,
+                    else => break,
+                };
                 let taken = book.take(&message.subject, &message.payload, message.heard_ms);
                 if let Taken::Newer(name) = taken
                     && follows(&book, &name, now_ms)
@@ -73,18 +88,29 @@ impl Console {
                     && let Some(name) = open.take(&name)
                 {
                     confirmed.insert(name);
+                    last = Instant::now();
                     told(confirmed.len());
                 }
             }
         };
         // At the end of the time, some are open.
-        let _ = tokio::time::timeout(limit, confirming).await;
+        let _ = tokio::time::timeout(wait.most, confirming).await;
         // Another machine may be heard after the first one has confirmed it.
         let clones: BTreeMap<String, String> =
             confirmed.iter().chain(&open).filter_map(|name| Some((name.clone(), clone_of(&book, name)?))).collect();
         open.extend(clones.keys().cloned());
         confirmed.retain(|name| !clones.contains_key(name));
         Ok(HaltOutcome { confirmed, open, clones })
+    }
+}
+
+impl HaltWait {
+    /// Waits until no confirmation has come for too long; `last`: when the last one came.
+    async fn ends_idle(self, last: Instant) {
+        match self.idle {
+            Some(idle) => sleep_until(last + idle).await,
+            None => pending().await,
+        }
     }
 }
 

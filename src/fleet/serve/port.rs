@@ -3,7 +3,7 @@
 use super::{BrokerFleet, call, device};
 use crate::{
     fleet::console::{
-        halt::HaltOutcome,
+        halt::{HaltOutcome, HaltWait},
         report::{DeviceRow, Silence},
     },
     fleet_port::{
@@ -14,8 +14,9 @@ use base::error::ToolError;
 use futures::future::BoxFuture;
 use std::time::Duration;
 
-/// How long devices may take to confirm a halt: half of the tool's time.
-const CONFIRM: Duration = Duration::from_secs(30);
+/// How long devices may take to confirm a halt: half of the tool's time, and less once nobody does any more. Whoever halts wants to know soon
+/// who may not have heard it.
+const CONFIRM: HaltWait = HaltWait { most: Duration::from_secs(30), idle: Some(Duration::from_secs(3)) };
 
 impl FleetPort for BrokerFleet {
     fn devices(&self) -> BoxFuture<'_, Result<Vec<FleetDeviceState>, ToolError>> {

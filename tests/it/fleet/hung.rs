@@ -122,11 +122,12 @@ async fn ten_hung_devices_keep_nobody_from_the_others_and_from_the_halt() {
     }
     // Before, each waited for up to ten minutes.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    let halt = json!({ "devices": [WELL], "reason": "smoke" });
+    let halt = json!({ "all": true, "reason": "smoke" });
     let begun = Instant::now();
     let (reason, halted) = tokio::join!(well.follows(), wire.call("fleet.halt", halt));
-    assert_eq!((reason.as_deref(), &halted.ok()["confirmed"]), (Some("smoke"), &json!([WELL])));
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!((reason.as_deref(), halted.ok()), (Some("smoke"), &json!({ "confirmed": [WELL], "open": HUNG })));
+    // Nobody waits half a minute for those who hang.
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     // A caller that gives up frees the device at once; it has one place from then on.
     wire.notify("notifications/cancelled", json!({ "requestId": asked[2] }));
     assert_eq!(soon(sees.recv()).await, Some(Seen::Closed(HUNG[1].into())));

@@ -1,11 +1,14 @@
 //! `raspi-mcp fleet halt`: the order to refuse every change, and who confirms it.
 
 use super::connected;
-use crate::cli::{
-    bar::Bar,
-    exit::{Exit, Failure},
-    runtime,
-    say::outln,
+use crate::{
+    cli::{
+        bar::Bar,
+        exit::{Exit, Failure},
+        runtime,
+        say::outln,
+    },
+    fleet::console::halt::HaltWait,
 };
 use serde_json::json;
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
@@ -47,7 +50,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let told = |confirmed| {
             bar.show("halting", confirmed as u64, all as u64, &format!("{confirmed} of {all} devices confirm it"));
         };
-        Ok::<_, Failure>(console.halt(names, args.all, &args.reason, Duration::from_secs(args.wait), told).await?)
+        let wait = HaltWait { most: Duration::from_secs(args.wait), idle: None };
+        Ok::<_, Failure>(console.halt(names, args.all, &args.reason, wait, told).await?)
     })?;
     if args.json {
         outln!("{}", json!({ "confirmed": outcome.confirmed, "open": outcome.open, "clones": outcome.clones }));
