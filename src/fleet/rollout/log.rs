@@ -1,6 +1,8 @@
 //! The log of decisions: a file that is only appended to, and synced after each line. Controllers on one machine may share it.
+//!
+//! Nobody waits for it: what cannot be written now is kept, and written first the next time.
 
-use super::failed;
+use super::{failed, holder};
 use base::{
     error::ToolError,
     os::{if_there, lock::Lock},
@@ -16,40 +18,51 @@ use std::{
 /// The log of one rollout.
 pub struct DecisionLog {
     path: PathBuf,
-    /// The number of the last decision that is known to be there.
+    /// The number of the last decision that is known here.
     last: u64,
+    /// Those that are not in the file yet, by number.
+    unwritten: Vec<Decision>,
 }
 
 impl DecisionLog {
     /// The log at `path`, which need not be there yet.
     pub fn new(path: PathBuf) -> Self {
-        Self { path, last: 0 }
+        Self { path, last: 0, unwritten: Vec::new() }
     }
 
-    /// Appends a decision, unless the log has it already; `true` for one that this controller did not know. What another one
-    /// began to write before it was killed is cut off. While another one writes, this waits: a write is one line and its sync.
+    /// Takes a decision that has to be written; `true` for one that this controller did not know.
+    pub fn add(&mut self, decision: &Decision) -> bool {
+        let is_new = decision.number > self.last;
+        if is_new {
+            self.last = decision.number;
+            self.unwritten.push(decision.clone());
+        }
+        is_new
+    }
+
+    /// Writes what was added, unless the log has it already. What another one began to write before it was killed is cut off.
     ///
     /// # Errors
-    /// `unavailable` when it cannot be read or written.
-    pub fn append(&mut self, decision: &Decision) -> Result<bool, ToolError> {
-        if decision.number <= self.last {
-            return Ok(false);
-        }
+    /// `conflict` while another process writes ([`holder::is_held`]): usually for one line and its sync. `unavailable` when it
+    /// cannot be read or written. What was added is kept.
+    pub fn write(&mut self) -> Result<(), ToolError> {
+        let Some(first) = self.unwritten.first() else { return Ok(()) };
         let failed = |error| failed(&self.path, &error);
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path).map_err(failed)?;
-        let file = Lock::wait(file).map_err(failed)?;
+        let file = Lock::take(file).map_err(failed)?;
+        let file = file.ok_or_else(|| holder::held(&self.path, &holder::of_lock(&self.path)))?;
         let (decisions, broken) = all(&self.path)?;
         if broken > 0 {
             let length = file.metadata().map_err(failed)?.len();
             file.set_len(length - broken as u64).map_err(failed)?;
         }
-        let mine = decisions.iter().filter(|other| other.plan == decision.plan).map(|other| other.number).max();
-        if mine < Some(decision.number) {
-            let written = (&*file).write_all(decision.line().as_bytes()).and_then(|()| file.sync_all());
-            written.map_err(failed)?;
+        let there = decisions.iter().filter(|other| other.plan == first.plan).map(|other| other.number).max();
+        for decision in self.unwritten.iter().filter(|decision| there < Some(decision.number)) {
+            (&*file).write_all(decision.line().as_bytes()).map_err(failed)?;
         }
-        self.last = decision.number;
-        Ok(true)
+        file.sync_all().map_err(failed)?;
+        self.unwritten.clear();
+        Ok(())
     }
 }
 

@@ -2,16 +2,19 @@
 //! `fleet_protocol::rollout`; here are the files, the channel, and the controller.
 
 pub mod file;
+mod folder;
+mod holder;
 pub mod live;
 mod log;
 mod place;
+mod plan_copy;
 mod runner;
 mod signed;
 mod store;
 
 pub use log::{DecisionLog, read as read_log};
 pub use place::{ChannelPlace, IndexPlace};
-pub use runner::{Controller, DeviceStatuses, RolloutClock, Tick};
+pub use runner::{Controller, DeviceStatuses, OrderNews, RolloutClock, Tick};
 pub use signed::SignedSteps;
 pub use store::{RecordStore, changed};
 

@@ -1,29 +1,16 @@
 //! Where the channel's index is published: a folder, or a web space that takes PUT. An index is only written over the one that
 //! was expected there.
 
+use super::folder::FolderPlace;
 use crate::client::{Remote, Trust};
-use base::{
-    error::{ErrorCode, ToolError},
-    os::if_there,
-};
-use fleet_protocol::rollout::{RolloutTarget, lease::TAKE_OVER_MS};
+use base::error::{ErrorCode, ToolError};
+use fleet_protocol::rollout::RolloutTarget;
 use reqwest::{
     Certificate, Response, StatusCode, Url,
     header::{CACHE_CONTROL, ETAG, IF_MATCH},
 };
-use std::{
-    cell::RefCell,
-    fs::{self, File},
-    io::Read,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
-use tokio::time::Instant;
-use update::{
-    channel::{INDEX, Tree},
-    trust::MAX_SIGNED,
-};
+use std::{fs, path::Path, sync::Arc, time::Duration};
+use update::{channel::INDEX, trust::MAX_SIGNED};
 
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,13 +20,14 @@ pub trait IndexPlace {
     /// The index that is there.
     fn present(&self) -> impl Future<Output = Result<Vec<u8>, ToolError>>;
 
-    /// Replaces it by `with`, if it still has the bytes `expected`; otherwise `conflict`.
+    /// Replaces it by `with`, if it still has the bytes `expected`; otherwise `conflict`. While somebody else holds the place it is a
+    /// `conflict` as well, which [`super::holder::is_held`] tells apart.
     fn replace(&self, expected: &[u8], with: &[u8]) -> impl Future<Output = Result<(), ToolError>>;
 }
 
 /// The place that a plan names.
 pub enum ChannelPlace {
-    Folder { folder: PathBuf, channel: String, left: RefCell<Option<(Vec<u8>, Instant)>> },
+    Folder(FolderPlace),
     Web { remote: Remote },
 }
 
@@ -50,9 +38,7 @@ impl ChannelPlace {
     /// `invalid_argument` for an address, token or authority that cannot be used.
     pub fn open(target: &RolloutTarget, channel: &str, base: &Path) -> Result<Self, ToolError> {
         match target {
-            RolloutTarget::Folder(folder) => {
-                Ok(Self::Folder { folder: base.join(folder), channel: channel.to_owned(), left: RefCell::new(None) })
-            }
+            RolloutTarget::Folder(folder) => Ok(Self::Folder(FolderPlace::new(base.join(folder), channel))),
             RolloutTarget::Address { url, token_file, ca_file } => {
                 let bad = |what: &str| ToolError::invalid(format!("{url}: {what}"));
                 let mut address: Url = url.parse().map_err(|_| bad("is no address"))?;
@@ -80,45 +66,16 @@ impl ChannelPlace {
 impl IndexPlace for ChannelPlace {
     async fn present(&self) -> Result<Vec<u8>, ToolError> {
         match self {
-            Self::Folder { folder, channel, .. } => read(&folder.join(channel).join(INDEX)),
+            Self::Folder(folder) => folder.present(),
             Self::Web { remote } => Ok(get(remote).await?.0),
         }
     }
 
     async fn replace(&self, expected: &[u8], with: &[u8]) -> Result<(), ToolError> {
         match self {
-            Self::Folder { folder, channel, left } => {
-                let swapped = Tree::open(folder)?.swap(channel, expected, with);
-                swapped.inspect_err(|error| clear(error, expected, left))
-            }
+            Self::Folder(folder) => folder.replace(expected, with),
             Self::Web { remote } => put(remote, expected, with).await,
         }
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, ToolError> {
-    let mut bytes = Vec::new();
-    let file = if_there(File::open(path)).map_err(|error| super::failed(path, &error))?.ok_or_else(|| {
-        ToolError::not_found(format!("{} is missing: the channel has no index yet", path.display()))
-            .hint("`raspi-mcp channel publish` begins it")
-    })?;
-    file.take(MAX_SIGNED as u64 + 1).read_to_end(&mut bytes).map_err(|error| super::failed(path, &error))?;
-    Ok(bytes)
-}
-
-/// Removes a lock file that is there for as long as a controller may be silent, while the index did not change: whoever made
-/// it was killed. Should it be slow instead, nothing is lost: all who publish have the same indexes, with rising numbers.
-fn clear(error: &ToolError, present: &[u8], left: &RefCell<Option<(Vec<u8>, Instant)>>) {
-    let Some(lock) = error.details.get("lock").and_then(|lock| lock.as_str()) else { return drop(left.take()) };
-    let mut left = left.borrow_mut();
-    match &*left {
-        Some((seen, since)) if seen == present => {
-            if since.elapsed() >= Duration::from_millis(TAKE_OVER_MS) && fs::remove_file(lock).is_ok() {
-                tracing::warn!("{lock} was left behind and is removed");
-                *left = None;
-            }
-        }
-        _ => *left = Some((present.to_vec(), Instant::now())),
     }
 }
 

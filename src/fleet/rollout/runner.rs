@@ -1,18 +1,28 @@
 //! A controller: it holds the record or waits for it, judges, writes the decision down, and brings the channel to the record's
 //! step. Each of these may be its last act: whoever follows finds the record, and does the rest.
+//!
+//! A pause needs neither the lease nor the log: every controller publishes one that the record has. What goes on needs both.
 
-use super::{DecisionLog, IndexPlace, RecordStore, SignedSteps};
+use super::{DecisionLog, IndexPlace, RecordStore, SignedSteps, changed, holder::is_held};
 use base::error::{ErrorCode, ToolError};
 use fleet_protocol::rollout::{
-    Decision, JudgeTime, Judgement, LeaseMove, LeaseWatch, RolloutDevice, RolloutMemory, RolloutRecord, judge,
-    record::Decider,
+    Decision, JudgeTime, Judgement, LeaseMove, LeaseWatch, RolloutDevice, RolloutMemory, RolloutPhase, RolloutRecord,
+    judge, record::Decider, steps::Step,
 };
 use std::time::Duration;
+use tokio::time::{Instant, sleep};
 
 /// After so many milliseconds the holder looks whether the channel still has its step.
 const LOOK_MS: u64 = 60_000;
-/// The wait before a channel that somebody else writes is tried again.
-const BUSY: Duration = Duration::from_millis(200);
+/// The wait before what somebody else holds is tried again: usually it is held for as long as a small file is written.
+const BUSY: Duration = Duration::from_millis(50);
+/// For how long it is tried before the holder is told.
+const SHORTLY: Duration = Duration::from_secs(1);
+/// For how long a person's order tries to publish: more than the time after which a place that is held is passed, and less than a
+/// lease.
+const ORDER: Duration = Duration::from_secs(45);
+/// How often an order changes the record anew, while controllers change it as well.
+const ORDER_TRIES: usize = 10;
 
 /// The newest verified status of each registered device.
 pub trait DeviceStatuses {
@@ -43,6 +53,17 @@ pub enum Tick {
     Over,
 }
 
+/// What a person's order tells while it is at work.
+#[derive(Debug)]
+pub enum OrderNews<'a> {
+    /// The record has the decision: from now on every controller publishes it.
+    Recorded(&'a Decision),
+    /// It is not published yet: why.
+    Waits(&'a ToolError),
+    /// It is published, and the log has not got it yet: why. The next controller writes it down.
+    NotLogged(&'a ToolError),
+}
+
 /// A controller of one rollout.
 pub struct Controller<S, P, D> {
     pub name: String,
@@ -68,12 +89,19 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
         std::mem::take(&mut self.news)
     }
 
-    /// Writes a decision down.
-    fn note(&mut self, decision: &Decision) -> Result<(), ToolError> {
-        if self.log.append(decision)? {
+    /// Writes a decision down. One that cannot be written now is kept, and written first the next time.
+    async fn note(&mut self, decision: &Decision) -> Result<(), ToolError> {
+        if self.log.add(decision) {
             self.news.push(decision.clone());
         }
-        Ok(())
+        let began = Instant::now();
+        loop {
+            match self.log.write() {
+                Err(error) if is_held(&error) && began.elapsed() < SHORTLY => sleep(BUSY).await,
+                Err(error) if is_held(&error) => return Err(error.with_code(ErrorCode::Unavailable)),
+                done => return done,
+            }
+        }
     }
 
     /// Begins the rollout, unless it began already.
@@ -101,7 +129,7 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
         let memory = RolloutMemory::at_start(&devices, &self.steps.manifest, clock.now_ms, silent_ms);
         let record = RolloutRecord::start(&self.steps.plan, &self.steps.hash, memory, by);
         self.store.put(over, &record).await?;
-        self.note(&record.last)
+        self.note(&record.last).await
     }
 
     /// One look at everything. Does at most one step.
@@ -121,24 +149,32 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
 
     async fn looked(&mut self, clock: RolloutClock) -> Result<Tick, ToolError> {
         let (revision, record) = self.record().await?;
-        self.note(&record.last)?;
+        let noted = self.note(&record.last).await;
         let me = self.name.clone();
         let by = Decider { name: &me, now_ms: clock.now_ms };
+        // A pause is everybody's business, whatever happened to the one that holds the record.
+        let paused = match is_pause(&record) {
+            true => Some(self.publish(record.step(), clock).await),
+            false => None,
+        };
         if record.phase.is_over() {
-            // The pause of a stopped rollout is everybody's business. A channel that went on without us is not.
-            return match self.publish(record.step(), clock).await {
-                Ok(_) => Ok(Tick::Over),
-                Err(error) => Err(error),
-            };
+            // A channel that went on without us is not.
+            match paused {
+                Some(published) => published.map(drop)?,
+                None => drop(self.publish(record.step(), clock).await?),
+            }
+            return noted.map(|()| Tick::Over);
         }
         match self.watch.look(revision, record.holder.as_deref(), &me, clock.monotonic_ms) {
-            LeaseMove::Follow { ms } => return Ok(Tick::Following { ms }),
+            LeaseMove::Follow { ms } => {
+                paused.transpose()?;
+                return Ok(Tick::Following { ms });
+            }
             LeaseMove::Take => {
                 let taken = record.taken(by);
                 self.store.put(revision, &taken).await?;
-                self.note(&taken.last)?;
                 self.published = None;
-                return Ok(Tick::Acting);
+                return self.note(&taken.last).await.map(|()| Tick::Acting);
             }
             LeaseMove::Renew => {
                 self.store.put(revision, &record).await?;
@@ -146,14 +182,20 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
             }
             LeaseMove::Act => {}
         }
-        if !self.publish(record.step(), clock).await? {
+        let published = match paused {
+            Some(published) => published?,
+            // A stage goes out only once the log has it. A stop waits for no log.
+            None if noted.is_ok() => self.publish(record.step(), clock).await?,
+            None => true,
+        };
+        if !published {
             let stopped = record.stopped("the channel has an index that is not of this rollout".into(), by);
             return self.decide(revision, stopped, clock).await;
         }
         let judgement = self.judged(&record, clock);
         match record.judged(judgement, by) {
-            Some(next) => self.decide(revision, next, clock).await,
-            None => Ok(Tick::Acting),
+            Some(next) if noted.is_ok() || is_pause(&next) => self.decide(revision, next, clock).await,
+            _ => noted.map(|()| Tick::Acting),
         }
     }
 
@@ -164,45 +206,91 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
         judge(plan, manifest, record.stage, &self.statuses.devices(), time, &record.memory)
     }
 
-    /// Changes the record, writes the decision down, and publishes what it says.
+    /// Changes the record, writes the decision down, and publishes what it says; a pause is published first.
     async fn decide(&mut self, revision: u64, next: RolloutRecord, clock: RolloutClock) -> Result<Tick, ToolError> {
         self.store.put(revision, &next).await?;
-        self.note(&next.last)?;
-        self.publish(next.step(), clock).await?;
+        if is_pause(&next) {
+            let published = self.publish(next.step(), clock).await;
+            self.note(&next.last).await?;
+            published?;
+        } else {
+            self.note(&next.last).await?;
+            self.publish(next.step(), clock).await?;
+        }
         Ok(if next.phase.is_over() { Tick::Over } else { Tick::Acting })
     }
 
-    /// A person's decision: changes the record whoever holds it, and publishes what it says.
+    /// A person's decision: changes the record whoever holds it, and publishes what it says. The record comes first; neither the
+    /// log nor the place is waited for without a bound, and `told` hears who holds them.
     ///
     /// # Errors
-    /// Those of `change`; `conflict` when a controller decided at the same time; `failed_precondition` when the channel has
-    /// another index by now.
+    /// Those of `change`; `conflict` when controllers changed the record at the same time again and again; `failed_precondition`
+    /// when the channel has another index by now; `unavailable` when it was recorded and cannot be published now.
     pub async fn order(
         &mut self,
         clock: RolloutClock,
-        change: impl FnOnce(RolloutRecord, Decider<'_>) -> Result<RolloutRecord, ToolError>,
+        change: impl Fn(RolloutRecord, Decider<'_>) -> Result<RolloutRecord, ToolError>,
+        mut told: impl FnMut(OrderNews<'_>),
     ) -> Result<RolloutRecord, ToolError> {
-        let (revision, record) = self.record().await?;
-        self.note(&record.last)?;
-        let next = change(record, Decider { name: &self.name, now_ms: clock.now_ms })?;
-        self.store.put(revision, &next).await?;
-        self.note(&next.last)?;
-        let mut tries = 5;
+        let mut tries = ORDER_TRIES;
+        let (before, next) = loop {
+            let (revision, record) = self.record().await?;
+            let next = match change(record.clone(), Decider { name: &self.name, now_ms: clock.now_ms }) {
+                Ok(next) => next,
+                // Who asks again for a pause that was interrupted before it was published.
+                Err(refusal) if is_pause(&record) => {
+                    self.brought(&record, clock, &mut told).await?;
+                    return Err(refusal);
+                }
+                Err(refusal) => return Err(refusal),
+            };
+            match self.store.put(revision, &next).await {
+                Ok(_) => break (record, next),
+                Err(error) if error.code == ErrorCode::Conflict && tries > 0 => tries -= 1,
+                Err(error) => return Err(error),
+            }
+        };
+        told(OrderNews::Recorded(&next.last));
+        if self.note(&before.last).await.is_ok() {
+            // What fails is tried again below.
+            let _ = self.note(&next.last).await;
+        }
+        self.brought(&next, clock, &mut told).await?;
+        if let Err(error) = self.note(&next.last).await {
+            told(OrderNews::NotLogged(&error));
+        }
+        Ok(next)
+    }
+
+    /// Brings the channel to the step of `record`, for [`ORDER`] at most.
+    async fn brought(
+        &mut self,
+        record: &RolloutRecord,
+        clock: RolloutClock,
+        told: &mut impl FnMut(OrderNews<'_>),
+    ) -> Result<(), ToolError> {
+        let began = Instant::now();
+        let mut waits = false;
         loop {
-            match self.publish(next.step(), clock).await {
-                Ok(true) => return Ok(next),
+            let error = match self.publish(record.step(), clock).await {
+                Ok(true) => return Ok(()),
                 Ok(false) => {
                     return Err(ToolError::precondition("the channel has an index that is not of this rollout").hint(
                         "the rollout's record was changed, the channel was not: look at `raspi-mcp channel show`",
                     ));
                 }
-                // A controller publishes at this moment, which takes as long as a file is written.
-                Err(error) if error.code == ErrorCode::Conflict && tries > 0 => {
-                    tries -= 1;
-                    tokio::time::sleep(BUSY).await;
-                }
-                Err(error) => return Err(error),
+                Err(error) => error,
+            };
+            let passes = matches!(error.code, ErrorCode::Conflict | ErrorCode::Unavailable | ErrorCode::Timeout);
+            if !passes || began.elapsed() >= ORDER {
+                let message = format!("it is recorded, and not published: {}", error.message);
+                let hint = "a controller publishes it as soon as it can: `raspi-mcp fleet rollout start`";
+                return Err(error.with_message(message).hint(hint));
             }
+            if !std::mem::replace(&mut waits, true) {
+                told(OrderNews::Waits(&error));
+            }
+            sleep(BUSY).await;
         }
     }
 
@@ -244,8 +332,12 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
         match self.steps.position(&present) {
             Some(at) if at == step => {}
             Some(at) if at < step => {
+                // Who slept since it read the record: what goes on is only published while the record still says so.
+                if !Step::of(step).is_some_and(|step| step.paused) && self.record().await?.1.step() != step {
+                    return Err(changed());
+                }
                 let bytes = self.steps.bytes(step).ok_or_else(|| ToolError::internal("a step beyond the last"))?;
-                self.place.replace(&present, bytes).await?;
+                replaced(&self.place, &present, bytes).await?;
             }
             Some(_) => return Ok(false),
             // A page of a login, say: no index at all.
@@ -258,6 +350,23 @@ impl<S: RecordStore, P: IndexPlace, D: DeviceStatuses> Controller<S, P, D> {
         self.published = Some((step, now));
         Ok(true)
     }
+}
+
+/// Replaces the index. A place that is held for longer than a moment is `unavailable`: its holder is told.
+async fn replaced(place: &impl IndexPlace, present: &[u8], with: &[u8]) -> Result<(), ToolError> {
+    let began = Instant::now();
+    loop {
+        match place.replace(present, with).await {
+            Err(error) if is_held(&error) && began.elapsed() < SHORTLY => sleep(BUSY).await,
+            Err(error) if is_held(&error) => return Err(error.with_code(ErrorCode::Unavailable)),
+            done => return done,
+        }
+    }
+}
+
+/// Whether the record demands that devices begin nothing.
+fn is_pause(record: &RolloutRecord) -> bool {
+    matches!(record.phase, RolloutPhase::Paused | RolloutPhase::Stopped | RolloutPhase::Aborted)
 }
 
 fn other(record: &RolloutRecord) -> ToolError {

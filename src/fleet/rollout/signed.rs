@@ -1,6 +1,7 @@
 //! The indexes of a rollout, all signed beforehand by a person: a folder with one file for each step. Which index belongs to
 //! which step follows from the plan and from the channel's index at that time, so the files are checked when they are read.
 
+use super::plan_copy;
 use base::{
     base64url, canonical,
     error::{ErrorCode, ToolError},
@@ -91,6 +92,7 @@ impl SignedSteps {
                 .and_then(|()| fs::File::open(&path)?.sync_all())
                 .map_err(|error| super::failed(&path, &error))?;
         }
+        plan_copy::write(dir, &self.plan)?;
         let path = dir.join(SECRET);
         let mut options = fs::OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600).open(&path);
@@ -98,6 +100,15 @@ impl SignedSteps {
         file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
             .map_err(|error| super::failed(&path, &error))?;
         fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(|error| super::failed(dir, &error))
+    }
+
+    /// Reads the files in `dir` with the plan that was signed, whatever the owner's file says by now; `None` if an older version
+    /// wrote the folder, without a copy of the plan.
+    ///
+    /// # Errors
+    /// As [`SignedSteps::read`].
+    pub fn as_signed(dir: &Path) -> Result<Option<Self>, ToolError> {
+        plan_copy::read(dir)?.map(|plan| Self::read(plan, dir, None)).transpose()
     }
 
     /// Reads the files of `plan` in `dir`. Their signatures are checked if `roots` are given; devices check them in any case.

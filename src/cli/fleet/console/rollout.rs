@@ -6,13 +6,13 @@ use crate::{
         bundle::files,
         exit::{Exit, Failure},
         runtime,
-        say::outln,
+        say::{errln, outln},
     },
     daemon::told_to_stop,
     fleet::{
         console::Console,
         rollout::{
-            ChannelPlace, Controller, IndexPlace, SignedSteps, file,
+            ChannelPlace, Controller, IndexPlace, OrderNews, SignedSteps, file,
             live::{self, BrokerStore, LiveStatuses, RolloutNews, StatusFeed},
         },
     },
@@ -145,6 +145,21 @@ impl Signed {
     fn steps(&self) -> Result<SignedSteps, Failure> {
         Ok(SignedSteps::read(self.plan()?, &self.folder(), None)?)
     }
+
+    /// The steps as they were signed. A plan that was edited since keeps nobody from looking at the rollout, or from ending it.
+    fn signed_steps(&self) -> Result<SignedSteps, Failure> {
+        let Some(steps) = SignedSteps::as_signed(&self.folder())? else { return self.steps() };
+        let plan = file::read(&self.plan);
+        if plan.as_ref().ok() != Some(&steps.plan) {
+            let why = if plan.is_ok() { "was changed after it was signed" } else { "cannot be read" };
+            errln!(
+                "{} {why}: the rollout follows the plan as it was signed, {}/plan.json",
+                self.plan.display(),
+                self.folder().display()
+            );
+        }
+        Ok(steps)
+    }
 }
 
 async fn sign(args: &SignArgs) -> Result<(), Failure> {
@@ -204,7 +219,7 @@ async fn start(args: &StartArgs) -> Result<(), Failure> {
 }
 
 async fn status(args: &StatusArgs) -> Result<(), Failure> {
-    let steps = args.plan.signed.steps()?;
+    let steps = args.plan.signed.signed_steps()?;
     let console = connected(&args.plan.dir).await?;
     let statuses = StatusFeed::begin(&console).await?.statuses().assumed();
     let controller = controller(&args.plan, &console, steps, statuses)?;
@@ -246,14 +261,29 @@ async fn status(args: &StatusArgs) -> Result<(), Failure> {
 
 async fn ordered(
     args: &PlanArgs,
-    change: impl FnOnce(RolloutRecord, Decider<'_>) -> Result<RolloutRecord, ToolError>,
+    change: impl Fn(RolloutRecord, Decider<'_>) -> Result<RolloutRecord, ToolError>,
 ) -> Result<(), Failure> {
-    let steps = args.signed.steps()?;
+    let steps = args.signed.signed_steps()?;
     let console = connected(&args.dir).await?;
     let mut controller = controller(args, &console, steps, LiveStatuses::none(&console))?;
-    let record = controller.order(live::clock(&Wall::system(), Instant::now()), change).await?;
-    shown(&record.last);
+    controller.order(live::clock(&Wall::system(), Instant::now()), change, told).await?;
     Ok(())
+}
+
+/// What an order did so far. The decision is printed once the record has it: whatever follows, it counts.
+fn told(news: OrderNews<'_>) {
+    match news {
+        OrderNews::Recorded(decision) => shown(decision),
+        OrderNews::Waits(error) => {
+            errln!("recorded, and not published yet: {}", printable(&error.advice()));
+        }
+        OrderNews::NotLogged(error) => {
+            errln!(
+                "published, and not in the log yet, which the next controller completes: {}",
+                printable(&error.advice())
+            );
+        }
+    }
 }
 
 /// One decision for people.

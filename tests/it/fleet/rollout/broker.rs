@@ -32,8 +32,8 @@ pub(super) struct Desk {
 }
 
 /// `fleet rollout start`.
-struct Running {
-    child: Child,
+pub(super) struct Running {
+    pub(super) child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
@@ -80,9 +80,19 @@ impl Desk {
         said.lines().find_map(|line| line.strip_prefix("hash ")).unwrap().trim().to_owned()
     }
 
-    async fn rollout(&self, args: &[&str]) -> (i32, String, String) {
+    pub(super) async fn rollout(&self, args: &[&str]) -> (i32, String, String) {
         let plan = self.text("plan.toml");
         self.fleet.runs(&[&["rollout", args[0], &plan], &args[1..]].concat()).await
+    }
+
+    /// The same for a command that may take `seconds`.
+    pub(super) async fn rollout_within(&self, seconds: u64, args: &[&str]) -> (i32, String, String) {
+        let plan = self.text("plan.toml");
+        let mut command = self.fleet.command(&[&["rollout", args[0], &plan], &args[1..]].concat());
+        let output = timeout(Duration::from_secs(seconds), command.kill_on_drop(true).output()).await;
+        let output = output.unwrap_or_else(|_| panic!("{args:?} takes more than {seconds} s")).unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
     async fn status(&self) -> (i32, Value) {
@@ -101,7 +111,7 @@ impl Desk {
         }
     }
 
-    fn start(&self, hash: &str) -> Running {
+    pub(super) fn start(&self, hash: &str) -> Running {
         let plan = self.text("plan.toml");
         let mut command = self.fleet.command(&["rollout", "start", &plan, "--hash", hash]);
         let mut child = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
@@ -112,7 +122,7 @@ impl Desk {
 
 impl Running {
     /// Waits for a line with these words.
-    async fn says(&mut self, words: &str) -> String {
+    pub(super) async fn says(&mut self, words: &str) -> String {
         self.says_within(40, words).await
     }
 

@@ -3,6 +3,7 @@
 
 mod broker;
 mod fleet;
+mod hung;
 mod killed;
 mod places;
 mod plan;

@@ -45,7 +45,7 @@ async fn a_folder_is_replaced_only_over_what_was_expected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lock_that_was_left_behind_is_removed_after_a_minute_without_a_change() {
+async fn a_lock_that_was_left_behind_is_removed_after_half_a_minute_without_a_change() {
     let dir = TempDir::new().unwrap();
     let index = dir.path().join("www/stable/index.signed");
     fs::create_dir_all(index.parent().unwrap()).unwrap();
@@ -54,13 +54,12 @@ async fn a_lock_that_was_left_behind_is_removed_after_a_minute_without_a_change(
     fs::write(&lock, "").unwrap();
     let place = ChannelPlace::open(&RolloutTarget::Folder("www".into()), "stable", dir.path()).unwrap();
     let mut refused = 0;
-    while lock.exists() {
-        assert_eq!(place.replace(b"one", b"two").await.unwrap_err().code, ErrorCode::Conflict);
+    while let Err(error) = place.replace(b"one", b"two").await {
+        assert_eq!(error.code, ErrorCode::Conflict);
         refused += 1;
         tokio::time::advance(Duration::from_secs(5)).await;
     }
-    assert_eq!(refused, 13, "for a minute");
-    place.replace(b"one", b"two").await.unwrap();
+    assert_eq!(refused, 6, "for half a minute");
     assert!(fs::read(&index).unwrap() == b"two" && !lock.exists());
 }
 

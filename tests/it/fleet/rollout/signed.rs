@@ -2,6 +2,7 @@
 
 use super::{channel, plan_in, stages};
 use crate::update::{NOW, PRODUCT, a_key, roots};
+use base::error::ErrorCode;
 use fleet_protocol::rollout::steps::{self, Step};
 use raspi_mcp::fleet::rollout::SignedSteps;
 use std::fs;
@@ -64,6 +65,18 @@ fn a_folder_is_read_back_and_any_change_of_it_is_noticed() {
     let mut lenient = steps.plan.clone();
     lenient.stop.failed_count = 300;
     assert!(SignedSteps::read(lenient, &folder, None).is_err());
+    // The copy of the plan counts where the owner's file is gone; one that was changed is noticed.
+    let copy = folder.join("plan.json");
+    let as_signed = || SignedSteps::as_signed(&folder);
+    let kept = fs::read_to_string(&copy).unwrap();
+    assert!(as_signed().unwrap().is_some_and(|again| again.hash == steps.hash && again.plan == steps.plan));
+    for (from, to) in [("\"failed_count\": 3", "\"failed_count\": 300"), ("\"stop\"", "\"stops\"")] {
+        assert!(kept.contains(from), "{kept}");
+        fs::write(&copy, kept.replace(from, to)).unwrap();
+        assert_eq!(as_signed().err().unwrap().code, ErrorCode::VerificationFailed, "{to}");
+    }
+    fs::remove_file(&copy).unwrap();
+    assert!(as_signed().unwrap().is_none(), "an older version wrote the folder");
     // Two files exchanged; one by a stranger; one that is missing.
     let (one, five) = (folder.join("1.signed"), folder.join("5.signed"));
     let kept = fs::read(&one).unwrap();

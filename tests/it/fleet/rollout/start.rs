@@ -1,10 +1,10 @@
 //! The beginning of a rollout, an index that is not its own, and the log.
 
 use super::{Fuse, World, channel, stages};
-use base::error::ErrorCode;
+use base::{error::ErrorCode, os::lock::Lock};
 use fleet_protocol::rollout::{DecisionKind, RolloutPhase};
 use raspi_mcp::fleet::rollout::{DecisionLog, Tick, read_log};
-use std::fs;
+use std::fs::{self, File};
 use update::channel::{IndexChange, publish, sign};
 
 use crate::update::{NOW, a_key};
@@ -44,7 +44,7 @@ async fn one_rollout_of_a_channel_at_a_time() {
     let mut second = world.controller("b", "b", Fuse::default());
     second.steps.hash = "0".repeat(64);
     assert_eq!(second.start(world.clock()).await.unwrap_err().code, ErrorCode::FailedPrecondition);
-    first.order(world.clock(), |record, by| record.aborted("another one", by)).await.unwrap();
+    first.order(world.clock(), |record, by| record.aborted("another one", by), |_| ()).await.unwrap();
     world.web.published.borrow_mut().push(channel());
     second.start(world.clock()).await.unwrap();
     assert_eq!(world.record().plan, second.steps.hash);
@@ -100,11 +100,30 @@ async fn a_log_that_broke_off_goes_on_and_one_that_was_changed_does_not() {
     fs::write(&path, &whole[..whole.len() - 9]).unwrap();
     assert_eq!(read_log(&path).unwrap().len(), 1);
     let last = world.record().last;
-    DecisionLog::new(path.clone()).append(&last).unwrap();
+    let append = || {
+        let mut log = DecisionLog::new(path.clone());
+        assert!(log.add(&last), "it did not know it");
+        log.write()
+    };
+    append().unwrap();
     assert_eq!(fs::read(&path).unwrap(), whole);
     // Another controller of this machine has written it already.
-    DecisionLog::new(path.clone()).append(&last).unwrap();
+    append().unwrap();
     assert_eq!(fs::read(&path).unwrap(), whole);
+    // One that is held is not waited for, and what waits is written in its order.
+    fs::write(&path, "").unwrap();
+    let held = Lock::wait(File::options().append(true).open(&path).unwrap()).unwrap();
+    let mut log = DecisionLog::new(path.clone());
+    let mut first = last.clone();
+    first.number -= 1;
+    for decision in [&first, &last] {
+        log.add(decision);
+        let error = log.write().unwrap_err();
+        assert!(error.code == ErrorCode::Conflict && error.message.contains("is held by process"), "{error}");
+    }
+    drop(held);
+    log.write().unwrap();
+    assert_eq!(read_log(&path).unwrap(), [first, last.clone()]);
     fs::write(&path, [b"{}\n", &whole[..]].concat()).unwrap();
-    assert!(DecisionLog::new(path).append(&last).unwrap_err().message.contains("line 1"));
+    assert!(append().unwrap_err().message.contains("line 1"));
 }

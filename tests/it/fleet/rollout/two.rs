@@ -110,18 +110,18 @@ async fn a_person_pauses_resumes_and_aborts_while_a_controller_acts() {
         }
     };
     run(&mut world, &mut controller, 5).await;
-    let paused = desk.order(world.clock(), |record, by| record.paused("lunch", by)).await.unwrap();
+    let paused = desk.order(world.clock(), |record, by| record.paused("lunch", by), |_| ()).await.unwrap();
     assert_eq!((paused.phase, world.web.index().sequence), (RolloutPhase::Paused, 9));
     assert!(world.web.index().paused.is_some());
     run(&mut world, &mut controller, 120).await;
     assert_eq!((world.record().phase, world.web.is_sound()), (RolloutPhase::Paused, vec![7, 8, 9]));
-    desk.order(world.clock(), |record, by| record.resumed(by)).await.unwrap();
+    desk.order(world.clock(), |record, by| record.resumed(by), |_| ()).await.unwrap();
     assert_eq!((world.web.index().sequence, world.web.index().paused), (10, None));
     run(&mut world, &mut controller, 5).await;
-    desk.order(world.clock(), |record, by| record.paused("dinner", by)).await.unwrap();
-    let refused = desk.order(world.clock(), |record, by| record.resumed(by)).await.unwrap_err();
+    desk.order(world.clock(), |record, by| record.paused("dinner", by), |_| ()).await.unwrap();
+    let refused = desk.order(world.clock(), |record, by| record.resumed(by), |_| ()).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
-    desk.order(world.clock(), |record, by| record.aborted("enough", by)).await.unwrap();
+    desk.order(world.clock(), |record, by| record.aborted("enough", by), |_| ()).await.unwrap();
     assert_eq!(controller.tick(world.clock()).await.unwrap(), Tick::Over);
     assert_eq!(world.web.is_sound(), [7, 8, 9, 10, 11]);
     decided_once(&world.records.all.borrow());
