@@ -5,7 +5,7 @@
 use base::{clock, error::ToolError, os::Root};
 use rustix::fs::{major, minor};
 use serde::{Deserialize, Serialize};
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
 /// Characters of a command line that are told, at most.
 const COMMAND: usize = 120;
@@ -69,10 +69,12 @@ fn locker(locks: &str, file: &str) -> Option<u32> {
 
 /// A process of this machine: its number, its command, and whether it is stopped.
 fn process(pid: u32) -> String {
-    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    if command.is_empty() {
-        return format!("process {pid}, which has ended");
-    }
+    let command = match fs::read(format!("/proc/{pid}/cmdline")) {
+        Ok(command) => command,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return format!("process {pid}, which has ended"),
+        // Another user's, where those are hidden.
+        Err(_) => return format!("process {pid}"),
+    };
     let command = String::from_utf8_lossy(&command).trim_end_matches('\0').replace('\0', " ");
     let command: String = command.chars().filter(|letter| !letter.is_control()).take(COMMAND).collect();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
