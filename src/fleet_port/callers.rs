@@ -67,10 +67,16 @@ impl FleetCallers {
     /// The token of `caller` for `device`. It is read at each call: a new device needs no restart.
     ///
     /// # Errors
-    /// `permission_denied` that names the file which is missing, or which everybody may read.
+    /// `not_found` for a device that the folder does not have; `permission_denied` that names the file which is missing, or which
+    /// everybody may read.
     pub fn token(&self, caller: &str, device: &str) -> Result<String, ToolError> {
         // It becomes part of a path.
         name::check("device", device)?;
+        if !self.folder.join("devices").join(format!("{device}.json")).exists() {
+            return Err(ToolError::not_found(format!("the fleet has no device {device}"))
+                .hint("fleet.list_devices lists them")
+                .with("device", device));
+        }
         let Some(found) = self.callers.iter().find(|one| one.name == caller) else {
             let file = self.folder.join(FILE);
             return Err(ToolError::denied(format!("{} has no [[callers]] with the name {caller:?}", file.display()))

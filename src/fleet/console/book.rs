@@ -5,8 +5,8 @@
 //! rises. Who delivered it does not matter.
 
 use super::{
+    clones::{self, CloneSeen, Starts},
     folder::{FleetFolder, KnownDevice},
-    twins::{self, Starts, Twin},
 };
 use fleet_protocol::{
     expected::{Expected, FromDevice},
@@ -27,7 +27,7 @@ pub struct AcceptedStatus {
     /// When the broker received it, in ms by its clock.
     pub heard_ms: i64,
     /// The last time that another machine was heard with its identity.
-    pub twin: Option<Twin>,
+    pub clone_seen: Option<CloneSeen>,
 }
 
 /// Messages that were refused under one subject.
@@ -49,7 +49,7 @@ pub enum Taken {
     /// It is the newest of this device.
     Newer(String),
     /// Another machine signs with this device's key. Whether that is news.
-    Twin(String, bool),
+    Clone(String, bool),
     /// It was known, or is about a revoked device.
     Ignored,
     /// It is a lie or a replay; under which subject.
@@ -93,17 +93,17 @@ impl StatusBook {
                 let name = document.name.clone();
                 let Some((_, status)) = self.devices.get_mut(&name) else { return Taken::Ignored };
                 let last = status.take();
-                let twin = self.starts.newer(last.as_ref().map(|last| &last.document), &document, heard_ms);
-                let known = last.and_then(|last| last.twin);
-                let news = twin.as_ref().map(|twin| twin.is_news(known.as_ref()));
-                *status = Some(AcceptedStatus { document, heard_ms, twin: twin.or(known) });
-                news.map_or(Taken::Newer(name.clone()), |news| Taken::Twin(name, news))
+                let clone = self.starts.newer(last.as_ref().map(|last| &last.document), &document, heard_ms);
+                let known = last.and_then(|last| last.clone_seen);
+                let news = clone.as_ref().map(|clone| clone.is_news(known.as_ref()));
+                *status = Some(AcceptedStatus { document, heard_ms, clone_seen: clone.or(known) });
+                news.map_or(Taken::Newer(name.clone()), |news| Taken::Clone(name, news))
             }
             Err((why, by)) => {
                 // Perhaps everything is right but its number.
                 let other = self.read::<Status>(subject, payload, |_| 0).ok().flatten();
-                if let Some((name, news)) = other.as_ref().and_then(|other| self.twin(other, heard_ms)) {
-                    return Taken::Twin(name, news);
+                if let Some((name, news)) = other.as_ref().and_then(|other| self.clone_seen(other, heard_ms)) {
+                    return Taken::Clone(name, news);
                 }
                 let why = other.and_then(|other| self.older_card(&other)).unwrap_or(why);
                 Taken::Refused(self.refuse(subject, (why, by)))
@@ -112,19 +112,19 @@ impl StatusBook {
     }
 
     /// The device of a status that does not count, if another machine sent it, and whether that is news.
-    fn twin(&mut self, other: &Status, heard_ms: i64) -> Option<(String, bool)> {
+    fn clone_seen(&mut self, other: &Status, heard_ms: i64) -> Option<(String, bool)> {
         let (_, status) = self.devices.get_mut(&other.name)?;
         let newest = status.as_mut()?;
-        let twin = twins::not_newer(&newest.document, other, heard_ms)?;
-        let news = twin.is_news(newest.twin.as_ref());
-        newest.twin = Some(twin);
+        let clone = clones::not_newer(&newest.document, other, heard_ms)?;
+        let news = clone.is_news(newest.clone_seen.as_ref());
+        newest.clone_seen = Some(clone);
         Some((other.name.clone(), news))
     }
 
     /// The reason to refuse a status of an older card, where only the number of the newest is known: a broker keeps one
     /// status of each device.
     fn older_card(&self, other: &Status) -> Option<String> {
-        twins::of_older_card(*self.seen.get(&other.device)?, other).map(|twin| twin.sentence())
+        clones::of_older_card(*self.seen.get(&other.device)?, other).map(|clone| clone.sentence())
     }
 
     /// Takes a message of the stream of logs: `None` for one that was read, that is about a revoked device, or that was
@@ -142,6 +142,9 @@ impl StatusBook {
     /// Keeps a refusal, by the name in the subject.
     fn refuse(&mut self, subject: &str, (why, by): Lie) -> String {
         let key = self.subjects.sender(subject).unwrap_or(subject).to_owned();
+        if let Some((device, _)) = self.devices.get_mut(&key) {
+            device.refused = Some(why.clone());
+        }
         if self.refused.len() < REFUSALS || self.refused.contains_key(&key) {
             let count = self.refused.get(&key).map_or(1, |refused| refused.count + 1);
             self.refused.insert(key.clone(), RefusedMessage { why, by, count });

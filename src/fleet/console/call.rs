@@ -5,13 +5,19 @@ use crate::{
     client::{Remote, Trust},
 };
 use appliance::certificate::Fingerprint;
-use base::error::ToolError;
+use base::error::{ErrorCode, ToolError};
 use reqwest::Url;
 use serde_json::Value;
 use tokio::{
     io::{DuplexStream, copy_bidirectional},
     net::TcpListener,
 };
+
+/// What a device did that took the tunnel and gave no answer.
+const NO_ANSWER: &str = "it took the tunnel and its server did not answer: ";
+/// What the owner can do then.
+const OTHER: &str = "its server may hang, or a clone answers: another machine with its identity. `raspi-mcp fleet status` and \
+                     `fleet watch` name clones; restart the device if it is the only one";
 
 /// Calls `tool` of the device that shows this certificate; returns the whole JSON-RPC answer.
 ///
@@ -42,9 +48,19 @@ pub async fn call_over(
     let call = ToolCall { client: "raspi-mcp fleet", tool, arguments, longest: LONGEST };
     let answer = call.answer(&remote, None);
     let mut answer = std::pin::pin!(answer);
-    tokio::select! {
+    let answer = tokio::select! {
         answer = &mut answer => answer,
         // The tunnel ended before the answer was here: the client has the reason, or finds that nothing comes.
         _ = through => answer.await,
+    };
+    match answer {
+        Ok(answer) if answer["id"] == 1 || !answer["error"].is_null() && answer["id"].is_null() => Ok(answer),
+        Ok(_) => Err(ToolError::unavailable("it answered another request than the one it got").hint(OTHER)),
+        Err(error) if matches!(error.code, ErrorCode::Unavailable | ErrorCode::Timeout) => {
+            // The address is that of the port on this machine, of which nobody has to know.
+            let message = error.message.replace(&format!("no server answers at https://{address}: "), NO_ANSWER);
+            Err(error.with_message(message).hint(OTHER))
+        }
+        Err(error) => Err(error),
     }
 }

@@ -16,14 +16,14 @@ const FORGOTTEN_MS: i64 = 86_400_000;
 
 /// Another machine was heard with a device's identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Twin {
+pub struct CloneSeen {
     /// The generations of the two messages, the newer one first.
     pub generations: (u64, u64),
     /// When the broker received it, in ms by its clock.
     pub heard_ms: i64,
 }
 
-impl Twin {
+impl CloneSeen {
     /// What an owner has to know.
     pub fn sentence(&self) -> String {
         let (newer, older) = self.generations;
@@ -47,7 +47,7 @@ pub struct Starts(HashMap<String, VecDeque<String>>);
 
 impl Starts {
     /// Looks at a status that counts, after `last`.
-    pub fn newer(&mut self, last: Option<&Status>, now: &Status, heard_ms: i64) -> Option<Twin> {
+    pub fn newer(&mut self, last: Option<&Status>, now: &Status, heard_ms: i64) -> Option<CloneSeen> {
         let last = last.filter(|last| last.boot != now.boot)?;
         let over = self.0.entry(now.name.clone()).or_default();
         let again = over.contains(&now.boot);
@@ -56,26 +56,26 @@ impl Starts {
         if over.len() > STARTS {
             over.pop_front();
         }
-        again.then(|| twin(now, last, heard_ms))
+        again.then(|| clone(now, last, heard_ms))
     }
 }
 
 /// Looks at a status of the device's key that does not count, because it is not newer than `newest`.
-pub fn not_newer(newest: &Status, other: &Status, heard_ms: i64) -> Option<Twin> {
+pub fn not_newer(newest: &Status, other: &Status, heard_ms: i64) -> Option<CloneSeen> {
     let another = newest.boot != other.boot && other.time_ms > newest.time_ms;
-    another.then(|| twin(newest, other, heard_ms))
+    another.then(|| clone(newest, other, heard_ms))
 }
 
 /// Looks at a status of the device's key whose number is below `seen`, the newest that an earlier console has seen.
-pub fn of_older_card(seen: u64, other: &Status) -> Option<Twin> {
+pub fn of_older_card(seen: u64, other: &Status) -> Option<CloneSeen> {
     let ((newer, seconds), (older, _)) = (generation::of_sequence(seen), generation::of_sequence(other.sequence));
     let later = other.time_ms / 1000 > i64::try_from(seconds).unwrap_or(i64::MAX);
-    (older < newer && later).then_some(Twin { generations: (newer, older), heard_ms: other.time_ms })
+    (older < newer && later).then_some(CloneSeen { generations: (newer, older), heard_ms: other.time_ms })
 }
 
-fn twin(newer: &Status, older: &Status, heard_ms: i64) -> Twin {
+fn clone(newer: &Status, older: &Status, heard_ms: i64) -> CloneSeen {
     let (one, other) = (newer.generation, older.generation);
-    Twin { generations: (one.max(other), one.min(other)), heard_ms }
+    CloneSeen { generations: (one.max(other), one.min(other)), heard_ms }
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn one_machine_that_starts_again_is_no_twin() {
+    fn one_machine_that_starts_again_is_no_clone() {
         let mut starts = Starts::default();
         let mut last = status("first", 0, 1);
         assert_eq!(starts.newer(None, &last, 1), None);
@@ -110,17 +110,17 @@ mod tests {
         let mut starts = Starts::default();
         let (one, other) = (status("one", 1, 5), status("other", 1, 6));
         assert_eq!(starts.newer(Some(&one), &other, 7), None, "it may have started again");
-        let twin = starts.newer(Some(&other), &one, 8).unwrap();
-        assert_eq!(twin, Twin { generations: (1, 1), heard_ms: 8 });
-        assert!(twin.sentence().contains("one backup is on two cards"));
+        let clone = starts.newer(Some(&other), &one, 8).unwrap();
+        assert_eq!(clone, CloneSeen { generations: (1, 1), heard_ms: 8 });
+        assert!(clone.sentence().contains("one backup is on two cards"));
         assert!(starts.newer(Some(&one), &other, 9).is_some(), "and the other way round");
     }
 
     #[test]
     fn an_older_card_that_still_reports_is_another_machine() {
         let newest = status("new card", 2, 100);
-        let twin = not_newer(&newest, &status("old card", 1, 101), 9).unwrap();
-        assert!(twin.sentence().contains("of generation 1, while this one is of 2"), "{}", twin.sentence());
+        let clone = not_newer(&newest, &status("old card", 1, 101), 9).unwrap();
+        assert!(clone.sentence().contains("of generation 1, while this one is of 2"), "{}", clone.sentence());
         assert_eq!(not_newer(&newest, &status("old card", 1, 99), 9), None, "sent before the new card");
     }
 
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn it_is_told_once_a_day() {
-        let at = |heard_ms| Twin { generations: (1, 0), heard_ms };
+        let at = |heard_ms| CloneSeen { generations: (1, 0), heard_ms };
         assert!(at(7).is_news(None) && !at(8).is_news(Some(&at(7))));
         assert!(at(9 + FORGOTTEN_MS).is_news(Some(&at(8))) && !at(8 + FORGOTTEN_MS).is_news(Some(&at(8))));
     }

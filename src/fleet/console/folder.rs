@@ -26,6 +26,9 @@ pub struct FleetFolder {
     pub path: PathBuf,
     pub name: String,
     pub servers: Vec<String>,
+    /// Whether the broker has an account for each device, which limits what it can take of the broker. Folders of older versions
+    /// have not: their streams are in the one account of all.
+    pub accounts: bool,
     /// By name; revoked ones too.
     pub devices: BTreeMap<String, KnownDevice>,
 }
@@ -49,12 +52,17 @@ pub struct KnownDevice {
     pub tags: Vec<String>,
     #[serde(default)]
     pub revoked: bool,
+    /// Why the last status under its name was refused, of those that a console has read; not in the file.
+    #[serde(skip)]
+    pub refused: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Written {
     name: String,
     servers: Vec<String>,
+    #[serde(default)]
+    accounts: bool,
 }
 
 fn public_key<'de, D: serde::Deserializer<'de>>(from: D) -> Result<PublicKey, D::Error> {
@@ -71,14 +79,14 @@ impl FleetFolder {
     pub fn read(path: &Path) -> Result<Self, ToolError> {
         let file = path.join("fleet.toml");
         let text = text(&file)?;
-        let Written { name, servers } =
+        let Written { name, servers, accounts } =
             toml::from_str(&text).map_err(|error| wrong(&file, &error.to_string().trim_end().replace('\n', " ")))?;
         name::check("fleet", &name)?;
         if servers.is_empty() {
             return Err(wrong(&file, "servers names no broker"));
         }
         let devices = devices(&path.join("devices"))?;
-        Ok(Self { path: path.to_owned(), name, servers, devices })
+        Ok(Self { path: path.to_owned(), name, servers, accounts, devices })
     }
 
     /// A device that is not revoked.

@@ -124,7 +124,7 @@ fn follows(book: &StatusBook, name: &str, signed_ms: i64) -> bool {
 /// What an owner has to know of another machine with this device's identity, if there is one.
 fn clone_of(book: &StatusBook, name: &str) -> Option<String> {
     let (_, status) = book.device(name)?;
-    Some(status?.twin.as_ref()?.sentence())
+    Some(status?.clone_seen.as_ref()?.sentence())
 }
 
 /// The fleet's key: PKCS #8, as PEM or DER.

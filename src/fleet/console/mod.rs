@@ -5,12 +5,12 @@
 
 pub mod book;
 pub mod call;
+pub mod clones;
 pub mod filter;
 pub mod folder;
 pub mod halt;
 pub mod report;
 mod seen;
-pub mod twins;
 pub mod watch;
 
 pub use book::StatusBook;

@@ -1,6 +1,6 @@
 //! A device in the console's table, and what a person should know of it.
 
-use super::{book::AcceptedStatus, folder::KnownDevice, twins::Twin};
+use super::{book::AcceptedStatus, clones::CloneSeen, folder::KnownDevice};
 pub use crate::fleet_port::DeviceHealth;
 use base::clock::Stamp;
 use fleet_protocol::status::StatusAttempt;
@@ -41,14 +41,14 @@ impl<'a> DeviceRow<'a> {
     }
 
     /// Another machine that was heard with its identity, as lately as a device has to be heard.
-    pub fn twin(&self) -> Option<&'a Twin> {
-        let twin = self.status?.twin.as_ref()?;
-        (twin.heard_ms.saturating_add(self.silence.after_ms) >= self.silence.now_ms).then_some(twin)
+    pub fn clone_seen(&self) -> Option<&'a CloneSeen> {
+        let clone = self.status?.clone_seen.as_ref()?;
+        (clone.heard_ms.saturating_add(self.silence.after_ms) >= self.silence.now_ms).then_some(clone)
     }
 
     pub fn health(&self) -> DeviceHealth {
         match (self.left(), self.status) {
-            (Some(_), Some(_)) if self.twin().is_some() => DeviceHealth::Wrong,
+            (Some(_), Some(_)) if self.clone_seen().is_some() => DeviceHealth::Wrong,
             (Some(_), Some(status)) => match status.document.healthy {
                 Some(true) => DeviceHealth::Good,
                 Some(false) => DeviceHealth::Wrong,
@@ -77,9 +77,12 @@ impl<'a> DeviceRow<'a> {
     /// What is wrong, a sentence each: what the device says, and what can be seen from here.
     pub fn problems(&self) -> Vec<String> {
         let Some(AcceptedStatus { document, heard_ms, .. }) = self.status else {
-            return vec!["it has never sent a status".into()];
+            return vec![match &self.device.refused {
+                None => "it has never sent a status".into(),
+                Some(why) => format!("no status under its name counts; the last one was refused: {why}"),
+            }];
         };
-        let mut problems: Vec<String> = self.twin().map(Twin::sentence).into_iter().collect();
+        let mut problems: Vec<String> = self.clone_seen().map(CloneSeen::sentence).into_iter().collect();
         problems.extend(document.problems.iter().cloned());
         if document.halted {
             problems.push("it is halted: it refuses every change".into());

@@ -3,8 +3,8 @@
 use super::{
     Console, StatusBook,
     book::{AcceptedStatus, Taken},
+    clones::CloneSeen,
     report::{DeviceHealth, DeviceRow, Silence},
-    twins::Twin,
 };
 use crate::broker::stream::StreamReader;
 use base::error::ToolError;
@@ -35,7 +35,7 @@ pub enum ChangeKind {
     /// The device became silent.
     Silent,
     /// Two machines of one identity.
-    Twins,
+    Clone,
     /// A message that was refused.
     Refused,
     /// The broker does not deliver.
@@ -175,12 +175,13 @@ impl FleetWatch {
                 drop(book);
                 self.changed(name, before)
             }
-            Taken::Twin(name, news) => {
-                let twin = book.device(&name).and_then(|(_, status)| status?.twin.as_ref()).map(Twin::sentence);
+            Taken::Clone(name, news) => {
+                let clone =
+                    book.device(&name).and_then(|(_, status)| status?.clone_seen.as_ref()).map(CloneSeen::sentence);
                 drop(book);
                 let mut changes = self.changed(name.clone(), before);
-                let told = twin.filter(|_| news);
-                changes.extend(told.map(|what| FleetChange { name, what, kind: ChangeKind::Twins }));
+                let told = clone.filter(|_| news);
+                changes.extend(told.map(|what| FleetChange { name, what, kind: ChangeKind::Clone }));
                 changes
             }
         }

@@ -91,7 +91,7 @@ async fn follow(watch: &mut FleetWatch, alarm: &mut Alarm, tell: &impl Fn(FleetN
             match kind {
                 ChangeKind::Status => alarm.heard(&name),
                 ChangeKind::Silent => alarm.add(&name),
-                ChangeKind::Twins => tell(FleetNews::Twins { name, what }),
+                ChangeKind::Clone => tell(FleetNews::Twins { name, what }),
                 ChangeKind::Refused => tracing::warn!(target: "fleet", device = name, "{what}"),
                 ChangeKind::Broker => {
                     tracing::warn!(target: "fleet", "the broker delivers nothing: {what}");

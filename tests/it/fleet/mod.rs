@@ -2,6 +2,7 @@
 
 mod bucket;
 mod call;
+mod clones;
 mod device;
 mod enrolment;
 mod halt;
@@ -14,7 +15,6 @@ mod rollout;
 mod serve;
 mod statuses;
 mod tunnel;
-mod twins;
 mod watch;
 
 use crate::support::{

@@ -97,7 +97,7 @@ async fn a_call_has_the_callers_token_and_the_device_decides() {
     writes("rmcp_of_nobody");
     served.wire.call("fleet.call", call("system.get_clock", "{}")).await.failed("unauthenticated");
     let unknown = served.wire.call("fleet.call", json!({ "device": "attic", "tool": "system.get_clock" })).await;
-    unknown.failed("permission_denied");
+    unknown.failed("not_found");
 }
 
 #[tokio::test]

@@ -54,6 +54,12 @@ async fn a_device_that_never_reported_and_one_that_reported_long_ago_are_silent(
     assert_eq!(answer["summary"]["silent"], 2);
     assert_eq!(device(&answer, "attic")["problems"], json!(["it has never sent a status"]));
     assert!(device(&answer, "kitchen")["problems"][0].as_str().unwrap().contains("behind the broker's"));
+    // One that sends what does not count has not "never sent" anything.
+    let lie = fleet.clients[0].device.signs(&json!({ "name": "shed" }));
+    fleet.clients[0].sends(lie).await;
+    let (code, answer) = fleet.json(&["status"]).await;
+    let problem = device(&answer, "attic")["problems"][0].as_str().unwrap();
+    assert!(code == 5 && problem.contains("was refused: "), "{code} {problem}");
 }
 
 #[tokio::test]

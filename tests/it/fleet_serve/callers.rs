@@ -5,9 +5,13 @@ use raspi_mcp::fleet_port::callers::FleetCallers;
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use tempfile::TempDir;
 
-/// A folder where "stdio" has a token for the kitchen.
+/// A folder of four devices where "stdio" has a token for the kitchen.
 pub fn folder() -> TempDir {
     let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("devices")).unwrap();
+    for device in ["attic", "garage", "kitchen", "shed"] {
+        fs::write(folder.path().join("devices").join(format!("{device}.json")), "{}").unwrap();
+    }
     fs::write(folder.path().join("serve.toml"), "[[callers]]\nname = \"stdio\"\ntokens = \"tokens/ann\"\n").unwrap();
     fs::create_dir_all(folder.path().join("tokens/ann")).unwrap();
     token(folder.path(), "kitchen", "secret-of-ann\n", 0o600);
@@ -35,6 +39,12 @@ fn a_token_is_the_callers_own_and_nobody_elses_to_read() {
     ] {
         let error = callers.token(caller, device).unwrap_err();
         assert!(error.code == ErrorCode::PermissionDenied && error.message.contains(says), "{}", error.message);
+    }
+    // A device that there is not is no question of tokens, even if a file of it was left behind.
+    token(folder.path(), "barn", "secret", 0o600);
+    for device in ["barn", "cellar"] {
+        let error = callers.token("stdio", device).unwrap_err();
+        assert!(error.code == ErrorCode::NotFound && error.message.contains(device), "{error}");
     }
     // No path leaves the folder.
     for device in ["../ann/kitchen", "/etc/passwd", ".", "..", ""] {
