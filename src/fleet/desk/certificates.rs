@@ -24,19 +24,28 @@ pub struct Issued {
     pub expires: OffsetDateTime,
 }
 
-/// Makes the authority of a fleet.
+/// Makes the authority of a fleet, or signs it anew for the `key` that it has (PEM): what it signed before stays valid.
 ///
 /// # Errors
-/// `internal` without random numbers.
-pub fn authority(fleet: &str) -> Result<Issued, ToolError> {
+/// `internal` without random numbers; `invalid_argument` for a key that is none.
+pub fn authority(fleet: &str, key: Option<&str>) -> Result<Issued, ToolError> {
     let mut params = CertificateParams::new(Vec::new()).map_err(|error| failed(&error))?;
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params.distinguished_name.push(DnType::CommonName, format!("fleet {fleet}"));
     let expires = validity(&mut params, AUTHORITY);
-    let key = KeyPair::generate().map_err(|error| failed(&error))?;
+    let key = key_pair(key)?;
     let certificate = params.self_signed(&key).map_err(|error| failed(&error))?;
     Ok(Issued { certificate: certificate.pem(), key: Some(key.serialize_pem()), serial: String::new(), expires })
+}
+
+/// The key in this PEM, or a new one.
+fn key_pair(pem: Option<&str>) -> Result<KeyPair, ToolError> {
+    match pem {
+        None => KeyPair::generate().map_err(|error| failed(&error)),
+        Some(pem) => KeyPair::from_pem(pem)
+            .map_err(|error| ToolError::invalid(format!("the certificate's key is no key in PEM: {error}"))),
+    }
 }
 
 /// A public key of somebody else.
@@ -69,12 +78,12 @@ impl Authority {
         Ok(Self(Issuer::new(params, key)))
     }
 
-    /// Signs a certificate for a key that is made here.
+    /// Signs a certificate for a `key` of this folder (PEM), or for one that is made here.
     ///
     /// # Errors
-    /// `invalid_argument` for a name that cannot be in a certificate.
-    pub fn make(&self, names: Vec<String>, is_server: bool) -> Result<Issued, ToolError> {
-        let key = KeyPair::generate().map_err(|error| failed(&error))?;
+    /// `invalid_argument` for a name that cannot be in a certificate, or a key that is none.
+    pub fn make(&self, names: Vec<String>, is_server: bool, key: Option<&str>) -> Result<Issued, ToolError> {
+        let key = key_pair(key)?;
         let issued = self.sign(names, is_server, &key)?;
         Ok(Issued { key: Some(key.serialize_pem()), ..issued })
     }

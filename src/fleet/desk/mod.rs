@@ -4,6 +4,10 @@
 
 mod broker_config;
 mod certificates;
+mod own;
+mod x509;
+
+pub use own::{OwnCertificate, RENEW_BEFORE};
 
 use super::console::FleetFolder;
 use base::{
@@ -58,7 +62,7 @@ pub fn init(folder: &Path, new: &NewFleet) -> Result<(), ToolError> {
     hosts.extend(new.hosts.iter().cloned());
     let port = addresses.clone().find_map(|address| address.rsplit_once(':')?.1.parse().ok()).unwrap_or(4222);
 
-    let Issued { certificate, key, .. } = authority(&new.name)?;
+    let Issued { certificate, key, .. } = authority(&new.name, None)?;
     let secret = key.unwrap_or_default();
     let signer = Authority::read(&new.name, &secret)?;
     let order = SigningKey::generate()?;
@@ -71,14 +75,18 @@ pub fn init(folder: &Path, new: &NewFleet) -> Result<(), ToolError> {
     for (file, names, is_server) in
         [("server", hosts.clone(), true), ("console", vec![name::console_user(&new.name, "console")], false)]
     {
-        let issued = signer.make(names, is_server)?;
+        let issued = signer.make(names, is_server, None)?;
         put(&format!("{file}.key"), issued.key.unwrap_or_default().as_bytes())?;
         put(&format!("{file}.pem"), issued.certificate.as_bytes())?;
     }
     put("nats-server.conf", broker_config::server(&hosts, port).as_bytes())?;
     put("raspi-mcp-nats.service", broker_config::unit(&folder).as_bytes())?;
     // Last: the folder is one of a fleet once it is there.
-    let text = format!("name = {}\nservers = {}\n", Value::from(new.name.as_str()), Value::from(new.servers.clone()));
+    let text = format!(
+        "name = {}\nservers = {}\naccounts = true\n",
+        Value::from(new.name.as_str()),
+        Value::from(new.servers.clone())
+    );
     put("fleet.toml", text.as_bytes())?;
     write_users(&folder)
 }

@@ -8,7 +8,7 @@ use agent::{
     AgentLink, Client,
     operations::fleet::{MembershipWish, SignEnrolment},
 };
-use base::{base64url, clock::Wall};
+use base::{base64url, clock::Wall, signing::SigningKey};
 use contract::config;
 use fleet_protocol::enrolment::{EnrolmentRequest, Membership};
 use raspi_mcp::{
@@ -18,6 +18,7 @@ use raspi_mcp::{
     },
     fleet_device::membership::MembershipFiles,
 };
+use rcgen::{KeyPair, PublicKeyData};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::{fs, net::TcpListener, path::Path, time::Duration};
@@ -25,7 +26,7 @@ use tempfile::TempDir;
 use time::OffsetDateTime;
 
 /// A new fleet in a folder, with its broker running as `fleet init` configured it, on loopback only.
-async fn fleet(folder: &Path) -> NatsServer {
+pub(super) async fn fleet(folder: &Path) -> NatsServer {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let new = NewFleet { name: "home".into(), servers: vec![format!("tls://127.0.0.1:{port}")], hosts: Vec::new() };
     // It is used in another place than it was made in.
@@ -45,8 +46,25 @@ async fn fleet(folder: &Path) -> NatsServer {
     server
 }
 
-async fn console(folder: &Path) -> Console {
+pub(super) async fn console(folder: &Path) -> Console {
     Console::connect(FleetFolder::read(folder).unwrap(), Wall::system()).await.unwrap()
+}
+
+/// Signs a device of this name, whose certificate and key are then `NAME.pem` and `NAME.key`; the broker has its user.
+pub(super) fn signed(folder: &Path, server: &NatsServer, name: &str) {
+    let agent = SigningKey::from_pkcs8(&SigningKey::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let public_key = base64url::encode(&key.subject_public_key_info());
+    let request = EnrolmentRequest::sign(name, &public_key, None, &agent).unwrap();
+    let membership = desk::sign(folder, &EnrolmentRequest::read(&request).unwrap()).unwrap();
+    fs::write(folder.join(format!("{name}.pem")), membership.certificate).unwrap();
+    fs::write(folder.join(format!("{name}.key")), key.serialize_pem()).unwrap();
+    reloaded(server);
+}
+
+/// The broker loads its configuration again.
+pub(super) fn reloaded(server: &NatsServer) {
+    kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::HUP).unwrap();
 }
 
 /// The agent, as a command at the machine's console reaches it.
@@ -80,7 +98,7 @@ async fn a_device_that_was_signed_and_joined_reports() {
     let joined = config::load(&sources).unwrap();
     assert_eq!(fs::read_to_string(&joined.fleet.certificate).unwrap(), renewed.certificate);
     assert_eq!((joined.fleet.name.as_str(), joined.fleet.device.as_str()), ("home", "kitchen"));
-    kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::HUP).unwrap();
+    reloaded(&server);
 
     let _kept = pi.stop_and_keep().await.unwrap();
     let pi = Pi::of_sources(&sources).await;

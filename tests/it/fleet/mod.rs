@@ -11,6 +11,7 @@ mod hostile_device;
 mod hung;
 mod log;
 mod lost;
+mod renewed;
 mod rollout;
 mod serve;
 mod statuses;

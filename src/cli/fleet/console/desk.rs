@@ -5,8 +5,9 @@ use crate::{
         exit::{Exit, Failure},
         say::outln,
     },
-    fleet::desk::{self, NewFleet},
+    fleet::desk::{self, NewFleet, OwnCertificate},
 };
+use base::clock;
 use fleet_protocol::enrolment::{EnrolmentRequest, Membership};
 use serde_json::json;
 use std::{
@@ -49,6 +50,8 @@ pub struct RenewArgs {
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// The device
+    ///
+    /// Or a certificate of the folder itself: server.pem of the broker, console.pem of this console, or ca.pem of the authority.
     name: String,
     /// Where to write the answer, for `raspi-mcp fleet join`; default: standard output
     #[arg(long, value_name = "FILE")]
@@ -96,6 +99,9 @@ pub fn sign(args: &SignArgs) -> Result<(), Failure> {
 }
 
 pub fn renew(args: &RenewArgs) -> Result<(), Failure> {
+    if let Some(own) = OwnCertificate::of_file(&args.name) {
+        return renew_own(args, own);
+    }
     let membership = desk::renew(&args.dir, &args.name)?;
     let Some(out) = &args.out else {
         outln!("{:#}", json!(membership));
@@ -104,6 +110,35 @@ pub fn renew(args: &RenewArgs) -> Result<(), Failure> {
     write(out, &membership)?;
     outln!("renewed  {}: the certificate before is valid until it ends", args.name);
     outln!("answer   {}, for: raspi-mcp fleet join {}", out.display(), out.display());
+    Ok(())
+}
+
+/// One of the folder's own: no device has to take anything.
+fn renew_own(args: &RenewArgs, own: OwnCertificate) -> Result<(), Failure> {
+    if args.out.is_some() {
+        let why = format!("--out is for the answer to a device; {} is replaced in {}", own.file(), args.dir.display());
+        return Err(Failure::new(Exit::Usage, why));
+    }
+    let expires = own.renew(&args.dir)?;
+    outln!(
+        "renewed  {}, with the key that it had: {} is valid until {}",
+        own.file(),
+        own.what(),
+        clock::stamp(expires)
+    );
+    outln!("devices  need nothing");
+    let broker = "has to load it: systemctl reload raspi-mcp-nats, or nats-server --signal reload";
+    let elsewhere = "On another computer, copy it there first";
+    match own {
+        OwnCertificate::Server => outln!("broker   {broker}. {elsewhere}"),
+        OwnCertificate::Authority => {
+            outln!("broker   {broker}. {elsewhere}");
+            outln!("console  restart raspi-mcp fleet serve, watch, connect and rollout start where they run");
+        }
+        OwnCertificate::Console => {
+            outln!("console  restart raspi-mcp fleet serve, watch, connect and rollout start where they run");
+        }
+    }
     Ok(())
 }
 

@@ -19,11 +19,15 @@ pub use claimed::NewMember;
 pub use status::{TableArgs, status};
 
 use crate::{
-    cli::{exit::Failure, sources},
-    fleet::console::{Console, FleetFolder},
+    cli::{exit::Failure, say::errln, sources},
+    fleet::{
+        console::{Console, FleetFolder},
+        desk::OwnCertificate,
+    },
 };
-use base::clock::Wall;
-use std::path::Path;
+use base::clock::{self, Wall};
+use std::{path::Path, time::Duration};
+use time::OffsetDateTime;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -34,6 +38,9 @@ pub enum Command {
     /// Sign a new certificate for a device, for the key that it has
     ///
     /// `raspi-mcp fleet join` takes it at the device. `raspi-mcp fleet doctor` names the devices whose certificate ends soon.
+    ///
+    /// `server.pem`, `console.pem` and `ca.pem` instead of a device are the folder's own: the one that is named is replaced, for the key
+    /// that it has.
     Renew(desk::RenewArgs),
     /// Take a device out of the fleet
     Revoke(desk::RevokeArgs),
@@ -103,6 +110,13 @@ pub fn run(command: &Command, sources: &sources::Args) -> Result<(), Failure> {
     }
 }
 
+/// How long before the end of one of the folder's own certificates every command says so.
+const LAST_CALL: Duration = Duration::from_secs(30 * 86_400);
+
 async fn connected(dir: &Path) -> Result<Console, Failure> {
+    for (own, end) in OwnCertificate::ending(dir, OffsetDateTime::now_utc(), LAST_CALL) {
+        let (file, what, end, dir) = (own.file(), own.what(), clock::stamp(end), dir.display());
+        errln!("{file}, {what}, is valid until {end}: raspi-mcp fleet renew --dir {dir} {file}");
+    }
     Ok(Console::connect(FleetFolder::read(dir)?, Wall::system()).await?)
 }
