@@ -9,6 +9,7 @@ mod halt;
 mod hostile_broker;
 mod hostile_device;
 mod hung;
+mod limits;
 mod log;
 mod lost;
 mod renewed;

@@ -58,10 +58,13 @@ impl NatsServer {
         tokio::time::timeout(std::time::Duration::from_secs(20), there).await.expect("JetStream answers");
     }
 
-    /// Starts it in a folder, with the configuration there.
+    /// Starts it in a folder, with the configuration there, and the environment of the unit that is with it.
     pub async fn of(folder: &Path) -> Self {
+        let unit = fs::read_to_string(folder.join("raspi-mcp-nats.service")).unwrap_or_default();
+        let environment = unit.lines().filter_map(|line| line.strip_prefix("Environment=")?.split_once('='));
         let mut child = Command::new(PROGRAM)
             .args(["-c", "nats-server.conf"])
+            .envs(environment)
             .current_dir(folder)
             .stderr(Stdio::piped())
             .kill_on_drop(true)
