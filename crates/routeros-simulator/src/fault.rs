@@ -18,11 +18,11 @@ pub enum Fault {
     /// A request of this menu is never answered.
     Hangs(String),
     /// A request of this menu is answered with `{}`.
-    Empties(String),
+    EmptyObject(String),
     /// A request of this menu is refused: the user may not.
     Denies(String),
     /// Of each `?` in an answer, a byte that is no UTF-8: a client of the router may have any name.
-    NoUtf8,
+    InvalidUtf8,
     /// At each start every id of a table is another row's.
     OtherIds,
     /// The clock shows another time, in seconds since 1970 UTC.

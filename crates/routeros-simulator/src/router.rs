@@ -118,7 +118,7 @@ impl Router {
     }
 
     /// Rows that the router has of itself, such as routes that it learned and leases that it gave.
-    pub fn learn(&self, menu: &'static str, rows: impl IntoIterator<Item = Vec<(&'static str, String)>>) {
+    pub fn add_dynamic_rows(&self, menu: &'static str, rows: impl IntoIterator<Item = Vec<(&'static str, String)>>) {
         let mut state = self.lock();
         for fields in rows {
             let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -185,7 +185,7 @@ impl Connection {
             sleep(LONGEST).await;
         }
         let answer = match &request {
-            Ok(_) if is_faulty(Fault::Empties) => Answer::ok(serde_json::json!({})),
+            Ok(_) if is_faulty(Fault::EmptyObject) => Answer::ok(serde_json::json!({})),
             Ok(_) if is_faulty(Fault::Denies) => Answer::bad("not enough permissions (9)"),
             Ok(request) => self.router.answer(request),
             Err(detail) => Answer::bad(detail),
@@ -203,7 +203,7 @@ impl Connection {
             response = response.header(header::CONTENT_TYPE, "application/json");
         }
         let mut body = answer.body.map(|body| body.to_string()).unwrap_or_default().into_bytes();
-        if self.router.lock().faults.contains(&Fault::NoUtf8) {
+        if self.router.lock().faults.contains(&Fault::InvalidUtf8) {
             body.iter_mut().filter(|byte| **byte == b'?').for_each(|byte| *byte = 0xF6);
         }
         response.body(Full::new(Bytes::from(body))).map_err(io::Error::other)

@@ -41,11 +41,11 @@ pub struct Apply<'a> {
     /// Keeps `/export` of before; nothing is written when it cannot.
     pub keep: &'a Keep<'a>,
     /// The rows that were added. Empty at first.
-    pub made: Made,
+    pub added: AddedRows,
 }
 
 /// Rows by the places of their changes in the plan and the ids that the router gave them.
-pub type Made = Mutex<Vec<(usize, String)>>;
+pub type AddedRows = Mutex<Vec<(usize, String)>>;
 
 /// Keeps an export.
 pub type Keep<'a> = dyn Fn(&str) -> Result<(), ToolError> + Send + Sync + 'a;
@@ -98,7 +98,7 @@ impl Apply<'_> {
             written.await.unwrap_or_else(|_| Err(ToolError::unavailable("the changes could not be confirmed in time")));
         match written {
             Ok(fresh) => {
-                self.end(&fresh, &base).await?;
+                self.finish(&fresh, &base).await?;
                 Ok(Applied { outcome: Outcome::Confirmed, after: export(&fresh).await? })
             }
             Err(why) => {
@@ -165,7 +165,7 @@ impl Apply<'_> {
                 // Whether it was done is to be seen, never done again.
                 Err(error) if error.may_have_changed() => {}
                 Err(error) => return Err(error),
-                Ok(made) => self.made().extend(made.map(|id| (at, id))),
+                Ok(made) => self.added_rows().extend(made.map(|id| (at, id))),
             }
             let listing = client.rows(&change.menu).await?;
             if !self.is_written(&listing, at, change) {
@@ -245,18 +245,18 @@ impl Apply<'_> {
 
     /// Ends a change that was confirmed: rows get their comments, and what was to be removed is removed. Each is found by its mark, so what
     /// was ended before is left alone.
-    pub(super) async fn end(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
+    pub(super) async fn finish(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
         // Whether a row was ended whose answer got lost is seen by the next look.
         for _ in 0..=self.changes.len() {
-            match self.end_what_is_left(client, base).await {
+            match self.finish_remaining(client, base).await {
                 Err(error) if error.may_have_changed() => {}
-                ended => return ended.map_err(|error| self.not_ended(&error.message)),
+                ended => return ended.map_err(|error| self.not_finished(&error.message)),
             }
         }
-        self.end_what_is_left(client, base).await.map_err(|error| self.not_ended(&error.message))
+        self.finish_remaining(client, base).await.map_err(|error| self.not_finished(&error.message))
     }
 
-    async fn end_what_is_left(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
+    async fn finish_remaining(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
         let menus = menus(client, self.changes).await?;
         for (at, change) in self.changes.iter().enumerate().filter(|(_, change)| has_row(change)) {
             let Some(row) = marked(&menus[change.menu.as_str()], &mark(self.plan, at)).into_iter().next() else {
@@ -291,11 +291,11 @@ impl Apply<'_> {
     }
 
     async fn taken_back(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
-        if !self.is_as(client, base).await {
+        if !self.is_as_before(client, base).await {
             let script = inverse(self.changes, base, self.plan, &[]);
             execute(client, &script).await?;
-            self.remove_made(client, &menus(client, self.changes).await?).await?;
-            if !self.is_as(client, base).await {
+            self.remove_additions(client, &menus(client, self.changes).await?).await?;
+            if !self.is_as_before(client, base).await {
                 return Err(ToolError::unavailable("it is not as it was"));
             }
         }
@@ -303,8 +303,8 @@ impl Apply<'_> {
     }
 
     /// Removes the rows that this run added and that kept no mark.
-    async fn remove_made(&self, client: &RouterClient, menus: &Menus) -> Result<(), ToolError> {
-        for path in self.left(menus) {
+    async fn remove_additions(&self, client: &RouterClient, menus: &Menus) -> Result<(), ToolError> {
+        for path in self.remaining_additions(menus) {
             match client.write(Method::DELETE, &path, &Map::new()).await {
                 Err(error) if error.code == ErrorCode::NotFound => {}
                 gone => drop(gone?),
@@ -315,8 +315,8 @@ impl Apply<'_> {
 
     /// The paths of rows that this run added and that are still there: they have the id that the router gave them, and hold what was sent. An
     /// id alone may be another row's after a start of the router.
-    fn left(&self, menus: &Menus) -> Vec<String> {
-        let made = self.made();
+    fn remaining_additions(&self, menus: &Menus) -> Vec<String> {
+        let made = self.added_rows();
         let paths = made.iter().filter_map(|(at, id)| {
             let change = &self.changes[*at];
             let mut wanted = change.after();
@@ -327,19 +327,19 @@ impl Apply<'_> {
         paths.collect()
     }
 
-    fn made(&self) -> MutexGuard<'_, Vec<(usize, String)>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    fn added_rows(&self) -> MutexGuard<'_, Vec<(usize, String)>> {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the rows are as they were, and none of them or of those added has a mark.
-    pub(super) async fn is_as(&self, client: &RouterClient, base: &Base) -> bool {
+    pub(super) async fn is_as_before(&self, client: &RouterClient, base: &Base) -> bool {
         let Ok(menus) = menus(client, self.changes).await else { return false };
         !self.has_marks(&menus)
-            && self.left(&menus).is_empty()
+            && self.remaining_additions(&menus).is_empty()
             && Base::in_menus(&menus, self.changes).is_ok_and(|now| now.hash() == base.hash())
     }
 
-    fn not_ended(&self, why: &str) -> ToolError {
+    fn not_finished(&self, why: &str) -> ToolError {
         ToolError::unavailable(format!("the change of the router {} is confirmed, and not ended: {why}", self.device.id))
             .with("device_id", self.device.id.as_str())
             .with("changed", "unknown")

@@ -136,7 +136,7 @@ pub(super) fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, To
             row["comment"]
         ))
         .hint("if no plan is being applied, give it another comment at the router")),
-        (Action::Set(_), [row]) if rows.iter().any(|other| is_twin(change, row, other)) => {
+        (Action::Set(_), [row]) if rows.iter().any(|other| is_duplicate(change, row, other)) => {
             Err(ToolError::precondition(format!(
                 "{menu} has another row that is as this one would be: {}",
                 shown(&change.after())
@@ -166,7 +166,7 @@ pub(super) fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, To
 }
 
 /// Whether another row holds all that a changed one would hold afterwards, whatever their comments.
-fn is_twin(change: &Change, row: &Value, other: &Value) -> bool {
+fn is_duplicate(change: &Change, row: &Value, other: &Value) -> bool {
     let mut wanted = kept(&change.menu, row);
     wanted.extend(change.after());
     wanted.remove("comment");

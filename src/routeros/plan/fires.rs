@@ -2,7 +2,7 @@
 //! itself. An entry of the scheduler that is there and never runs is no way back.
 
 use super::{
-    apply::{Apply, BACK, Made},
+    apply::{AddedRows, Apply, BACK},
     base::Base,
     change::{Change, fields},
 };
@@ -40,7 +40,7 @@ pub async fn rollback_test(client: &RouterClient) -> Result<String, ToolError> {
         base: &hash,
         timer: TIMER,
         keep: &|_| Ok(()),
-        made: Made::default(),
+        added: AddedRows::default(),
     };
     let until = Instant::now() + TIMER + BACK;
     let written = async {
@@ -49,7 +49,7 @@ pub async fn rollback_test(client: &RouterClient) -> Result<String, ToolError> {
     };
     let fired = match written.await {
         Ok(()) => timeout_at(until, async {
-            while !test.is_as(client, &base).await {
+            while !test.is_as_before(client, &base).await {
                 sleep(LOOK).await;
             }
         })

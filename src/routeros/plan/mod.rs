@@ -18,7 +18,7 @@ mod row;
 mod script;
 mod value_forms;
 
-pub use apply::{Applied, Apply, Keep, Made, Outcome};
+pub use apply::{AddedRows, Applied, Apply, Keep, Outcome};
 pub use base::{Base, BaseRow, Menus};
 pub use change::{Action, Change, Fields, Selector, fields, holds};
 pub use fires::rollback_test;
@@ -26,4 +26,4 @@ pub use mark::mark;
 pub use one_write::{is_done, write_change};
 pub use row::{is_exactly, is_known_by_all};
 pub use script::{inverse, quoted};
-pub use value_forms::{is_same, own_form};
+pub use value_forms::{is_same, normalized_form};

@@ -34,9 +34,9 @@ impl Apply<'_> {
         let names = self.entries();
         let is_armed =
             rows.as_array().into_iter().flatten().any(|row| names.iter().any(|name| row["name"] == name.as_str()));
-        if !is_armed && !self.is_as(&client, base).await {
+        if !is_armed && !self.is_as_before(&client, base).await {
             // Without its entries of the scheduler it was confirmed, or somebody else was here.
-            self.end(&client, base).await?;
+            self.finish(&client, base).await?;
             self.all_done(&client).await.map_err(|error| self.not_back(&error.message))?;
             return Ok(Applied { outcome: Outcome::Confirmed, after: export(&client).await? });
         }

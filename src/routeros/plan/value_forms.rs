@@ -36,11 +36,11 @@ const PROTOCOLS: [(&str, &str); 22] = [
 pub fn is_same(name: &str, shown: &str, wanted: &str) -> bool {
     shown == wanted
         || matches!((shown, wanted), ("true", "yes") | ("false" | "", "no" | "false"))
-        || own_form(name, shown) == own_form(name, wanted)
+        || normalized_form(name, shown) == normalized_form(name, wanted)
 }
 
 /// A value as a router shows it, as far as that is known; otherwise the value itself.
-pub fn own_form<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
+pub fn normalized_form<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     let (not, bare) = value.strip_prefix('!').map_or(("", value), |rest| ("!", rest));
     let negated = |text: String| Cow::Owned(format!("{not}{text}"));
     match name {

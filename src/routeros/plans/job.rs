@@ -4,7 +4,7 @@
 use super::{
     super::{
         call::Report,
-        plan::{Applied, Apply, Made, Outcome},
+        plan::{AddedRows, Applied, Apply, Outcome},
         routers::Router,
     },
     files::Files,
@@ -106,7 +106,7 @@ impl Runner {
             base: &base,
             timer: Duration::from_secs(self.plan.timer_seconds),
             keep: &keep,
-            made: Made::default(),
+            added: AddedRows::default(),
         };
         let applied =
             if is_resumed { apply.resume(&planned.base).await } else { apply.run_and_look(&planned.base).await };

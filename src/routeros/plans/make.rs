@@ -156,7 +156,7 @@ pub fn is_so(seen: &Seen, change: &Change) -> bool {
     };
     match &change.action {
         Action::Remove => false,
-        Action::Add(_, place) if is_known_by_all(&change.menu) => stands(seen, change, place.as_ref()),
+        Action::Add(_, place) if is_known_by_all(&change.menu) => is_in_place(seen, change, place.as_ref()),
         Action::Add(..) => rows(&change.after()) == 1,
         Action::Set(to) => {
             let mut wanted = change.select.clone();
@@ -172,7 +172,7 @@ pub fn is_so(seen: &Seen, change: &Change) -> bool {
 }
 
 /// Whether just this rule is there, switched on, at its place: before the rule that `place` selects, or as the last one of its chain.
-fn stands(seen: &Seen, change: &Change, place: Option<&Fields>) -> bool {
+fn is_in_place(seen: &Seen, change: &Change, place: Option<&Fields>) -> bool {
     let wanted = change.after();
     let is_of_chain =
         |row: &&Value| row["dynamic"] != "true" && row["chain"] == wanted.get("chain").map_or("", String::as_str);

@@ -16,7 +16,7 @@ pub use servers::{dns, ntp};
 use super::{
     call::RouterCall,
     client::RouterClient,
-    plan::{Action, Applied, Apply, Base, Change, Made, Outcome, holds, is_done, write_change},
+    plan::{Action, AddedRows, Applied, Apply, Base, Change, Outcome, holds, is_done, write_change},
     plans::{Way, dangers, in_words, is_so, new_id, seen::Seen},
     routers::Router,
     service::RouterService,
@@ -106,8 +106,15 @@ async fn one(
 /// Writes as plans do, so that the router takes it back when it is not reached any more; the id of the row.
 async fn guarded(client: &RouterClient, changes: &[Change], base: &Base) -> Result<Value, ToolError> {
     let (plan, hash, device) = (new_id("plan")?, base.hash(), client.device());
-    let apply =
-        Apply { device, plan: &plan, changes, base: &hash, timer: GUARD, keep: &|_| Ok(()), made: Made::default() };
+    let apply = Apply {
+        device,
+        plan: &plan,
+        changes,
+        base: &hash,
+        timer: GUARD,
+        keep: &|_| Ok(()),
+        added: AddedRows::default(),
+    };
     match apply.run_and_look(base).await? {
         Applied { outcome: Outcome::TakenBack(why), .. } => {
             Err(ToolError::precondition(format!("the router {} took the change back: {}", device.id, why.message))

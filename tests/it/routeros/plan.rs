@@ -6,7 +6,7 @@ use base::error::{ErrorCode, ToolError};
 use proptest::prelude::*;
 use raspi_mcp::routeros::{
     Device,
-    plan::{Action, Applied, Apply, Base, Change, Fields, Made, Outcome, inverse, quoted},
+    plan::{Action, AddedRows, Applied, Apply, Base, Change, Fields, Outcome, inverse, quoted},
 };
 use routeros_simulator::{
     Fault, Profile, Router,
@@ -104,7 +104,7 @@ impl Try {
             base: &self.base,
             timer,
             keep: &keep,
-            made: Made::default(),
+            added: AddedRows::default(),
         };
         apply.run().await
     }

@@ -151,7 +151,7 @@ async fn a_name_that_is_no_utf_8_hides_no_menu_and_is_not_put_back_as_another() 
     let service = bench.service();
     let comment = |text: &str| json!({ "device_id": "attic", "interface_id": "ether3", "comment": text });
     soon(service.call("update_interface_comment", comment("b?ro"))).await.unwrap();
-    bench.router.fault(Fault::NoUtf8);
+    bench.router.fault(Fault::InvalidUtf8);
     let listed = soon(service.call("list_interfaces", json!({ "device_id": "attic" }))).await.unwrap();
     let row = listed["interfaces"].as_array().unwrap().iter().find(|row| row["name"] == "ether3").unwrap();
     assert_eq!(row["comment"], "b\u{FFFD}ro");

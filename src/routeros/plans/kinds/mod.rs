@@ -12,7 +12,7 @@ use super::{
     super::{
         call::RouterCall,
         network::{Network, range},
-        plan::{Change, Fields, own_form},
+        plan::{Change, Fields, normalized_form},
         routers::Router,
     },
     seen::Seen,
@@ -61,7 +61,7 @@ pub(super) fn given(args: &Map<String, Value>, names: &[&str]) -> Result<Fields,
         let text = match *name {
             "src_address" | "dst_address" => matcher(name, &text)?,
             // A rule of all protocols has no such field.
-            "protocol" | "dst_port" => own_form(&theirs, &text).into_owned(),
+            "protocol" | "dst_port" => normalized_form(&theirs, &text).into_owned(),
             _ => text,
         };
         fields.insert(theirs, text);
@@ -92,5 +92,5 @@ pub fn matcher(parameter: &str, text: &str) -> Result<String, ToolError> {
         });
     }
     range(bare).ok_or_else(|| wrong("is no address, no network and no range of addresses"))?;
-    Ok(own_form("src-address", text).into_owned())
+    Ok(normalized_form("src-address", text).into_owned())
 }

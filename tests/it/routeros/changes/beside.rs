@@ -21,7 +21,7 @@ async fn a_routing_table_that_is_too_long_to_be_read() {
         let network = format!("{}.{}.0.0/16", 20 + at / 256, at % 256);
         vec![("dst-address", network), ("gateway", "192.168.88.254".to_owned()), ("comment", "learned".repeat(500))]
     });
-    router.learn("ip/route", learned);
+    router.add_dynamic_rows("ip/route", learned);
     let error = soon(fleet.call("get_routing_summary", json!({ "device_id": "r01" }))).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::ContentTooLarge, "{error:?}");
     let before = export(router);
@@ -66,7 +66,7 @@ async fn a_menu_that_hangs_costs_its_own_time() {
 #[tokio::test]
 async fn an_empty_object_is_no_list_without_rows() {
     let fleet = Fleet::new(1, Profile::V7_21).await;
-    fleet.routers[0].fault(Fault::Empties("interface".into()));
+    fleet.routers[0].fault(Fault::EmptyObject("interface".into()));
     let error = soon(fleet.call("list_interfaces", json!({ "device_id": "r01" }))).await.unwrap_err();
     assert!(error.message.contains("an empty object"), "{error:?}");
 }

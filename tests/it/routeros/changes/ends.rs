@@ -40,7 +40,7 @@ fn neighbours(router: &Router) {
         json!({ "chain": "forward", "action": "drop", "src-address": "10.0.2.0/24", "protocol": "tcp", "dst-port": "22", "comment": "B" }),
     );
     for list in ["x", "y"] {
-        rule(json!({ "chain": "forward", "action": "drop", "src-address-list": list, "comment": "twin" }));
+        rule(json!({ "chain": "forward", "action": "drop", "src-address-list": list, "comment": "alike" }));
     }
     rule(json!({ "chain": "forward", "action": "drop", "dst-address": "203.0.113.0/24" }));
     rule(json!({ "chain": "forward", "action": "drop", "dst-address": "203.0.113.0/24", "log": "yes" }));

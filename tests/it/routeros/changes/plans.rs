@@ -118,8 +118,12 @@ async fn a_rule_is_there_only_with_every_field_and_at_its_place() {
         error.message
     );
     // Two rules that would be the same.
-    let twin = json!({ "rule": { "comment": "defconf: drop invalid", "chain": "forward" }, "comment": "other" });
-    assert!(soon(fleet.plan("plan_modify_firewall_rule", twin)).await.is_ok(), "another comment makes no twin");
+    let only_comment =
+        json!({ "rule": { "comment": "defconf: drop invalid", "chain": "forward" }, "comment": "other" });
+    assert!(
+        soon(fleet.plan("plan_modify_firewall_rule", only_comment)).await.is_ok(),
+        "a row with another comment is no duplicate"
+    );
     for port in ["25", "26"] {
         let rule = json!({ "chain": "forward", "action": "drop", "protocol": "tcp", "dst_port": port, "comment": port, "place": "first" });
         let plan = soon(fleet.plan("plan_add_firewall_rule", rule)).await.unwrap();
