@@ -4,31 +4,16 @@
 use crate::duration;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Names that RouterOS prints for numbers of protocols (IANA, as the console completes them).
-const PROTOCOLS: [(&str, &str); 22] = [
-    ("1", "icmp"),
-    ("2", "igmp"),
-    ("3", "ggp"),
-    ("4", "ipencap"),
-    ("5", "st"),
-    ("6", "tcp"),
-    ("8", "egp"),
-    ("12", "pup"),
-    ("17", "udp"),
-    ("20", "hmp"),
-    ("22", "xns-idp"),
-    ("27", "rdp"),
-    ("33", "dccp"),
-    ("41", "ipv6-encap"),
-    ("47", "gre"),
-    ("50", "ipsec-esp"),
-    ("51", "ipsec-ah"),
-    ("58", "icmpv6"),
-    ("89", "ospf"),
-    ("103", "pim"),
-    ("112", "vrrp"),
-    ("115", "l2tp"),
-];
+/// Names that RouterOS prints for numbers of protocols, each with its sources.
+const PROTOCOLS: &str = include_str!("../../../tests/fixtures/routeros/protocols.tsv");
+
+/// The name of a protocol with this number; the text itself if there is none.
+fn protocol(text: &str) -> &str {
+    let rows = PROTOCOLS.lines().skip(1).map(|line| line.split('\t'));
+    let mut known = rows.filter_map(|mut row| Some((row.next()?, row.next()?)));
+    known.find(|(number, _)| *number == text).map_or(text, |(_, name)| name)
+}
+
 /// Lists that are kept as sets, in the order in which they are printed. What is negated comes last.
 const SETS: [(&str, &[&str]); 2] = [
     ("connection-state", &["established", "related", "new", "invalid", "untracked"]),
@@ -61,10 +46,7 @@ pub fn shown(menu: &str, name: &str, value: &str) -> Option<String> {
             Some(bare.split(',').map(|one| address_6(one.trim(), false)).collect::<Vec<_>>().join(","))
         }
         "protocol" if is_firewall && bare == "all" => None,
-        "protocol" if is_firewall => {
-            let known = PROTOCOLS.iter().find(|(number, _)| *number == bare);
-            negated(known.map_or(bare, |(_, name)| name).to_owned())
-        }
+        "protocol" if is_firewall => negated(protocol(bare).to_owned()),
         "limit" if is_firewall && !bare.contains(':') => negated(format!("{bare}:packet")),
         "icmp-options" if !bare.contains(':') => negated(format!("{bare}:0-255")),
         "priority" if menu == "interface/bridge" => Some(hexadecimal(bare, 4)),

@@ -6,8 +6,8 @@ use crate::routeros::{
 };
 use std::{borrow::Cow, collections::BTreeSet, net::IpAddr};
 
-/// Numbers of protocols that a router shows by their names.
-const PROTOCOLS: [(&str, &str); 22] = [
+/// Numbers of protocols that a router shows by their names: all that RouterOS 7.21.4 names.
+const PROTOCOLS: [(&str, &str); 38] = [
     ("1", "icmp"),
     ("2", "igmp"),
     ("3", "ggp"),
@@ -20,16 +20,32 @@ const PROTOCOLS: [(&str, &str); 22] = [
     ("20", "hmp"),
     ("22", "xns-idp"),
     ("27", "rdp"),
+    ("29", "iso-tp4"),
     ("33", "dccp"),
+    ("36", "xtp"),
+    ("37", "ddp"),
+    ("38", "idpr-cmtp"),
     ("41", "ipv6-encap"),
+    ("43", "ipv6-route"),
+    ("44", "ipv6-frag"),
+    ("46", "rsvp"),
     ("47", "gre"),
     ("50", "ipsec-esp"),
     ("51", "ipsec-ah"),
     ("58", "icmpv6"),
+    ("59", "ipv6-nonxt"),
+    ("60", "ipv6-opts"),
+    ("73", "rspf"),
+    ("81", "vmtp"),
     ("89", "ospf"),
+    ("94", "ipip"),
+    ("97", "etherip"),
+    ("98", "encap"),
     ("103", "pim"),
     ("112", "vrrp"),
     ("115", "l2tp"),
+    ("132", "sctp"),
+    ("136", "udp-lite"),
 ];
 
 /// Whether a router that shows `shown` for the field `name` holds what `wanted` says. Flags are shown as `true` and taken as `yes`.

@@ -7,6 +7,8 @@ use raspi_mcp::routeros::plan::is_same;
 use std::collections::BTreeSet;
 
 const SHOWN: &str = include_str!("../../fixtures/routeros/shown.tsv");
+/// Numbers of protocols, and the names that the console of RouterOS 7.21.4 has for them.
+const PROTOCOLS: &str = include_str!("../../fixtures/routeros/protocols.tsv");
 
 #[test]
 fn each_pair_of_sent_and_shown_has_a_source_and_is_there_once() {
@@ -23,6 +25,25 @@ fn each_pair_of_sent_and_shown_has_a_source_and_is_there_once() {
         both_forms += usize::from(name == kind);
     }
     assert!(both_forms >= 60, "{both_forms} pairs of which a source has both forms");
+}
+
+#[test]
+fn a_protocol_is_the_same_by_its_number_and_by_its_name() {
+    let mut lines = PROTOCOLS.lines();
+    assert_eq!(lines.next(), Some("number\tname\tsource of the name\tsource of the number"));
+    let mut count = 0;
+    for line in lines {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [number, name, _, _] = fields[..] else { panic!("{line}") };
+        assert!(number.parse::<u8>().is_ok(), "{line}");
+        for (sent, shown) in [(number.to_owned(), name.to_owned()), (format!("!{number}"), format!("!{name}"))] {
+            let simulated = routeros_simulator::shown("ip/firewall/filter", "protocol", &sent);
+            assert_eq!(simulated.as_deref(), Some(&*shown), "{line}");
+            assert!(is_same("protocol", &shown, &sent), "{line}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 38, "all that the console completes");
 }
 
 /// Pairs that the simulator does not show so, and why.
