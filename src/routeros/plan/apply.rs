@@ -40,7 +40,7 @@ pub struct Apply<'a> {
     pub timer: Duration,
     /// Keeps `/export` of before; nothing is written when it cannot.
     pub keep: &'a Keep<'a>,
-    /// The rows that were added. Empty at first.
+    /// The rows that this run added. Empty at first.
     pub added: AddedRows,
 }
 
@@ -246,14 +246,14 @@ impl Apply<'_> {
     /// Ends a change that was confirmed: rows get their comments, and what was to be removed is removed. Each is found by its mark, so what
     /// was ended before is left alone.
     pub(super) async fn finish(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
-        // Whether a row was ended whose answer got lost is seen by the next look.
-        for _ in 0..=self.changes.len() {
+        // Whether a row was ended whose answer got lost is seen by the next look, which has one row less before it.
+        let mut lost_answers = 0;
+        loop {
             match self.finish_remaining(client, base).await {
-                Err(error) if error.may_have_changed() => {}
+                Err(error) if error.may_have_changed() && lost_answers <= self.changes.len() => lost_answers += 1,
                 ended => return ended.map_err(|error| self.not_finished(&error.message)),
             }
         }
-        self.finish_remaining(client, base).await.map_err(|error| self.not_finished(&error.message))
     }
 
     async fn finish_remaining(&self, client: &RouterClient, base: &Base) -> Result<(), ToolError> {
@@ -316,8 +316,8 @@ impl Apply<'_> {
     /// The paths of rows that this run added and that are still there: they have the id that the router gave them, and hold what was sent. An
     /// id alone may be another row's after a start of the router.
     fn remaining_additions(&self, menus: &Menus) -> Vec<String> {
-        let made = self.added_rows();
-        let paths = made.iter().filter_map(|(at, id)| {
+        let added = self.added_rows();
+        let paths = added.iter().filter_map(|(at, id)| {
             let change = &self.changes[*at];
             let mut wanted = change.after();
             wanted.remove("comment");
@@ -334,9 +334,11 @@ impl Apply<'_> {
     /// Whether the rows are as they were, and none of them or of those added has a mark.
     pub(super) async fn is_as_before(&self, client: &RouterClient, base: &Base) -> bool {
         let Ok(menus) = menus(client, self.changes).await else { return false };
+        // The row that an added one stands before may have another id by now: nothing is written there any more.
+        let changes: Vec<Change> = self.changes.iter().map(Change::without_place).collect();
         !self.has_marks(&menus)
             && self.remaining_additions(&menus).is_empty()
-            && Base::in_menus(&menus, self.changes).is_ok_and(|now| now.hash() == base.hash())
+            && Base::in_menus(&menus, &changes).is_ok_and(|now| now.hash() == base.hash())
     }
 
     fn not_finished(&self, why: &str) -> ToolError {

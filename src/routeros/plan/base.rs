@@ -2,9 +2,9 @@
 
 use super::{
     super::client::RouterClient,
-    change::{Action, Change, Fields, holds},
+    change::{Action, Change, Fields, Selector, holds},
     mark::{has_row, is_unfinished},
-    row::{is_exactly, is_known_by_all, kept},
+    row::{is_duplicate, is_exactly, is_known_by_all, kept},
 };
 use base::{
     canonical,
@@ -30,8 +30,9 @@ pub struct BaseRow {
     pub id: String,
     /// The fields that the change touches, as they are; of a row that is removed, all that it can be made of again.
     pub fields: Fields,
-    /// Of a row that is removed: the id of the one behind it, since order matters in some menus.
-    pub next: Option<String>,
+    /// Of a firewall rule that is removed: what the one behind it holds, since their order matters. Its id may be another row's later.
+    #[serde(default)]
+    pub following: Option<Fields>,
 }
 
 impl Base {
@@ -68,7 +69,7 @@ impl Base {
 
     /// Rows that were read before; their ids are not known.
     pub fn of(rows: impl IntoIterator<Item = Option<Fields>>) -> Self {
-        let row = |fields: Option<Fields>| fields.map(|fields| BaseRow { id: String::new(), fields, next: None });
+        let row = |fields: Option<Fields>| fields.map(|fields| BaseRow { id: String::new(), fields, following: None });
         Self { rows: rows.into_iter().map(row).collect() }
     }
 
@@ -122,7 +123,7 @@ pub(super) fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, To
                 error
             })
         }
-        (Action::Add(_, Some(before)), []) if rows.iter().filter(|row| holds(row, before)).count() != 1 => {
+        (Action::Add(_, Some(before)), []) if placed(menu, &rows, before).is_none() => {
             Err(ToolError::precondition(format!("{menu} does not have one row with {}", shown(before))))
         }
         (Action::Add(..), []) => Ok(None),
@@ -136,18 +137,17 @@ pub(super) fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, To
             row["comment"]
         ))
         .hint("if no plan is being applied, give it another comment at the router")),
-        (Action::Set(_), [row]) if rows.iter().any(|other| is_duplicate(change, row, other)) => {
-            Err(ToolError::precondition(format!(
-                "{menu} has another row that is as this one would be: {}",
-                shown(&change.after())
-            ))
-            .hint("plan to remove one of them"))
-        }
+        (Action::Set(_), [row]) if duplicate_of(change, row, &rows).is_some() => Err(ToolError::precondition(format!(
+            "{menu} has another row that is as this one would be: {}",
+            shown(&change.after())
+        ))
+        .hint("plan to remove one of them")),
         (_, [row]) => {
             let id = row[".id"].as_str().unwrap_or_default().to_owned();
             let is_here = |other: &&&Value| other[".id"] == row[".id"];
             let next = rows.iter().skip_while(|other| !is_here(other)).skip(1).find(|other| !is_dynamic(other));
-            let next = next.filter(|_| change.action == Action::Remove).and_then(|row| row[".id"].as_str());
+            let is_ordered = change.action == Action::Remove && is_known_by_all(menu);
+            let following = next.filter(|_| is_ordered).map(|row| place(menu, row));
             let before = touched(change, row);
             if let Some((name, _)) = before.iter().find(|(_, value)| value.contains('\u{FFFD}')) {
                 return Err(ToolError::precondition(format!(
@@ -155,7 +155,7 @@ pub(super) fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, To
                 ))
                 .hint("change it at the router"));
             }
-            Ok(Some(BaseRow { id, fields: before, next: next.map(str::to_owned) }))
+            Ok(Some(BaseRow { id, fields: before, following }))
         }
         (_, many) => Err(ToolError::new(
             ErrorCode::Conflict,
@@ -165,16 +165,40 @@ pub(super) fn of(change: &Change, listing: &Value) -> Result<Option<BaseRow>, To
     }
 }
 
-/// Whether another row holds all that a changed one would hold afterwards, whatever their comments.
-fn is_duplicate(change: &Change, row: &Value, other: &Value) -> bool {
+/// The place before a row: all that it holds, and its id, since another row may hold the same.
+pub fn place(menu: &str, row: &Value) -> Selector {
+    let mut place = kept(menu, row);
+    // What is not set says nothing to a person, and is not asked for.
+    place.retain(|_, value| !matches!(value.as_str(), "" | "false" | "no"));
+    place.extend(row[".id"].as_str().map(|id| (".id".to_owned(), id.to_owned())));
+    place
+}
+
+/// The row that is meant by a place. Its id decides only between rows that hold the same: after a start of the router it may be another row's.
+pub(super) fn placed<'a>(menu: &str, rows: &[&'a Value], place: &Selector) -> Option<&'a Value> {
+    let mut wanted = place.clone();
+    let id = wanted.remove(".id");
+    let found = |is_it: &dyn Fn(&Value) -> bool| rows.iter().copied().filter(|row| is_it(row)).collect::<Vec<_>>();
+    let mut candidates = found(&|row| is_exactly(menu, row, &wanted));
+    if candidates.is_empty() {
+        candidates = found(&|row| holds(row, &wanted));
+    }
+    match candidates[..] {
+        [row] => Some(row),
+        _ => candidates.into_iter().find(|row| id.as_ref().is_some_and(|id| row[".id"] == id.as_str())),
+    }
+}
+
+/// The row of `rows`, if there is one, that a changed `row` would be a duplicate of, whatever their comments.
+fn duplicate_of<'a>(change: &Change, row: &Value, rows: &[&'a Value]) -> Option<&'a Value> {
+    if !has_row(change) {
+        return None;
+    }
     let mut wanted = kept(&change.menu, row);
     wanted.extend(change.after());
     wanted.remove("comment");
-    other[".id"] != row[".id"] && !change.select.is_empty() && {
-        let mut other = other.clone();
-        other["comment"] = Value::Null;
-        is_exactly(&change.menu, &other, &wanted)
-    }
+    let is_duplicate = |other: &Value| other[".id"] != row[".id"] && is_duplicate(&change.menu, other, &wanted);
+    rows.iter().copied().find(|other| is_duplicate(other))
 }
 
 fn touched(change: &Change, row: &Value) -> Fields {

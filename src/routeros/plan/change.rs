@@ -120,6 +120,15 @@ impl Change {
         }
     }
 
+    /// The same change; a row that is added has any place.
+    pub(super) fn without_place(&self) -> Self {
+        let mut change = self.clone();
+        if let Action::Add(_, place) = &mut change.action {
+            *place = None;
+        }
+        change
+    }
+
     /// What the row holds afterwards, of what is known.
     pub fn after(&self) -> Fields {
         let mut fields = self.select.clone();

@@ -19,7 +19,7 @@ mod script;
 mod value_forms;
 
 pub use apply::{AddedRows, Applied, Apply, Keep, Outcome};
-pub use base::{Base, BaseRow, Menus};
+pub use base::{Base, BaseRow, Menus, place};
 pub use change::{Action, Change, Fields, Selector, fields, holds};
 pub use fires::rollback_test;
 pub use mark::mark;

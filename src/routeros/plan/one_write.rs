@@ -2,6 +2,7 @@
 
 use super::{
     super::client::RouterClient,
+    base::placed,
     change::{Action, Change, Fields, fields, holds},
     mark::has_row,
     row::{has_no_switch, is_exactly, is_known_by_all, is_unset},
@@ -31,7 +32,8 @@ pub async fn write_change(
             let mut added = body(&marked(change.after()));
             if let Some(before) = before {
                 let rows = client.rows(menu).await?;
-                let place = rows.as_array().into_iter().flatten().find(|row| holds(row, before));
+                let rows: Vec<&Value> = rows.as_array().into_iter().flatten().collect();
+                let place = placed(menu, &rows, before);
                 let place = place.ok_or_else(|| {
                     ToolError::new(ErrorCode::Conflict, format!("the row of {menu} before which one is added is gone"))
                 })?;
@@ -80,8 +82,13 @@ pub fn is_done(listing: &Value, change: &Change) -> bool {
             let left: Vec<&Value> = rows.iter().filter(|row| holds(row, &change.select)).collect();
             left.is_empty() || left.len() == 1 && !has_no_switch(&change.menu) && holds(left[0], &wanted)
         }
-        Value::Array(rows) if is_known_by_all(&change.menu) && matches!(change.action, Action::Add(..)) => {
-            rows.iter().filter(|row| is_exactly(&change.menu, row, &wanted)).count() == 1
+        // What is added is there once: twice, somebody else added the same.
+        Value::Array(rows) if matches!(change.action, Action::Add(..)) => {
+            let is_it = |row: &&Value| match is_known_by_all(&change.menu) {
+                true => is_exactly(&change.menu, row, &wanted),
+                false => holds(row, &wanted),
+            };
+            rows.iter().filter(is_it).count() == 1
         }
         Value::Array(rows) => rows.iter().any(|row| holds(row, &wanted)),
         single => holds(single, &wanted),

@@ -49,10 +49,20 @@ const UNSAID: [(&str, &str); 5] =
 
 /// Whether a row holds `wanted` and nothing else that matters: a rule with one condition more is another rule.
 pub fn is_exactly(menu: &str, row: &Value, wanted: &Fields) -> bool {
+    holds(row, wanted) && has_nothing_more(menu, row, wanted, "")
+}
+
+/// As [`is_exactly`], whatever comments they have. `wanted` has none.
+pub(super) fn is_duplicate(menu: &str, row: &Value, wanted: &Fields) -> bool {
+    holds(row, wanted) && has_nothing_more(menu, row, wanted, "comment")
+}
+
+/// `ignored`: a field that does not count.
+fn has_nothing_more(menu: &str, row: &Value, wanted: &Fields, ignored: &str) -> bool {
     let is_said = |name: &str, value: &str| !value.is_empty() && !UNSAID.contains(&(name, value));
     let more = kept(menu, row);
-    let mut more = more.iter().filter(|(name, value)| !wanted.contains_key(*name) && is_said(name, value));
-    holds(row, wanted) && more.next().is_none()
+    let mut more = more.iter().filter(|(name, _)| !wanted.contains_key(*name) && *name != ignored);
+    !more.any(|(name, value)| is_said(name, value))
 }
 
 /// Whether rows of this menu are known by all that they hold, and may differ in one field only.

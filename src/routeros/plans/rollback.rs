@@ -110,9 +110,8 @@ fn inverse(device: &DevicePlan) -> Result<Vec<Change>, ToolError> {
                 let keys = &change.select;
                 let more = row.fields.iter().filter(|(name, value)| !keys.contains_key(*name) && !value.is_empty());
                 let more = more.map(|(name, value)| (name.clone(), value.clone())).collect();
-                // In the filter, it stands where it stood.
-                let place = row.next.as_ref().filter(|_| change.menu.starts_with("ip/firewall/filter"));
-                (keys.clone(), Action::Add(more, place.map(|id| Fields::from([(".id".to_owned(), id.clone())]))))
+                // A rule comes back where it was.
+                (keys.clone(), Action::Add(more, row.following.clone()))
             }
         };
         all.push(Change { menu: change.menu.clone(), select, action });

@@ -74,14 +74,11 @@ fn one(change: &Change, before: Option<&Fields>) -> Value {
     Value::Object(shown)
 }
 
-/// Before which row one is added. An id says nothing to a person; it is all that is known where a row is made again.
+/// Before which row one is added. An id says nothing to a person.
 fn placed(before: &Fields) -> String {
-    let known: Fields =
-        before.iter().filter(|(name, _)| *name != ".id").map(|(name, text)| (name.clone(), text.clone())).collect();
-    match before.get(".id").filter(|_| known.is_empty()) {
-        Some(id) => format!("; before the one with the id {id}"),
-        None => format!("; before the one with {}", listed(&known)),
-    }
+    let mut known = before.clone();
+    known.remove(".id");
+    format!("; before the one with {}", listed(&known))
 }
 
 fn or_nothing(text: &str) -> &str {

@@ -4,6 +4,7 @@ mod approvals;
 mod catalogue;
 mod changes;
 mod client;
+mod done;
 mod hostile;
 mod house;
 mod memory;

@@ -3,7 +3,7 @@
 use super::{Kind, given, object};
 use crate::routeros::{
     call::RouterCall,
-    plan::{Action, Change, Fields, holds},
+    plan::{Action, Change, Fields, holds, place},
     plans::seen::Seen,
 };
 use base::error::ToolError;
@@ -21,7 +21,7 @@ pub static REMOVE: Kind = Kind::new(APPLY, MENUS, build_remove);
 fn build_add(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
     let rule = given(&call.args, &FIELDS)?;
     has_ports(&rule)?;
-    let place = match (call.text("place"), object(call, "before")) {
+    let before = match (call.text("place"), object(call, "before")) {
         ("last", None) => None,
         ("first", None) => first(seen, &rule["chain"]),
         ("", Some(before)) => Some(one(seen, "before", before)?),
@@ -32,7 +32,7 @@ fn build_add(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
             .with("parameter", "before"));
         }
     };
-    Ok(vec![Change { menu: MENU.into(), select: rule, action: Action::Add(Fields::new(), place) }])
+    Ok(vec![Change { menu: MENU.into(), select: rule, action: Action::Add(Fields::new(), before) }])
 }
 
 fn build_modify(call: &RouterCall, seen: &Seen) -> Result<Vec<Change>, ToolError> {
@@ -69,7 +69,7 @@ fn has_ports(rule: &Fields) -> Result<(), ToolError> {
 
 /// The first rule of a chain that the router does not have of itself.
 fn first(seen: &Seen, chain: &str) -> Option<Fields> {
-    seen.rows(MENU).find(|row| row["chain"] == chain && row["dynamic"] != "true").map(known)
+    seen.rows(MENU).find(|row| row["chain"] == chain && row["dynamic"] != "true").map(|row| place(MENU, row))
 }
 
 /// The one rule that holds this.
@@ -81,14 +81,5 @@ fn one(seen: &Seen, parameter: &str, rule: &Map<String, Value>) -> Result<Fields
             .refusal(format!("{} rules are as `{parameter}` says, not one", found.len()))
             .with("parameter", parameter));
     };
-    Ok(known(row))
-}
-
-/// What a person knows a rule by, and its id, since another rule may hold the same.
-fn known(row: &Value) -> Fields {
-    let names = FIELDS.iter().map(|name| name.replace('_', "-")).chain([".id".to_owned()]);
-    names
-        .filter_map(|name| Some((row[name.as_str()].as_str()?.to_owned(), name)))
-        .map(|(text, name)| (name, text))
-        .collect()
+    Ok(place(MENU, row))
 }

@@ -2,8 +2,9 @@
 
 use super::{Fleet, call, export, statuses};
 use crate::support::served::soon;
-use routeros_simulator::Profile;
+use routeros_simulator::{Fault, Profile};
 use serde_json::json;
+use std::time::Duration;
 
 #[tokio::test]
 async fn it_has_an_approval_of_its_own_and_is_done_once() {
@@ -39,4 +40,25 @@ async fn what_somebody_changed_since_is_not_overwritten() {
     let error = soon(fleet.call("config_rollback_plan", args)).await.unwrap_err();
     assert!(error.message.contains("has no row"), "{error:?}");
     assert_eq!((export(&fleet.routers[0]), fleet.writes()), (before, writes));
+}
+
+/// Order matters among rules, and ids are other rows' after a start of the router.
+#[tokio::test]
+async fn a_removed_rule_comes_back_where_it_was_after_the_router_was_restarted() {
+    let fleet = Fleet::new(1, Profile::V7_21).await;
+    let router = &fleet.routers[0];
+    let before = export(router);
+    let rule = json!({ "rule": { "comment": "defconf: drop invalid", "chain": "forward" } });
+    let plan = soon(fleet.plan("plan_remove_firewall_rule", rule)).await.unwrap();
+    assert_eq!(statuses(&soon(fleet.apply(&plan)).await.unwrap()), ["success"]);
+    assert_ne!(export(router), before);
+    router.fault(Fault::OtherIds);
+    router.reboot();
+    router.advance(Duration::from_secs(60));
+    let args = json!({ "plan_id": plan["plan_id"], "reason": "test", "batch_pause_seconds": 0 });
+    let subject = soon(fleet.service.subject(&call("config_rollback_plan", args.clone()))).await.unwrap();
+    let said = subject["devices"][0]["changes"][0].as_str().unwrap();
+    assert!(said.contains("before the one with") && !said.contains(".id"), "a person is told the place: {said}");
+    let job = soon(fleet.call("config_rollback_plan", args)).await.unwrap();
+    assert_eq!((statuses(&job), export(router)), (vec!["success"], before));
 }
