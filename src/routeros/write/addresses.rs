@@ -5,7 +5,10 @@ use crate::routeros::{
     call::RouterCall,
     network::Network,
     plan::{Change, Fields, Selector, fields},
-    plans::seen::{Seen, text},
+    plans::{
+        kinds::only_ipv4,
+        seen::{Seen, text},
+    },
     service::RouterService,
     table::Answer,
 };
@@ -34,8 +37,9 @@ pub fn add<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a> {
 /// An address of a machine, with the length of its network.
 fn host(address: &str) -> Result<Network, ToolError> {
     let wrong = |why: &str| ToolError::invalid(format!("{address:?} {why}")).with("parameter", "address");
+    only_ipv4("address", address)?;
     let network = Network::parse(address)
-        .filter(|network| address.contains('/') && network.address.is_ipv4())
+        .filter(|_| address.contains('/'))
         .ok_or_else(|| wrong("is no address with its length, such as 192.168.1.2/24"))?;
     if network.length < 31 && network.is_network() {
         return Err(wrong("is a network, not an address in it"));

@@ -1,6 +1,6 @@
 //! Pools of addresses for DHCP. A pool alone hands out nothing: with it come a network and a server, three writes in one plan.
 
-use super::{Kind, object};
+use super::{Kind, object, only_ipv4};
 use crate::routeros::{
     call::RouterCall,
     network::{Network, range},
@@ -26,10 +26,12 @@ fn wrong(parameter: &str, why: String) -> ToolError {
 }
 
 fn addresses(parameter: &str, text: &str) -> Result<(IpAddr, IpAddr), ToolError> {
+    only_ipv4(parameter, text)?;
     range(text).ok_or_else(|| wrong(parameter, format!("{text:?} is no range such as 192.168.50.10-192.168.50.99")))
 }
 
 fn address(parameter: &str, text: &str) -> Result<IpAddr, ToolError> {
+    only_ipv4(parameter, text)?;
     text.parse().map_err(|_| wrong(parameter, format!("{text:?} is no address")))
 }
 

@@ -74,6 +74,22 @@ pub(super) fn object<'a>(call: &'a RouterCall, name: &str) -> Option<&'a Map<Str
     call.args.get(name).and_then(Value::as_object)
 }
 
+/// Refuses addresses, networks and ranges of IPv6, which are in menus of their own (`ipv6/...`).
+///
+/// # Errors
+/// `invalid_argument`.
+pub fn only_ipv4(parameter: &str, text: &str) -> Result<(), ToolError> {
+    let begin = Network::parse(text).map(|network| network.address).or_else(|| range(text).map(|(first, _)| first));
+    if begin.is_none_or(|address| address.is_ipv4()) {
+        return Ok(());
+    }
+    Err(ToolError::invalid(format!(
+        "{text:?} is of IPv6, and tools change rules, routes, lists, pools and addresses of IPv4"
+    ))
+    .with("parameter", parameter)
+    .hint("change what is below /ipv6 at the router"))
+}
+
 /// An address, a network or a range, perhaps with `!` before it, as RouterOS shows it.
 ///
 /// # Errors
@@ -81,6 +97,7 @@ pub(super) fn object<'a>(call: &'a RouterCall, name: &str) -> Option<&'a Map<Str
 pub fn matcher(parameter: &str, text: &str) -> Result<String, ToolError> {
     let (not, bare) = text.strip_prefix('!').map_or(("", text), |rest| ("!", rest));
     let wrong = |why: &str| ToolError::invalid(format!("{bare:?} {why}")).with("parameter", parameter);
+    only_ipv4(parameter, bare)?;
     if let Some(network) = Network::parse(bare) {
         if !network.is_network() {
             return Err(wrong(&format!("has bits of a host; the network is {}", network.shown())));

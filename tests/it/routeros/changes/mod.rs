@@ -5,6 +5,7 @@ mod cuts;
 mod ends;
 mod kills;
 mod many;
+mod neighbours;
 mod plans;
 mod refusals;
 mod rollback;
