@@ -1,6 +1,9 @@
 //! One call of a tool for routers, as the process that does it gets it.
 
-use super::table::RouterTool;
+use super::{
+    rows::{KeptRows, TooMuch},
+    table::RouterTool,
+};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -61,18 +64,63 @@ impl RouterCall {
     /// A page of `all` under `name`, as `limit` and `offset` say, with `total_count` and `pagination`.
     pub fn page(&self, name: &str, all: Vec<Value>) -> Map<String, Value> {
         let (limit, offset, total) = (self.number("limit"), self.number("offset"), all.len());
-        let shown: Vec<Value> = all.into_iter().skip(offset).take(limit).collect();
-        let (returned, end) = (shown.len(), offset.saturating_add(shown.len()));
-        let mut pagination = json!({
-            "limit": limit, "offset": offset, "returned_count": returned, "total_count": total, "has_more": end < total,
-        });
-        if end < total {
-            pagination["next_offset"] = end.into();
-        }
-        Map::from_iter([
-            (name.to_owned(), shown.into()),
-            ("total_count".to_owned(), total.into()),
-            ("pagination".to_owned(), pagination),
-        ])
+        self.page_of(name, all.into_iter().skip(offset).take(limit).collect(), total)
     }
+
+    /// The page that was made of `total` items.
+    pub fn page_of(&self, name: &str, page: Vec<Value>, total: usize) -> Map<String, Value> {
+        shown(name, page, self.number("limit"), self.number("offset"), total)
+    }
+
+    /// The page that `limit` and `offset` say, of rows that come one after another.
+    pub fn page_of_rows(&self) -> PageOfRows {
+        PageOfRows { limit: self.number("limit"), offset: self.number("offset"), total: 0, kept: KeptRows::default() }
+    }
+}
+
+/// A page of rows that come one after another: those before and behind it are counted, and not kept.
+pub struct PageOfRows {
+    limit: usize,
+    offset: usize,
+    total: usize,
+    kept: KeptRows,
+}
+
+impl PageOfRows {
+    /// The next row, which `make` makes if it is on the page.
+    ///
+    /// # Errors
+    /// For more than is kept.
+    pub fn push(&mut self, make: impl FnOnce() -> Value) -> Result<(), TooMuch> {
+        self.total += 1;
+        if self.total <= self.offset || self.kept.len() >= self.limit {
+            return Ok(());
+        }
+        self.kept.push(make())
+    }
+
+    /// How many rows came.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// The page under `name`, with `total_count` and `pagination`.
+    pub fn shown(self, name: &str) -> Map<String, Value> {
+        shown(name, self.kept.into_rows(), self.limit, self.offset, self.total)
+    }
+}
+
+fn shown(name: &str, page: Vec<Value>, limit: usize, offset: usize, total: usize) -> Map<String, Value> {
+    let (returned, end) = (page.len(), offset.saturating_add(page.len()));
+    let mut pagination = json!({
+        "limit": limit, "offset": offset, "returned_count": returned, "total_count": total, "has_more": end < total,
+    });
+    if end < total {
+        pagination["next_offset"] = end.into();
+    }
+    Map::from_iter([
+        (name.to_owned(), page.into()),
+        ("total_count".to_owned(), total.into()),
+        ("pagination".to_owned(), pagination),
+    ])
 }

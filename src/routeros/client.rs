@@ -3,10 +3,11 @@
 
 use super::{
     device::Device,
-    failure::{Reason, refused, strange, unanswered},
+    failure::{Reason, refused, strange, too_long, unanswered},
+    rows::{KeptRows, RowFault, RowReader, parsed},
 };
 use crate::client::{encrypted, root_cause};
-use base::error::{ErrorCode, ToolError};
+use base::error::ToolError;
 use reqwest::{Client, Method, Response, redirect};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -20,8 +21,11 @@ const KEPT: usize = 1;
 const KEPT_FOR: Duration = Duration::from_secs(30);
 /// The whole request. RouterOS ends its own commands after 60 s.
 const REQUEST: Duration = Duration::from_secs(15);
-/// The longest answer that is read. A routing table of 10,000 rows has 3 MiB.
+/// The longest answer that is read as a whole. Listings are read row by row ([`RouterClient::fold`]).
 const LARGEST: usize = 8 << 20;
+
+/// What a router computes of a route. No change is about it, and of many routes it takes half of the memory.
+const COMPUTED: [&str; 7] = ["active", "ecmp", "hw-offloaded", "immediate-gw", "inactive", "local-address", "static"];
 
 /// A connection to one router, made when it is needed.
 pub struct RouterClient {
@@ -64,17 +68,81 @@ impl RouterClient {
         self.probe(path).await.map_err(|(_, error)| error)
     }
 
-    /// The rows of a menu that its owner may change. Of routes, those that the router has of itself are left out by the router: of a
-    /// whole routing table of the internet, a plan needs none.
+    /// The rows of a menu that its owner may change; a singleton is an object. Of routes, those that the router has of itself are left out
+    /// by the router: of a whole routing table of the internet, a plan needs none.
     ///
     /// # Errors
-    /// See [`super::failure`].
+    /// See [`super::failure`]; `content_too_large` beyond 50,000 rows, 500,000 values or 8 MiB of text.
     pub async fn rows(&self, menu: &str) -> Result<Value, ToolError> {
-        if menu != "ip/route" {
-            return self.get(menu).await;
+        let is_routes = menu == "ip/route";
+        let query = is_routes.then(|| Map::from_iter([(".query".to_owned(), json!(["dynamic=true", "#!"]))]));
+        let path = if is_routes { "ip/route/print" } else { menu };
+        let keep = |kept: &mut KeptRows, mut row: Value| {
+            if let Some(fields) = row.as_object_mut().filter(|_| is_routes) {
+                fields.retain(|name, _| !COMPUTED.contains(&name.as_str()));
+            }
+            kept.push(row).map_err(|_| self.too_long(menu))
+        };
+        match self.fold(path, query.as_ref(), KeptRows::default, keep).await? {
+            Folded::Rows(kept) => Ok(Value::Array(kept.into_rows())),
+            Folded::Other(answer) => Ok(answer),
         }
-        let query = Map::from_iter([(".query".to_owned(), json!(["dynamic=true", "#!"]))]);
-        self.command("ip/route/print", &query).await
+    }
+
+    /// Reads a listing row by row, as it arrives: `take` makes a result of the rows, which begins as `start` has it. `arguments`: those of a
+    /// `print` command; without them the path is read, such as `ip/arp?.proplist=address`. When the connection breaks it is read again from
+    /// the start, once.
+    ///
+    /// # Errors
+    /// See [`super::failure`], and those of `take`, which end it.
+    pub async fn fold<T>(
+        &self,
+        path: &str,
+        arguments: Option<&Map<String, Value>>,
+        start: impl Fn() -> T,
+        take: impl Fn(&mut T, Value) -> Result<(), ToolError>,
+    ) -> Result<Folded<T>, ToolError> {
+        let folded = match self.fold_once(path, arguments, start(), &take).await {
+            Err((Reason::Network, _)) => self.fold_once(path, arguments, start(), &take).await,
+            folded => folded,
+        };
+        folded.map_err(|(_, error)| error)
+    }
+
+    async fn fold_once<T>(
+        &self,
+        path: &str,
+        arguments: Option<&Map<String, Value>>,
+        mut result: T,
+        take: &impl Fn(&mut T, Value) -> Result<(), ToolError>,
+    ) -> Result<Folded<T>, Failure> {
+        let device = self.device.id.as_str();
+        let method = if arguments.is_some() { Method::POST } else { Method::GET };
+        let _permit = self.permits.acquire().await;
+        let mut response = self.request(method, path, arguments, REQUEST).await?;
+        if !response.status().is_success() {
+            return Err(answered(device, path, response).await.err().unwrap_or_else(|| no_json(device, path)));
+        }
+        let fault = |fault| match fault {
+            RowFault::NoJson => no_json(device, path),
+            RowFault::TooLong => (Reason::DeviceError, self.too_long(path)),
+        };
+        let mut reader = RowReader::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| unanswered(device, &error))? {
+            let mut chunk = &chunk[..];
+            while let Some(row) = reader.next(&mut chunk).map_err(fault)? {
+                take(&mut result, row).map_err(|error| (Reason::DeviceError, error))?;
+            }
+        }
+        match reader.end().map_err(fault)? {
+            Some(other) => not_empty(device, path, other).map(Folded::Other),
+            None => Ok(Folded::Rows(result)),
+        }
+    }
+
+    /// `content_too_large` for a menu that has more than is kept.
+    pub fn too_long(&self, menu: &str) -> ToolError {
+        too_long(&self.device.id, menu.split('?').next().unwrap_or(menu))
     }
 
     /// As [`RouterClient::get`], with the reason.
@@ -86,13 +154,7 @@ impl RouterClient {
             Err((Reason::Network, _)) => self.send(Method::GET, path, None, REQUEST).await,
             answered => answered,
         };
-        match answered {
-            // Neither rows nor a singleton: no menu is so.
-            Ok(Value::Object(fields)) if fields.is_empty() => {
-                Err((Reason::DeviceError, strange(&self.device.id, &format!("{path} with an empty object"))))
-            }
-            answered => answered,
-        }
+        not_empty(&self.device.id, path, answered?)
     }
 
     /// Runs a command that only reads, such as `interface/monitor-traffic`.
@@ -134,37 +196,79 @@ impl RouterClient {
         body: Option<&Map<String, Value>>,
         limit: Duration,
     ) -> Result<Value, Failure> {
-        let device = self.device.id.as_str();
         // Closed never.
         let _permit = self.permits.acquire().await;
+        let response = self.request(method, path, body, limit).await?;
+        answered(&self.device.id, path, response).await
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Map<String, Value>>,
+        limit: Duration,
+    ) -> Result<Response, Failure> {
         let mut request = self.client.request(method, format!("{}{path}", self.base)).timeout(limit);
         request = request.basic_auth(&self.device.user, Some(self.device.password.expose()));
         if let Some(body) = body {
             request = request.json(body);
         }
-        let response = request.send().await.map_err(|error| unanswered(device, &error))?;
-        let status = response.status().as_u16();
-        let bytes = read(device, response).await?;
-        let answer = if bytes.is_empty() { Some(Value::Null) } else { parsed(&bytes) };
-        match (status, answer) {
-            (200..=299, Some(answer)) => Ok(answer),
-            (200..=299, None) => Err((Reason::DeviceError, strange(device, &format!("{path} with no JSON")))),
-            (status, answer) => Err(refused(device, status, &answer.unwrap_or_default())),
+        request.send().await.map_err(|error| unanswered(&self.device.id, &error))
+    }
+}
+
+/// What was made of a listing.
+pub enum Folded<T> {
+    /// Of its rows.
+    Rows(T),
+    /// It was no list, such as a singleton.
+    Other(Value),
+}
+
+impl<T> Folded<T> {
+    /// What was made of the rows of a menu that has them always.
+    ///
+    /// # Errors
+    /// `unavailable` for an answer that is no list.
+    pub fn rows(self, client: &RouterClient, menu: &str) -> Result<T, ToolError> {
+        match self {
+            Self::Rows(rows) => Ok(rows),
+            Self::Other(_) => Err(strange(&client.device.id, &format!("{menu} with no list"))),
         }
     }
 }
 
-/// JSON, in which a name that some client of the router chose may be no UTF-8: such bytes are shown as U+FFFD.
-fn parsed(bytes: &[u8]) -> Option<Value> {
-    serde_json::from_slice(bytes).ok().or_else(|| serde_json::from_str(&String::from_utf8_lossy(bytes)).ok())
+/// The whole answer.
+async fn answered(device: &str, path: &str, response: Response) -> Result<Value, Failure> {
+    let status = response.status().as_u16();
+    let bytes = read(device, path, response).await?;
+    let answer = if bytes.is_empty() { Some(Value::Null) } else { parsed(&bytes) };
+    match (status, answer) {
+        (200..=299, answer) => answer.ok_or_else(|| no_json(device, path)),
+        (status, answer) => Err(refused(device, status, &answer.unwrap_or_default())),
+    }
 }
 
-async fn read(device: &str, mut response: Response) -> Result<Vec<u8>, Failure> {
+/// Neither rows nor a singleton: no menu is so.
+fn not_empty(device: &str, path: &str, answer: Value) -> Result<Value, Failure> {
+    match &answer {
+        Value::Object(fields) if fields.is_empty() => {
+            Err((Reason::DeviceError, strange(device, &format!("{path} with an empty object"))))
+        }
+        _ => Ok(answer),
+    }
+}
+
+fn no_json(device: &str, path: &str) -> Failure {
+    (Reason::DeviceError, strange(device, &format!("{path} with no JSON, or with a part of it")))
+}
+
+async fn read(device: &str, path: &str, mut response: Response) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| unanswered(device, &error))? {
         if bytes.len() + chunk.len() > LARGEST {
-            let error = strange(device, "with more than 8 MiB").with_code(ErrorCode::ContentTooLarge);
-            return Err((Reason::DeviceError, error.hint("ask for less, with a filter or a smaller table")));
+            return Err((Reason::DeviceError, too_long(device, path)));
         }
         bytes.extend_from_slice(&chunk);
     }

@@ -89,7 +89,19 @@ pub fn refused(device: &str, status: u16, body: &Value) -> (Reason, ToolError) {
     }
 }
 
-/// An answer that is not as RouterOS gives it, or larger than is read.
+/// An answer with more than is kept of one.
+pub fn too_long(device: &str, menu: &str) -> ToolError {
+    let error = ToolError::new(
+        ErrorCode::ContentTooLarge,
+        format!(
+            "the router {device} answered {menu} with more than is kept: 50,000 rows, 500,000 values, 8 MiB of text"
+        ),
+    );
+    told(error, device, Reason::DeviceError, "DEVICE_ERROR")
+        .hint("ask for a smaller limit or with a filter; tools make no plans for a menu with more")
+}
+
+/// An answer that is not as RouterOS gives it.
 pub fn strange(device: &str, what: &str) -> ToolError {
     let error = ToolError::unavailable(format!("the router {device} answered {what}"));
     told(error, device, Reason::DeviceError, "DEVICE_ERROR")

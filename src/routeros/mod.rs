@@ -16,6 +16,7 @@ pub mod plans;
 pub mod presented;
 pub mod reads;
 pub mod routers;
+pub mod rows;
 pub mod serve;
 pub mod service;
 pub mod table;

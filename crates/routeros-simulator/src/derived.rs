@@ -120,9 +120,15 @@ impl State {
 
     /// The stored routes, and one for each network that an address is in.
     fn routes(&self) -> Vec<Row> {
+        self.routes_to(|_| true)
+    }
+
+    /// Those whose destination is as `is_wanted` says: of a long table, the others are not copied.
+    pub fn routes_to(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Row> {
         let mut routes: Vec<Row> = self
             .stored("ip/route")
             .iter()
+            .filter(|stored| is_wanted(stored.get("dst-address")))
             .map(|stored| {
                 let mut row = stored.clone();
                 let enabled = row.is_enabled();
@@ -143,6 +149,9 @@ impl State {
             .collect();
         for address in self.stored("ip/address").iter().filter(|row| row.is_enabled()) {
             let Some((network, length)) = network_of(address.get("address")) else { continue };
+            if !is_wanted(&format!("{network}/{length}")) {
+                continue;
+            }
             routes.push(Row::new(
                 RowId(MADE + address.id.0),
                 &[

@@ -19,6 +19,8 @@ pub enum Fault {
     Hangs(String),
     /// A request of this menu is answered with `{}`.
     EmptyObject(String),
+    /// Of each answer about this menu, only the first half is sent, as a whole HTTP answer.
+    HalfAnswer(String),
     /// A request of this menu is refused: the user may not.
     Denies(String),
     /// Of each `?` in an answer, a byte that is no UTF-8: a client of the router may have any name.

@@ -1,7 +1,7 @@
 //! Listings of menus: filters, projections, queries.
 
 use crate::{menus::Menu, request::Request, state::State, table::Row};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The menu that a path names, and what follows: an id, a name or a command.
 ///
@@ -67,12 +67,13 @@ pub(crate) fn list(state: &State, menu: Menu, request: &Request) -> Result<Value
     }
     let proplist = proplist(request);
     let kept = rows
-        .iter()
+        .into_iter()
         .filter(|row| filters.iter().all(|(name, value)| value_of(row, name) == *value) && queried(row, &words));
-    let shown: Vec<Value> = kept
-        .map(|row| projected(menu, row.shown().as_object().expect("an object"), &proplist))
-        .collect::<Result<_, _>>()?;
-    Ok(json!(shown))
+    let shown = kept.map(|row| match row.into_shown() {
+        Value::Object(fields) if proplist.is_some() => projected(menu, &fields, &proplist),
+        whole => Ok(whole),
+    });
+    shown.collect::<Result<_, _>>().map(Value::Array)
 }
 
 fn value_of(row: &Row, name: &str) -> String {

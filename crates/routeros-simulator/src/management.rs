@@ -54,8 +54,8 @@ fn answers_at(state: &State, interface: &str) -> bool {
 
 /// Whether the most specific route to the client leads where it is.
 fn returns_by(state: &State, interface: &str) -> bool {
-    let routes = state.rows("ip/route");
-    let to_client = routes.iter().filter(|row| row.is_enabled() && covers(row.get("dst-address"), CLIENT));
+    let routes = state.routes_to(|destination| covers(destination, CLIENT));
+    let to_client = routes.iter().filter(|row| row.is_enabled());
     let best = to_client.max_by_key(|row| {
         let length = network_of(row.get("dst-address")).map_or(0, |(_, length)| length);
         (length, u8::MAX - row.get("distance").parse::<u8>().unwrap_or(1))

@@ -119,13 +119,16 @@ impl Router {
 
     /// Rows that the router has of itself, such as routes that it learned and leases that it gave.
     pub fn add_dynamic_rows(&self, menu: &'static str, rows: impl IntoIterator<Item = Vec<(&'static str, String)>>) {
+        let dynamic = || std::iter::once(("dynamic", "true".to_owned()));
+        self.add_rows(menu, rows.into_iter().map(|fields| fields.into_iter().chain(dynamic()).collect()));
+    }
+
+    /// Rows as the owner wrote them, without looking whether a router would take them.
+    pub fn add_rows(&self, menu: &'static str, rows: impl IntoIterator<Item = Vec<(&'static str, String)>>) {
         let mut state = self.lock();
         for fields in rows {
             let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            let id = state.add(menu, &fields);
-            if let Some(row) = state.stored_mut(menu).last_mut().filter(|row| row.id == id) {
-                row.set("dynamic", "true");
-            }
+            state.add(menu, &fields);
         }
     }
 
@@ -144,6 +147,11 @@ impl Router {
     /// How many requests came by HTTPS.
     pub fn requests(&self) -> u64 {
         self.lock().requests
+    }
+
+    /// Bytes of all answers over HTTPS, without their headers.
+    pub fn sent_bytes(&self) -> u64 {
+        self.lock().sent_bytes
     }
 
     pub(crate) fn hears(&self) {

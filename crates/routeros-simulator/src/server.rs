@@ -206,6 +206,10 @@ impl Connection {
         if self.router.lock().faults.contains(&Fault::InvalidUtf8) {
             body.iter_mut().filter(|byte| **byte == b'?').for_each(|byte| *byte = 0xF6);
         }
+        if is_faulty(Fault::HalfAnswer) {
+            body.truncate(body.len() / 2);
+        }
+        self.router.lock().sent_bytes += body.len() as u64;
         response.body(Full::new(Bytes::from(body))).map_err(io::Error::other)
     }
 

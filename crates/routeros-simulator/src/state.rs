@@ -35,6 +35,8 @@ pub(crate) struct State {
     pub written: Vec<String>,
     /// How many requests came by HTTPS.
     pub requests: u64,
+    /// Bytes of all answers over HTTPS, without their headers.
+    pub sent_bytes: u64,
 }
 
 impl State {
@@ -55,6 +57,7 @@ impl State {
             writes: 0,
             written: Vec::new(),
             requests: 0,
+            sent_bytes: 0,
         }
     }
 

@@ -61,9 +61,14 @@ impl Row {
 
     /// As a listing has it: `.id` first.
     pub fn shown(&self) -> Value {
+        self.clone().into_shown()
+    }
+
+    /// As [`Row::shown`].
+    pub(crate) fn into_shown(self) -> Value {
         let mut shown = Map::new();
         shown.insert(".id".into(), self.id.to_string().into());
-        shown.extend(self.fields.clone());
+        shown.extend(self.fields);
         shown.into()
     }
 }

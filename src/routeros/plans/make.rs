@@ -138,7 +138,8 @@ async fn one(
     }
     let environment = router.standing.environment;
     let risk = risk(&changes, !dangers.is_empty(), environment);
-    Ok(DevicePlan { device_id: router.id().to_owned(), environment, version, risk, dangers, changes, base })
+    let (device_id, unread) = (router.id().to_owned(), seen.unread);
+    Ok(DevicePlan { device_id, environment, version, risk, dangers, unread, changes, base })
 }
 
 /// Whether a router is as the change wants it.

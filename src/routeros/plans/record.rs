@@ -56,6 +56,9 @@ pub struct DevicePlan {
     pub risk: Risk,
     /// What may cut this machine off, in words.
     pub dangers: Vec<String>,
+    /// Menus of the way to the router that could not be read, with the reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     pub changes: Vec<Change>,
     pub base: Base,
 }
@@ -77,10 +80,14 @@ impl Plan {
             .devices
             .iter()
             .map(|device| {
-                json!({
+                let mut plan = json!({
                     "device_id": device.device_id, "environment": device.environment, "risk_level": device.risk,
                     "changes": shown(&device.changes, &device.base), "dangers": device.dangers,
-                })
+                });
+                if !device.unread.is_empty() {
+                    plan["unread"] = json!(device.unread);
+                }
+                plan
             })
             .collect();
         let risk = self.devices.iter().map(|device| device.risk).max();
@@ -176,8 +183,9 @@ impl Job {
                 result
             })
             .collect();
+        let steps: Vec<Step> = self.devices.iter().map(|device| device.status).collect();
         json!({
-            "plan_id": self.plan_id, "job_id": self.job_id, "status": self.state, "changed": changed(&self.devices.iter().map(|device| device.status).collect::<Vec<_>>()),
+            "plan_id": self.plan_id, "job_id": self.job_id, "status": self.state, "changed": changed(&steps),
             "total_devices": self.devices.len(),
             "successful": count(&[Step::Success, Step::Unchanged]),
             "failed": count(&[Step::Failed, Step::TakenBack, Step::Unknown]),

@@ -60,6 +60,7 @@ async fn inverse_of(service: &RouterService, call: &RouterCall) -> Result<Plan, 
                 risk: risk(&changes, !device.dangers.is_empty(), device.environment),
                 changes,
                 base: base?,
+                unread: Vec::new(),
                 ..device.clone()
             })
         };

@@ -8,7 +8,7 @@ use super::{
         value::{Kind, typed},
     },
     begun,
-    special::{if_there, sensors},
+    special::{Optional, sensors},
 };
 use base::error::ToolError;
 use futures::{StreamExt, stream};
@@ -72,10 +72,12 @@ pub async fn data(router: &Router, _call: &RouterCall) -> Result<Map<String, Val
     let mut current = json!({});
     health.show(&mut current);
     current["uptime_seconds"] = typed(Kind::Seconds, resource["uptime"].as_str().unwrap_or_default());
-    for (name, value) in sensors(&if_there(sensed)?) {
+    let mut optional = Optional::default();
+    for (name, value) in sensors(&optional.menu("system/health", sensed)) {
         current[name] = value;
     }
     let mut answer = begun(&router.client);
+    optional.show(&mut answer);
     answer.insert("current_health".into(), current);
     Ok(answer)
 }

@@ -5,6 +5,7 @@ use super::{
     super::{
         call::RouterCall,
         client::RouterClient,
+        rows::KeptRows,
         value::{Kind, typed},
     },
     begun,
@@ -19,30 +20,44 @@ const DAY: Duration = Duration::DAY;
 /// # Errors
 /// `invalid_argument` for a window that ends before it begins or is longer than a day; see [`super::super::failure`].
 pub async fn recent(client: &RouterClient, call: &RouterCall) -> Result<Map<String, Value>, ToolError> {
-    let (clock, log) = tokio::join!(client.get("system/clock"), client.get("log"));
-    let clock = clock?;
+    let clock = client.get("system/clock").await?;
     let text = |name: &str| clock[name].as_str().unwrap_or_default();
     let offset = offset(text("gmt-offset")).unwrap_or(UtcOffset::UTC);
     // A router whose clock is not understood has times as they are, and no window.
     let now = day(text("date"), None).zip(clock_time(text("time"))).map(|(day, time)| day.with_time(time));
     let (from, until) = window(call, now.map(|now| now.assume_offset(offset)))?;
     let (topics, words) = (call.texts("topics"), call.text("message"));
-    let log = log?;
-    let mut lines = Vec::new();
-    for row in log.as_array().into_iter().flatten().rev() {
+    // The newest line comes last: as many of the last ones are kept as the page needs.
+    let (limit, skipped) = (call.number("limit"), call.number("offset"));
+    let read = client.fold("log", None, Lines::default, |lines, row| {
         let field = |name: &str| row[name].as_str().unwrap_or_default();
         let at = now.and_then(|now| moment(field("time"), now)).map(|at| at.assume_offset(offset));
         let in_window = at.is_none_or(|at| from.is_none_or(|from| from <= at) && until.is_none_or(|until| at <= until));
         let of = typed(Kind::List, field("topics"));
         let has = |topic: &String| of.as_array().is_some_and(|all| all.iter().any(|one| *one == topic.as_str()));
-        if in_window && topics.iter().all(has) && field("message").contains(words) {
-            let time = at.map_or_else(|| field("time").to_owned(), clock::stamp);
-            lines.push(json!({ "id": field(".id"), "time": time, "topics": of, "message": field("message") }));
+        if !(in_window && topics.iter().all(has) && field("message").contains(words)) {
+            return Ok(());
         }
-    }
+        let time = at.map_or_else(|| field("time").to_owned(), clock::stamp);
+        lines.total += 1;
+        if lines.last.len() >= limit.saturating_add(skipped) {
+            lines.last.drop_first();
+        }
+        let line = json!({ "id": field(".id"), "time": time, "topics": of, "message": field("message") });
+        lines.last.push(line).map_err(|_| client.too_long("log"))
+    });
+    let Lines { total, last } = read.await?.rows(client, "log")?;
+    let page = last.into_rows().into_iter().rev().skip(skipped).collect();
     let mut answer = begun(client);
-    answer.extend(call.page("log_entries", lines));
+    answer.extend(call.page_of("log_entries", page, total));
     Ok(answer)
+}
+
+/// The last lines, and how many there were.
+#[derive(Default)]
+struct Lines {
+    total: usize,
+    last: KeptRows,
 }
 
 type Moment = Option<OffsetDateTime>;

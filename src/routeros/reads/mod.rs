@@ -51,8 +51,11 @@ impl MenuRead {
         let mut answer = begun(client);
         match self.shape {
             Shape::List { name, .. } => {
-                let all = rows(&self.menu(client, &self.filter(call)?).await?, self.fields);
-                answer.extend(call.page(name, all));
+                let (filter, start) = (self.filter(call)?, || call.page_of_rows());
+                let page = self.fold(client, &filter, start, |page, row| {
+                    page.push(|| object(&row, self.fields).into()).map_err(|_| client.too_long(self.menus[0]))
+                });
+                answer.extend(page.await?.shown(name));
             }
             Shape::One { name, argument } => {
                 let row = self.one(client, argument, call.text(argument)).await?;
@@ -61,6 +64,46 @@ impl MenuRead {
             Shape::Whole => answer.extend(object(&self.menu(client, "").await?, self.fields)),
         }
         Ok(answer)
+    }
+
+    /// Reads the rows of the menu one by one, with no other fields than are shown, and makes something of them.
+    ///
+    /// # Errors
+    /// See [`super::failure`], and those of `take`.
+    pub(crate) async fn fold<T>(
+        &self,
+        client: &RouterClient,
+        filter: &str,
+        start: impl Fn() -> T,
+        take: impl Fn(&mut T, Value) -> Result<(), ToolError>,
+    ) -> Result<T, ToolError> {
+        let names: Vec<&str> = self.fields.iter().map(|(_, theirs, _)| *theirs).collect();
+        let begin = if filter.is_empty() { '?' } else { '&' };
+        let fields = format!("{filter}{begin}.proplist={}", names.join(","));
+        match self.fold_with(client, &fields, &start, &take).await {
+            // Perhaps this version does not know one of the names.
+            Err(error) if error.details.get("mcp_error_code").is_some_and(|word| word == "DEVICE_ERROR") => {
+                self.fold_with(client, filter, &start, &take).await
+            }
+            folded => folded,
+        }
+    }
+
+    async fn fold_with<T>(
+        &self,
+        client: &RouterClient,
+        query: &str,
+        start: &impl Fn() -> T,
+        take: &impl Fn(&mut T, Value) -> Result<(), ToolError>,
+    ) -> Result<T, ToolError> {
+        let mut missing = None;
+        for menu in self.menus {
+            match client.fold(&format!("{menu}{query}"), None, start, take).await {
+                Err(error) if error.code == ErrorCode::CapabilityMissing => missing = Some(error),
+                folded => return folded?.rows(client, menu),
+            }
+        }
+        Err(missing.unwrap_or_else(|| ToolError::internal("a read without a menu")))
     }
 
     /// The query for arguments that are fields.

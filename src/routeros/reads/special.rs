@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        call::RouterCall,
+        call::{PageOfRows, RouterCall},
         client::RouterClient,
         routers::Router,
         table::ROUTE,
@@ -12,7 +12,7 @@ use super::{
             object, typed,
         },
     },
-    begun, rows,
+    MenuRead, Shape, begun, rows,
 };
 use base::error::{ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
@@ -20,11 +20,27 @@ use tokio::time::Instant;
 
 type Answer = Result<Map<String, Value>, ToolError>;
 
-/// What this router does not have is left out.
-pub(super) fn if_there(read: Result<Value, ToolError>) -> Result<Value, ToolError> {
-    match read {
-        Err(error) if matches!(error.code, ErrorCode::CapabilityMissing | ErrorCode::NotFound) => Ok(Value::Null),
-        other => other,
+/// Menus that an answer can do without, as they were read: what this router does not have is left out, and what could not be read is named in
+/// the answer's `unread`, with the reason.
+#[derive(Default)]
+pub(super) struct Optional {
+    unread: Vec<String>,
+}
+
+impl Optional {
+    pub fn menu(&mut self, name: &str, read: Result<Value, ToolError>) -> Value {
+        read.unwrap_or_else(|error| {
+            if !matches!(error.code, ErrorCode::CapabilityMissing | ErrorCode::NotFound) {
+                self.unread.push(format!("{name}: {}", error.message));
+            }
+            Value::Null
+        })
+    }
+
+    pub fn show(self, answer: &mut Map<String, Value>) {
+        if !self.unread.is_empty() {
+            answer.insert("unread".into(), json!(self.unread));
+        }
     }
 }
 
@@ -66,7 +82,9 @@ pub async fn overview(client: &RouterClient) -> Answer {
         client.get("system/health"),
     );
     let (resource, identity) = (resource?, identity?);
-    let (board, health) = (if_there(board)?, if_there(health)?);
+    let mut optional = Optional::default();
+    let board = optional.menu("system/routerboard", board);
+    let health = optional.menu("system/health", health);
     let mut answer = begun(client);
     answer.extend(object(&identity, &[("identity", "name", Text)]));
     answer.extend(object(
@@ -95,6 +113,7 @@ pub async fn overview(client: &RouterClient) -> Answer {
     }
     answer.insert("memory".into(), memory.into());
     answer.insert("health".into(), sensors(&health).into());
+    optional.show(&mut answer);
     Ok(answer)
 }
 
@@ -141,21 +160,35 @@ pub async fn clock(client: &RouterClient) -> Answer {
 /// # Errors
 /// See [`super::super::failure`].
 pub async fn routing(client: &RouterClient, call: &RouterCall) -> Answer {
-    let routes = rows(&client.get("ip/route").await?, ROUTE);
-    let is = |route: &&Value, flag: &str| route[flag] == true;
-    let connected = routes.iter().filter(|route| is(route, "connected")).count();
-    let dynamic = routes.iter().filter(|route| is(route, "dynamic") && !is(route, "connected")).count();
+    let start = || Routes { connected: 0, dynamic: 0, page: call.page_of_rows() };
+    let read = ROUTES.fold(client, "", start, |routes, row| {
+        let is = |flag: &str| row[flag] == "true";
+        routes.connected += usize::from(is("connect"));
+        routes.dynamic += usize::from(is("dynamic") && !is("connect"));
+        routes.page.push(|| object(&row, ROUTE).into()).map_err(|_| client.too_long("ip/route"))
+    });
+    let Routes { connected, dynamic, page } = read.await?;
     let mut answer = begun(client);
     for (name, count) in [
-        ("total_routes", routes.len()),
-        ("static_routes", routes.len() - connected - dynamic),
+        ("total_routes", page.total()),
+        ("static_routes", page.total() - connected - dynamic),
         ("connected_routes", connected),
         ("dynamic_routes", dynamic),
     ] {
         answer.insert(name.into(), count.into());
     }
-    answer.extend(call.page("routes", routes));
+    answer.extend(page.shown("routes"));
     Ok(answer)
+}
+
+const ROUTES: MenuRead =
+    MenuRead { menus: &["ip/route"], shape: Shape::List { name: "routes", usual: "100", most: 1000 }, fields: ROUTE };
+
+/// Counts of routes, and a page of them.
+struct Routes {
+    connected: usize,
+    dynamic: usize,
+    page: PageOfRows,
 }
 
 /// `get_dhcp_server_status`: servers with their networks and pools.

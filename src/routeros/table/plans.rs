@@ -48,6 +48,7 @@ pub(super) const PLAN: &[Out] = &[
             out("risk_level", OutKind::Text),
             out("changes", OutKind::Objects(CHANGE)),
             out("dangers", OutKind::Texts),
+            maybe("unread", OutKind::Texts),
         ]),
     ),
     out("next_tool", OutKind::Text),

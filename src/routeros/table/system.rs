@@ -42,6 +42,7 @@ pub const TOOLS: &[RouterTool] = &[
             out("cpu", OutKind::Object(&[maybe("usage_percent", OutKind::Number), maybe("count", OutKind::Integer)])),
             out("memory", OutKind::Object(MEMORY)),
             out("health", OutKind::Map),
+            maybe("unread", OutKind::Texts),
         ],
         ..read(
             "routeros.get_system_overview",
@@ -79,6 +80,7 @@ pub const TOOLS: &[RouterTool] = &[
             out("device_id", OutKind::Text),
             out("current_health", OutKind::Object(HEALTH)),
             maybe("history", OutKind::Objects(PAST)),
+            maybe("unread", OutKind::Texts),
         ],
         ..read(
             "routeros.get_health_data",

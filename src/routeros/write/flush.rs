@@ -10,10 +10,15 @@ pub fn flush<'a>(service: &'a RouterService, call: &'a RouterCall) -> Answer<'a>
         let router = service.router(call, call.text("device_id"))?;
         let _claim = service.work.claim([router.id().to_owned()])?;
         let flushed = async {
-            let cache = router.client.get("ip/dns/cache?.proplist=.id").await?;
+            let count = |count: &mut usize, _| {
+                *count += 1;
+                Ok(())
+            };
+            let read = router.client.fold("ip/dns/cache?.proplist=.id", None, || 0, count).await?;
+            let entries = read.rows(&router.client, "ip/dns/cache")?;
             service.authorize(call).await?;
             router.client.write(Method::POST, "ip/dns/cache/flush", &Map::new()).await?;
-            Ok(cache.as_array().map_or(0, Vec::len))
+            Ok(entries)
         };
         let flushed = flushed.await;
         router.note(flushed.as_ref().err());

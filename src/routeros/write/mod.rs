@@ -123,7 +123,7 @@ async fn guarded(client: &RouterClient, changes: &[Change], base: &Base) -> Resu
                 .hint("it is as it was before; look whether this machine would still have reached it"))
         }
         Applied { outcome: Outcome::Confirmed, .. } => {
-            Ok(row_id(&client.get(&changes[0].menu).await?, &changes[0]).unwrap_or_default())
+            Ok(row_id(&client.rows(&changes[0].menu).await?, &changes[0]).unwrap_or_default())
         }
     }
 }
@@ -141,7 +141,7 @@ async fn written(client: &RouterClient, change: &Change, base: &Base) -> Result<
         done => done?,
     }
     let device = client.device().id.as_str();
-    let listing = client.get(&change.menu).await.map_err(|error| {
+    let listing = client.rows(&change.menu).await.map_err(|error| {
         error.with("changed", "unknown").hint("whether it was done is not known: read it before anything else")
     })?;
     // A time runs.

@@ -18,33 +18,38 @@ use tokio::{
 
 /// What comes back for a request of its own making.
 async fn says(process: &Process, request: &Value) -> Value {
+    soon(answered(process, request)).await
+}
+
+/// As [`says`], however long it takes.
+pub(super) async fn answered(process: &Process, request: &Value) -> Value {
     let mut stream = UnixStream::connect(&process.socket).await.unwrap();
     stream.write_all(format!("{request}\n").as_bytes()).await.unwrap();
     let mut text = String::new();
-    soon(stream.read_to_string(&mut text)).await.unwrap();
+    stream.read_to_string(&mut text).await.unwrap();
     serde_json::from_str(text.lines().last().unwrap()).unwrap()
 }
 
-fn request(tool: &str, args: Value) -> Value {
+pub(super) fn request(tool: &str, args: Value) -> Value {
     json!({ "call": { "tool": tool, "args": args, "principal": "stdio", "ask_id": null, "device_scope": null } })
 }
 
 /// The same with the number of an approval.
-fn with_ask(mut request: Value, id: &str) -> Value {
+pub(super) fn with_ask(mut request: Value, id: &str) -> Value {
     request["call"]["ask_id"] = id.into();
     request
 }
 
 /// A person at the machine.
-struct Person(AgentLink);
+pub(super) struct Person(AgentLink);
 
 impl Person {
-    fn of(house: &House) -> Self {
+    pub(super) fn of(house: &House) -> Self {
         Self(AgentLink::Socket(Client::new(&house.sources.places.agent_socket)))
     }
 
     /// Is shown this of that tool, and says yes; the number of the approval.
-    async fn approves(&self, tool: &str, shown: &Value) -> String {
+    pub(super) async fn approves(&self, tool: &str, shown: &Value) -> String {
         let request = AskRequest {
             tool: tool.into(),
             summary: "a small change".into(),

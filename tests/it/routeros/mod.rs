@@ -7,6 +7,7 @@ mod client;
 mod done;
 mod hostile;
 mod house;
+mod lists;
 mod memory;
 mod plan;
 mod process;

@@ -129,6 +129,33 @@ async fn a_router_is_added_listed_tested_and_removed() {
     assert!(code == 1 && said.contains("no router"), "{code}: {said}");
 }
 
+/// Two routers with one password: each gets a file of its own, so that either is removed without the other.
+#[tokio::test]
+async fn two_routers_are_added_from_one_password_file() {
+    let desk = Desk::new().await;
+    let (address, pin) = (desk.listener.address().to_string(), desk.pin());
+    for name in ["edge", "core"] {
+        let args = ["add", name, "--address", &address, "--user", "raspi", "--pin", &pin, "--password-file", "word"];
+        let (code, said) = desk.run(&[&args[..], &["--allow-advanced"]].concat()).await;
+        assert_eq!(code, 0, "{said}");
+    }
+    let own = |name: &str| desk.site().join("routeros").join(name);
+    let (code, said) = desk.run(&["remove", "edge"]).await;
+    assert_eq!(code, 0, "{said}");
+    assert!(!own("edge").exists());
+    assert_eq!(fs::read_to_string(own("core")).unwrap(), format!("{PASSWORD}\n"));
+    assert!(desk.home.path().join("word").exists(), "the file that was read is the user's");
+    let (code, said) = desk.run(&["test", "core"]).await;
+    assert_eq!(code, 0, "{said}");
+    // One file for both, which somebody wrote by hand, is refused with the reason.
+    let file =
+        fs::read_dir(desk.site()).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_file()).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(file.with_file_name("61-router-attic.toml"), text.replace("\"core\"", "\"attic\"")).unwrap();
+    let (code, said) = desk.run(&["list"]).await;
+    assert!(code != 0 && said.contains("core") && said.contains("attic") && said.contains("password files"), "{said}");
+}
+
 #[tokio::test]
 async fn what_does_not_work_is_not_added() {
     let desk = Desk::new().await;
