@@ -53,14 +53,13 @@ pub async fn call_over(
         // The tunnel ended before the answer was here: the client has the reason, or finds that nothing comes.
         _ = through => answer.await,
     };
-    match answer {
-        Ok(answer) if answer["id"] == 1 || !answer["error"].is_null() && answer["id"].is_null() => Ok(answer),
-        Ok(_) => Err(ToolError::unavailable("it answered another request than the one it got").hint(OTHER)),
-        Err(error) if matches!(error.code, ErrorCode::Unavailable | ErrorCode::Timeout) => {
+    answer.map_err(|error| match error.code {
+        ErrorCode::Unavailable | ErrorCode::Timeout => {
             // The address is that of the port on this machine, of which nobody has to know.
             let message = error.message.replace(&format!("no server answers at https://{address}: "), NO_ANSWER);
-            Err(error.with_message(message).hint(OTHER))
+            let message = message.replace(remote.url.as_str(), "its server");
+            error.with_message(message).hint(OTHER)
         }
-        Err(error) => Err(error),
-    }
+        _ => error,
+    })
 }

@@ -76,7 +76,8 @@ async fn an_answer_to_another_request_is_none_and_silence_is_no_server_that_has_
     assert_eq!(answered(Some(fault)).await.unwrap()["error"]["message"], "no JSON");
     for body in [r#"{"jsonrpc":"2.0","id":2,"result":{"a":1}}"#, r#"{"jsonrpc":"2.0","result":{"a":1}}"#] {
         let error = answered(Some(body)).await.unwrap_err();
-        assert!(error.code == ErrorCode::Unavailable && error.message.contains("another request"), "{error}");
+        assert_eq!(error.code, ErrorCode::Unavailable);
+        assert_eq!(error.message, "its server answered 200 OK with application/json, and no MCP");
     }
     let error = answered(None).await.unwrap_err();
     let said = error.advice();
