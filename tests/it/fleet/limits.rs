@@ -9,7 +9,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
     },
     thread,
     time::{Duration, Instant},
@@ -146,20 +146,16 @@ fn memory(pid: u32) -> u64 {
 
 /// The most that it has while `load` goes on. A thread of its own looks: the load has this one.
 async fn peak<T>(server: &NatsServer, load: impl Future<Output = T>) -> (u64, T) {
-    let (pid, over) = (server.pid(), Arc::new(AtomicBool::new(false)));
-    let looks = thread::spawn({
-        let over = Arc::clone(&over);
-        move || {
-            let mut most = 0;
-            while !over.load(Ordering::Relaxed) {
-                most = most.max(memory(pid));
-                thread::sleep(Duration::from_millis(10));
-            }
-            most
+    let (pid, (over, ends)) = (server.pid(), mpsc::channel::<()>());
+    let looks = thread::spawn(move || {
+        let mut most = memory(pid);
+        while ends.recv_timeout(Duration::from_millis(10)) == Err(RecvTimeoutError::Timeout) {
+            most = most.max(memory(pid));
         }
+        most
     });
     let done = load.await;
-    over.store(true, Ordering::Relaxed);
+    drop(over);
     (looks.join().unwrap(), done)
 }
 
