@@ -21,6 +21,8 @@ const KEPT: usize = 1;
 const KEPT_FOR: Duration = Duration::from_secs(30);
 /// The whole request. RouterOS ends its own commands after 60 s.
 const REQUEST: Duration = Duration::from_secs(15);
+/// A listing of any length, for a tool that has 30 s.
+const LISTING: Duration = Duration::from_secs(25);
 /// The longest answer that is read as a whole. Listings are read row by row ([`RouterClient::fold`]).
 const LARGEST: usize = 8 << 20;
 
@@ -83,7 +85,7 @@ impl RouterClient {
             }
             kept.push(row).map_err(|_| self.too_long(menu))
         };
-        match self.fold(path, query.as_ref(), KeptRows::default, keep).await? {
+        match self.fold_within(REQUEST, path, query.as_ref(), KeptRows::default, keep).await? {
             Folded::Rows(kept) => Ok(Value::Array(kept.into_rows())),
             Folded::Other(answer) => Ok(answer),
         }
@@ -102,8 +104,19 @@ impl RouterClient {
         start: impl Fn() -> T,
         take: impl Fn(&mut T, Value) -> Result<(), ToolError>,
     ) -> Result<Folded<T>, ToolError> {
-        let folded = match self.fold_once(path, arguments, start(), &take).await {
-            Err((Reason::Network, _)) => self.fold_once(path, arguments, start(), &take).await,
+        self.fold_within(LISTING, path, arguments, start, take).await
+    }
+
+    async fn fold_within<T>(
+        &self,
+        limit: Duration,
+        path: &str,
+        arguments: Option<&Map<String, Value>>,
+        start: impl Fn() -> T,
+        take: impl Fn(&mut T, Value) -> Result<(), ToolError>,
+    ) -> Result<Folded<T>, ToolError> {
+        let folded = match self.fold_once(limit, path, arguments, start(), &take).await {
+            Err((Reason::Network, _)) => self.fold_once(limit, path, arguments, start(), &take).await,
             folded => folded,
         };
         folded.map_err(|(_, error)| error)
@@ -111,6 +124,7 @@ impl RouterClient {
 
     async fn fold_once<T>(
         &self,
+        limit: Duration,
         path: &str,
         arguments: Option<&Map<String, Value>>,
         mut result: T,
@@ -119,7 +133,7 @@ impl RouterClient {
         let device = self.device.id.as_str();
         let method = if arguments.is_some() { Method::POST } else { Method::GET };
         let _permit = self.permits.acquire().await;
-        let mut response = self.request(method, path, arguments, REQUEST).await?;
+        let mut response = self.request(method, path, arguments, limit).await?;
         if !response.status().is_success() {
             return Err(answered(device, path, response).await.err().unwrap_or_else(|| no_json(device, path)));
         }
