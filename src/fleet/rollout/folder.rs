@@ -89,7 +89,7 @@ impl FolderPlace {
     /// Replaces it, if it has the bytes `expected`.
     ///
     /// # Errors
-    /// `conflict` when it has others, or when somebody else holds the place ([`holder::is_held`]); `unavailable` when it cannot be
+    /// `conflict` when it has others, or when somebody else holds the place (`details.held_by`); `unavailable` when it cannot be
     /// written.
     pub fn replace(&self, expected: &[u8], with: &[u8]) -> Result<(), ToolError> {
         self.stage(expected, with)?.publish()

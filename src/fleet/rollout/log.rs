@@ -43,7 +43,7 @@ impl DecisionLog {
     /// Writes what was added, unless the log has it already. What another one began to write before it was killed is cut off.
     ///
     /// # Errors
-    /// `conflict` while another process writes ([`holder::is_held`]): usually for one line and its sync. `unavailable` when it
+    /// `conflict` while another process writes (`details.held_by`): usually for one line and its sync. `unavailable` when it
     /// cannot be read or written. What was added is kept.
     pub fn write(&mut self) -> Result<(), ToolError> {
         let Some(first) = self.unwritten.first() else { return Ok(()) };

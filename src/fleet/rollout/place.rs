@@ -21,7 +21,7 @@ pub trait IndexPlace {
     fn present(&self) -> impl Future<Output = Result<Vec<u8>, ToolError>>;
 
     /// Replaces it by `with`, if it still has the bytes `expected`; otherwise `conflict`. While somebody else holds the place it is a
-    /// `conflict` as well, which [`super::holder::is_held`] tells apart.
+    /// `conflict` as well, which `details.held_by` tells apart.
     fn replace(&self, expected: &[u8], with: &[u8]) -> impl Future<Output = Result<(), ToolError>>;
 }
 
