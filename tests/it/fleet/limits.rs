@@ -6,6 +6,7 @@ use raspi_mcp::broker::RequestFailure;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
 use std::{
     fs,
+    net::Ipv4Addr,
     path::Path,
     sync::{
         Arc,
@@ -17,7 +18,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::{sleep, timeout},
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
@@ -81,7 +82,10 @@ impl Hostile {
 
     /// A connection that has shown its certificate and said nothing.
     async fn handshake(&self) -> std::io::Result<TlsStream<TcpStream>> {
-        let mut tcp = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        // Its thousands of ports are of another address than those at which other tests listen, and listen again.
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((Ipv4Addr::new(127, 0, 0, 2), 0).into())?;
+        let mut tcp = socket.connect((Ipv4Addr::LOCALHOST, self.port).into()).await?;
         // The broker begins, in plain text, with one line.
         while tcp.read_u8().await? != b'\n' {}
         self.tls.connect(ServerName::try_from("127.0.0.1").unwrap(), tcp).await
