@@ -21,13 +21,14 @@ export function look({ kind, pin }) {
   if (kind !== "pin") return kind;
   if (pin.pwm) return "pwm";
   if (pin.mode === "output") return pin.value === "high" ? "high" : "low";
-  return pin.mode === "input" ? `in-${pin.value ?? "unknown"}` : "alt";
+  return pin.mode === "input" || pin.mode === "none" ? `in-${pin.value ?? "unknown"}` : "alt";
 }
 
 // How a pin is, in a few words.
 export function words(pin) {
   const parts = [];
   if (pin.pwm) parts.push(`PWM ${Math.round(pin.pwm.duty_cycle_percent)} %, ${Math.round(pin.pwm.frequency_hz)} Hz`);
+  else if (pin.mode === "none") parts.push("unused");
   else if (pin.mode === "alt") parts.push(pin.function ?? "alt");
   else parts.push(pin.mode === "output" ? "out" : pin.mode === "input" ? "in" : "unknown", pin.value ?? "?");
   if (pin.lease) parts.push(`by ${pin.lease.yours ? "you" : pin.lease.principal}`);

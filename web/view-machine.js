@@ -52,7 +52,7 @@ export class Health extends View {
   }
 }
 
-const STATES = { good: "good", writing: "being written", armed: "armed: next to be tried", trial: "on trial", bad: "cannot be started", unknown: "nothing known" };
+const STATES = { good: "good", writing: "being written", armed: "armed: next to be tried", trial: "on trial", bad: "bad: cannot or must not be started", unknown: "nothing known" };
 
 export class Slots extends View {
   heading = "Slots and update";

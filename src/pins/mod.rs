@@ -26,6 +26,8 @@ pub enum PinFunction {
     Output,
     /// Driven by one of the chip's other functions.
     Alt,
+    /// Nothing has used it since power-on.
+    None,
     #[default]
     #[serde(other)]
     Unknown,
@@ -130,6 +132,7 @@ pub fn entries(port: &dyn GpioPort, allowed: &BTreeSet<u8>) -> Vec<PinEntry> {
             Some(Function::Input) => (PinFunction::Input, None),
             Some(Function::Output) => (PinFunction::Output, None),
             Some(Function::Alt(name)) => (PinFunction::Alt, Some(name.clone())),
+            Some(Function::NoFunction) => (PinFunction::None, None),
             Some(Function::Unknown) | None => (PinFunction::Unknown, None),
         };
         let free = look.as_ref().is_some_and(|look| !look.held);
@@ -153,7 +156,7 @@ impl HeaderContact {
                 PinFunction::Output => ContactStyle::Output(entry.value),
                 PinFunction::Input => ContactStyle::Input(entry.value),
                 PinFunction::Alt => ContactStyle::Function,
-                PinFunction::Unknown => ContactStyle::Unknown,
+                PinFunction::None | PinFunction::Unknown => ContactStyle::Unknown,
             },
         };
         let name = pin.map_or_else(|| kind.label().to_owned(), |pin: Pin| format!("GPIO{}", pin.bcm()));
@@ -185,8 +188,11 @@ impl HeaderContact {
                 let at = self.entry.as_ref().and_then(|entry| entry.value);
                 shown(&format!("{name}{}", level(at)))
             }
-            ContactStyle::Unknown if self.entry.is_none() => "kept back".into(),
-            ContactStyle::Unknown => "?".into(),
+            ContactStyle::Unknown => match &self.entry {
+                None => "kept back".into(),
+                Some(entry) if entry.mode == PinFunction::None => "unused".into(),
+                Some(_) => "?".into(),
+            },
         }
     }
 

@@ -14,6 +14,7 @@ test("a pin is described by what it does, and who has it", () => {
   assert.equal(words({ mode: "output", value: "high", lease: { principal: "token:a", yours: false } }), "out high by token:a");
   assert.equal(words({ mode: "output", value: "low", lease: { principal: "page:a", yours: true } }), "out low by you");
   assert.equal(words({ mode: "input", value: null, consumer: "fan" }), "in ? by fan");
+  assert.equal(words({ mode: "none", value: null }), "unused");
   assert.equal(words({ mode: "alt", function: "SDA1", value: "high" }), "SDA1");
   assert.equal(words({ mode: "output", value: "high", pwm: { duty_cycle_percent: 39.6, frequency_hz: 1000.2 } }), "PWM 40 %, 1000 Hz");
 });
@@ -22,5 +23,6 @@ test("what a contact looks like follows from it", () => {
   assert.equal(look({ kind: "ground" }), "ground");
   assert.equal(look({ kind: "pin", pin: { mode: "output", value: "low" } }), "low");
   assert.equal(look({ kind: "pin", pin: { mode: "input", value: null } }), "in-unknown");
+  assert.equal(look({ kind: "pin", pin: { mode: "none", value: null } }), "in-unknown");
   assert.equal(look({ kind: "pin", pin: { mode: "output", value: "low", pwm: {} } }), "pwm");
 });

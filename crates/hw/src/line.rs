@@ -42,6 +42,9 @@ pub enum Function {
     Output,
     /// A function other than GPIO, by its name in the data sheet if known: `PWM0`, `TXD1`, `i2c1`.
     Alt(String),
+    /// None: nothing has used the pin since power-on. A Raspberry Pi 5 starts with its unused pins like this
+    /// (`RP1_FSEL_NONE_HW`, 31), older boards with inputs. Its input is switched off, so it has no level.
+    NoFunction,
     Unknown,
 }
 
@@ -77,6 +80,15 @@ pub enum LineError {
     Unsupported(String),
     #[error("{0}")]
     Io(#[from] io::Error),
+}
+
+impl LineError {
+    /// The pin has no level: see [`Function::NoFunction`].
+    pub(crate) fn no_level() -> Self {
+        Self::Unsupported(
+            "nothing has used this pin since power-on: its input is switched off, so it has no level".into(),
+        )
+    }
 }
 
 /// The GPIO lines of a board.

@@ -30,6 +30,8 @@ pub enum PinMode {
     Output,
     /// Something else than GPIO; `function` says what.
     Alt,
+    /// Nothing has used it since power-on (a Raspberry Pi 5): free, and without a level until it is used.
+    None,
     /// Nothing tells.
     Unknown,
 }
@@ -120,6 +122,7 @@ impl PinInfo {
             Function::Input => (PinMode::Input, None),
             Function::Output => (PinMode::Output, None),
             Function::Alt(function) => (PinMode::Alt, Some(function)),
+            Function::NoFunction => (PinMode::None, None),
             Function::Unknown => (PinMode::Unknown, None),
         };
         let stamp = stamps();

@@ -2,7 +2,7 @@
 
 use super::{
     begin,
-    info::{PinInfo, unread},
+    info::{PinInfo, PinMode, unread},
     look, permit, pin,
 };
 use crate::registry::{context::Context, tool::Tool};
@@ -51,13 +51,14 @@ impl Tool for ReadPin {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.services.gpio, args.pin);
         cx.notes.resource(format!("raspi://gpio/{}", pin.bcm()));
-        let value = match lines.read(&owner, pin) {
+        let value = lines.read(&owner, pin);
+        let info = look(cx, &owner, pin)?;
+        let value = match value {
             Ok(value) => Some(value),
-            // A hardware wave: its momentary level is not needed.
-            Err(_) if lines.is_wave(pin) => None,
+            // A hardware wave, whose momentary level is not needed; or a pin that nothing has used yet.
+            Err(_) if info.pwm.is_some() || info.mode == PinMode::None => None,
             Err(fault) => return Err(unread(pin, fault)),
         };
-        let info = look(cx, &owner, pin)?;
         Ok(Out { pin: PinInfo { value, ..info }, timestamp: clock::now() })
     }
 }

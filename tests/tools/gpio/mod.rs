@@ -5,6 +5,7 @@ mod leases;
 mod pwm;
 mod repeat;
 mod time;
+mod unused;
 mod write;
 
 use crate::support::{

@@ -43,20 +43,45 @@ pub fn lines(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Arc<dyn G
     }
 }
 
+#[derive(Debug, PartialEq, Eq)]
+enum ChosenChip<'a> {
+    Labelled(&'a str),
+    /// Another board: whichever there is.
+    First,
+    /// A Raspberry Pi that the table of models lacks. Its first chip may control something else: that of a Pi 5 has the
+    /// lines of the flash with the boot loader (rppal#127).
+    Unknown,
+}
+
+/// Which chip has the header's lines; `wanted` is a label or empty.
+fn chosen<'a>(wanted: &'a str, hardware: &Hardware) -> ChosenChip<'a> {
+    match (wanted, hardware.profile) {
+        ("", Some(profile)) => ChosenChip::Labelled(profile.header_chip.label()),
+        ("", None) if hardware.kind == BoardKind::RaspberryPi => ChosenChip::Unknown,
+        ("", None) => ChosenChip::First,
+        (wanted, _) => ChosenChip::Labelled(wanted),
+    }
+}
+
 fn find(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Cdev, LineError> {
     let devices = Devices::read(root).gpio;
-    let missing = |what: String| {
+    let there = || {
         let there = devices.iter().map(|device| device.described()).collect::<Vec<_>>().join(", ");
-        let there = if there.is_empty() { "none at all".into() } else { there };
-        LineError::NoChip(format!("this board has no GPIO chip {what}; there is {there}"))
+        if there.is_empty() { "none at all".into() } else { there }
     };
+    let missing = |what: String| LineError::NoChip(format!("this board has no GPIO chip {what}; there is {}", there()));
     if wanted.starts_with('/') {
         return if Path::new(wanted).exists() { Cdev::open(Path::new(wanted)) } else { Err(missing(wanted.into())) };
     }
-    let label = match (wanted, hardware.profile) {
-        ("", Some(profile)) => Some(profile.header_chip.label()),
-        ("", None) => None,
-        (wanted, _) => Some(wanted),
+    let label = match chosen(wanted, hardware) {
+        ChosenChip::Labelled(label) => Some(label),
+        ChosenChip::First => None,
+        ChosenChip::Unknown => {
+            return Err(LineError::NoChip(format!(
+                "which GPIO chip has the header of this Raspberry Pi model is not known; name it in gpio.chip; there is {}",
+                there()
+            )));
+        }
     };
     let mut refused = None;
     for device in &devices {
@@ -77,7 +102,7 @@ struct Header {
 }
 
 impl Header {
-    fn seen(&self, pin: Pin) -> Option<(Function, Level)> {
+    fn seen(&self, pin: Pin) -> Option<(Function, Option<Level>)> {
         match &self.registers {
             Some(registers) => registers.look(pin),
             None => self.pin_cache.look(pin),
@@ -97,7 +122,7 @@ impl GpioPort for Header {
     fn look(&self, pin: Pin) -> Result<LineInfo, LineError> {
         let mut look = self.chip.look(pin)?;
         if let Some((function, level)) = self.seen(pin) {
-            look = LineInfo { function, level: Some(level), ..look };
+            look = LineInfo { function, level, ..look };
         }
         Ok(look)
     }
@@ -108,10 +133,41 @@ impl GpioPort for Header {
 
     /// Never by requesting the line: releasing it would turn an alternate function into an input.
     fn peek(&self, pin: Pin) -> Result<Level, LineError> {
-        self.seen(pin).map(|(_, level)| level).ok_or_else(|| {
-            LineError::Unsupported(
+        match self.seen(pin) {
+            Some((_, level)) => level.ok_or_else(LineError::no_level),
+            None => Err(LineError::Unsupported(
                 "the registers of the pins cannot be read, and taking a pin to read it would change it".into(),
-            )
-        })
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::PROFILES;
+
+    fn hardware(kind: BoardKind, profile: Option<&'static crate::model::BoardProfile>) -> Hardware {
+        Hardware { kind, profile, simulated: None }
+    }
+
+    #[test]
+    fn an_unknown_raspberry_pi_gets_no_chip_by_chance() {
+        let known = |name: &str| PROFILES.iter().find(|profile| profile.name == name);
+        let six = hardware(BoardKind::RaspberryPi, None);
+        assert_eq!(chosen("", &six), ChosenChip::Unknown);
+        assert_eq!(chosen("pinctrl-rp1", &six), ChosenChip::Labelled("pinctrl-rp1"), "the owner named it");
+        let five = hardware(BoardKind::RaspberryPi, known("Raspberry Pi 5"));
+        assert_eq!(chosen("", &five), ChosenChip::Labelled("pinctrl-rp1"));
+        let two = hardware(BoardKind::RaspberryPi, known("Raspberry Pi 2 Model B"));
+        assert_eq!(chosen("", &two), ChosenChip::Labelled("pinctrl-bcm2835"));
+        assert_eq!(chosen("", &hardware(BoardKind::Linux, None)), ChosenChip::First);
+    }
+
+    #[test]
+    fn the_refusal_names_the_setting_and_what_there_is() {
+        let root = Root::at("no such folder");
+        let refused = find(&root, &hardware(BoardKind::RaspberryPi, None), "").err().unwrap().to_string();
+        assert!(refused.contains("gpio.chip") && refused.contains("there is none at all"), "{refused}");
     }
 }

@@ -42,7 +42,7 @@ impl GpioLines {
                     let look = port.look(pin)?;
                     match look.function {
                         _ if look.held => return Err(LineError::Busy { consumer: look.consumer }.into()),
-                        Function::Input | Function::Unknown => {}
+                        Function::Input | Function::NoFunction | Function::Unknown => {}
                         Function::Output => return Err(GpioRefusal::Is("an output")),
                         Function::Alt(function) => return Err(GpioRefusal::Alt(function)),
                     }

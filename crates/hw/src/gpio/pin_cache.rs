@@ -19,15 +19,16 @@ pub struct PinLook {
     /// The Broadcom number.
     pub pin: u8,
     pub function: Function,
-    pub level: Level,
+    /// None for a pin without a function.
+    pub level: Option<Level>,
 }
 
 /// The pins of the header as of the last request; empty if they cannot be read.
 #[derive(Default)]
-pub struct PinCache(Mutex<BTreeMap<Pin, (Function, Level)>>);
+pub struct PinCache(Mutex<BTreeMap<Pin, (Function, Option<Level>)>>);
 
 impl PinCache {
-    pub fn look(&self, pin: Pin) -> Option<(Function, Level)> {
+    pub fn look(&self, pin: Pin) -> Option<(Function, Option<Level>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&pin).cloned()
     }
 

@@ -27,6 +27,8 @@ struct State {
     /// Lines that differ from their state at power-on.
     lines: BTreeMap<Pin, Wire>,
     failing: Option<String>,
+    /// Whether pins start without a function.
+    unused_at_power_on: bool,
     /// Counts requests, so that a late close of an earlier holder does not free the line of a newer one.
     taken: u64,
 }
@@ -69,6 +71,19 @@ impl Wire {
     }
 }
 
+impl State {
+    fn function(&mut self, pin: Pin) -> Function {
+        let wire = self.lines.entry(pin).or_default();
+        let own = FUNCTIONS.iter().find(|(number, _)| *number == pin.bcm() && !wire.taken);
+        match own {
+            Some((_, name)) => Function::Alt((*name).into()),
+            None if wire.drives().is_some() => Function::Output,
+            None if self.unused_at_power_on && !wire.taken => Function::NoFunction,
+            None => Function::Input,
+        }
+    }
+}
+
 impl SimulatedGpio {
     /// Drives a line externally; `None` releases it. An output wins over it.
     pub fn drive(&self, pin: Pin, level: Option<Level>) {
@@ -102,6 +117,12 @@ impl SimulatedGpio {
     /// From now on every access fails with `why`; `None` clears the fault.
     pub fn fail(&self, why: Option<&str>) {
         self.state().failing = why.map(str::to_owned);
+    }
+
+    /// Pins that nobody has requested yet have no function from now on, as on a Raspberry Pi 5, except those of a bus or
+    /// serial port.
+    pub fn like_a_pi_5(&self) {
+        self.state().unused_at_power_on = true;
     }
 
     /// Number of held lines.
@@ -151,15 +172,11 @@ impl GpioPort for SimulatedGpio {
 
     fn look(&self, pin: Pin) -> Result<LineInfo, LineError> {
         let mut state = self.working()?;
+        let function = state.function(pin);
         let wire = state.lines.entry(pin).or_default();
-        let own = FUNCTIONS.iter().find(|(number, _)| *number == pin.bcm() && !wire.taken);
-        let function = match own {
-            Some((_, name)) => Function::Alt((*name).into()),
-            None if wire.drives().is_some() => Function::Output,
-            None => Function::Input,
-        };
         let consumer = wire.holder.as_ref().map(|holder| holder.consumer.clone());
-        Ok(LineInfo { function, level: Some(wire.level(pin)), held: consumer.is_some(), consumer })
+        let level = (function != Function::NoFunction).then(|| wire.level(pin));
+        Ok(LineInfo { function, level, held: consumer.is_some(), consumer })
     }
 
     fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, LineError> {
@@ -186,8 +203,10 @@ impl GpioPort for SimulatedGpio {
 
     fn peek(&self, pin: Pin) -> Result<Level, LineError> {
         let mut state = self.working()?;
+        let unused = state.function(pin) == Function::NoFunction;
         let wire = state.lines.entry(pin).or_default();
         match &wire.holder {
+            None if unused => Err(LineError::no_level()),
             Some(holder) => Err(LineError::Busy { consumer: Some(holder.consumer.clone()) }),
             None => Ok(wire.level(pin)),
         }

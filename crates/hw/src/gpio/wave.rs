@@ -66,11 +66,6 @@ impl GpioLines {
         self.pwm.pins()
     }
 
-    /// Whether a pin is leased as PWM.
-    pub fn is_wave(&self, pin: Pin) -> bool {
-        matches!(self.state().leases.get(&pin), Some(Lease { drive: Drive::Pwm { .. }, .. }))
-    }
-
     fn wave_or_way(
         self: &Arc<Self>,
         owner: &Owner,
@@ -131,7 +126,8 @@ impl GpioLines {
         }
         let look = self.port_of(state).and_then(|port| port.look(pin)).ok();
         // Without registers the kernel reports only input or output, and no other function.
-        let function = look.filter(|look| look.level.is_some() || matches!(look.function, Function::Alt(_)));
+        let function = look
+            .filter(|look| look.level.is_some() || matches!(look.function, Function::Alt(_) | Function::NoFunction));
         self.pwm.route(pin, function.map(|look| look.function).as_ref())
     }
 

@@ -104,7 +104,9 @@ const BCM2712: BoardProfile = BoardProfile { soc: "BCM2712", header_chip: Chip::
 
 /// All known models.
 #[rustfmt::skip]
-pub static PROFILES: [BoardProfile; 14] = [
+pub static PROFILES: [BoardProfile; 15] = [
+    // Its version 1.2 has a BCM2837.
+    BoardProfile { name: "Raspberry Pi 2 Model B", compatible: "raspberrypi,2-model-b", soc: "BCM2836", ..BCM2837 },
     BoardProfile { name: "Raspberry Pi Zero 2 W", compatible: "raspberrypi,model-zero-2-w", memory_mib: &[512], ..BCM2837 },
     // Raspberry Pi's own kernel uses the 3B+'s device tree for it.
     BoardProfile { name: "Raspberry Pi 3 Model A+", compatible: "raspberrypi,3-model-a-plus", memory_mib: &[512], ..BCM2837 },
@@ -214,6 +216,7 @@ mod tests {
             assert!(Pin::all().all(|pin| profile.functions(pin).len() == wanted), "{}", profile.name);
             let chip = (profile.soc, profile.header_chip.label(), profile.header_chip.pwm_device());
             let known = [
+                ("BCM2836", "pinctrl-bcm2835", "3f20c000.pwm"),
                 ("BCM2837", "pinctrl-bcm2835", "3f20c000.pwm"),
                 ("BCM2711", "pinctrl-bcm2711", "fe20c000.pwm"),
                 ("BCM2712", "pinctrl-rp1", "1f00098000.pwm"),
@@ -225,7 +228,12 @@ mod tests {
                 "{}",
                 profile.name
             );
-            assert_eq!(profile.boot_flow == BootMethod::UBoot, profile.soc == "BCM2837", "{}", profile.name);
+            assert_eq!(
+                profile.boot_flow == BootMethod::UBoot,
+                profile.header_chip == Chip::Bcm2837,
+                "{}",
+                profile.name
+            );
         }
         assert!(PROFILES.contains(simulated()));
     }

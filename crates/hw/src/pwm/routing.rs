@@ -31,7 +31,9 @@ impl Routing {
                 return Ok(PwmChannelId { chip, channel: channel.channel.into() });
             }
             Some(Function::Alt(name)) => format!("GPIO {bcm} is {name} now and not {wanted}"),
-            Some(Function::Input | Function::Output) => format!("GPIO {bcm} is a plain GPIO now and not {wanted}"),
+            Some(Function::Input | Function::Output | Function::NoFunction) => {
+                format!("GPIO {bcm} is a plain GPIO now and not {wanted}")
+            }
             Some(Function::Unknown) | None => {
                 let remedy = format!("where it is, say so in gpio.pwm; {}", self.remedy(pin).unwrap_or_default());
                 let why = format!("whether GPIO {bcm} is {wanted} cannot be read from its registers");
