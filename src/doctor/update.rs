@@ -241,6 +241,12 @@ fn power(throttled: Option<Throttled>) -> Option<Finding> {
         )
     } else if throttled.under_voltage_occurred() {
         Finding::note("power", "the supply has been too low since the start", "use another supply or cable")
+    } else if !throttled.remembers() {
+        Finding::note(
+            "power",
+            "the supply is good now; whether it was since the start is not known, for this kernel clears the record",
+            "`vcgencmd get_throttled` as root or in the group video asks the firmware itself: 0x0 is good",
+        )
     } else {
         Finding::ok("power", "the supply has been good since the start")
     })

@@ -43,11 +43,11 @@ impl Looker {
     }
 
     async fn throttled(&mut self, machine: &Machine) -> Option<Throttled> {
-        // Both may start a process: if the mailbox fails, the program is used.
+        // Both may start a process: if the mailbox fails, the program is used. In between the kernel's file has what is now.
         if matches!(machine.firmware.source(), Some("mailbox" | "vcgencmd")) {
             let now = Instant::now();
             if self.program_asked.is_some_and(|asked| now.saturating_duration_since(asked) < PROGRAM_EVERY) {
-                return None;
+                return machine.firmware.throttled_now();
             }
             self.program_asked = Some(now);
         }

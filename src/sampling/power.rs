@@ -2,7 +2,8 @@
 //!
 //! The firmware reports the current state and what occurred since boot; it forgets both at power-off. Sampling jobs and
 //! health snapshots report each word they read here; changes are stored. An event that begins and ends between two
-//! reads counts once per boot, because the firmware remembers it.
+//! reads counts once per boot where the firmware's own record is read, and not at all where only the kernel's is, which
+//! lasts two seconds.
 
 use crate::store::Store;
 use base::{
@@ -43,8 +44,15 @@ pub struct FlagHistory {
 }
 
 impl FlagHistory {
-    /// Updates the flag. Returns whether a new occurrence began.
-    fn look(&mut self, now: bool, occurred: bool, at_ms: i64) -> bool {
+    /// Whether it was seen set since this boot.
+    pub fn in_boot(self) -> bool {
+        self.in_boot
+    }
+
+    /// Updates the flag; `remembers` is [`Throttled::remembers`]. Returns whether a new occurrence began.
+    fn look(&mut self, now: bool, occurred: bool, remembers: bool, at_ms: i64) -> bool {
+        // What occurred within the last seconds is new, unless it was seen then.
+        let now = now || (occurred && !remembers);
         let began = (now && !self.now) || (!now && occurred && !self.in_boot);
         if began {
             self.times = self.times.saturating_add(1);
@@ -69,14 +77,15 @@ impl Story {
                 (seen.now, seen.in_boot) = (false, false);
             }
         }
+        let look = |seen: &mut FlagHistory, now, occurred| seen.look(now, occurred, word.remembers(), at_ms);
         let began = [
-            self.under_voltage.look(word.under_voltage(), word.under_voltage_occurred(), at_ms),
-            self.freq_capped.look(word.freq_capped(), word.freq_capped_occurred(), at_ms),
-            self.throttled.look(word.throttled(), word.throttled_occurred(), at_ms),
-            self.soft_temperature_limit.look(
+            look(&mut self.under_voltage, word.under_voltage(), word.under_voltage_occurred()),
+            look(&mut self.freq_capped, word.freq_capped(), word.freq_capped_occurred()),
+            look(&mut self.throttled, word.throttled(), word.throttled_occurred()),
+            look(
+                &mut self.soft_temperature_limit,
                 word.soft_temperature_limit(),
                 word.soft_temperature_limit_occurred(),
-                at_ms,
             ),
         ];
         began.contains(&true)
@@ -185,9 +194,21 @@ mod tests {
     fn times(words: &[(u32, &str, i64)]) -> FlagHistory {
         let mut story = Story::default();
         for (word, boot, at) in words {
-            story.look(Throttled(*word), boot, *at);
+            story.look(Throttled::since_boot(*word), boot, *at);
         }
         story.under_voltage
+    }
+
+    #[test]
+    fn each_event_that_the_kernel_still_shows_counts() {
+        let mut story = Story::default();
+        for (word, at) in [(0, 1), (EVER, 2), (EVER, 3), (0, 4), (EVER, 5), (0, 6)] {
+            story.look(Throttled::last_seconds(word), "a", at);
+        }
+        let seen = story.under_voltage;
+        assert_eq!((seen.times, seen.first_ms, seen.last_ms, seen.in_boot()), (2, Some(2), Some(5), true));
+        story.look(Throttled::last_seconds(0), "b", 7);
+        assert!(!story.under_voltage.in_boot(), "another boot");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The Raspberry Pi firmware's state of power and temperature: the throttling word.
 //!
-//! Three sources, tried in this order: the kernel's `get_throttled` file, the mailbox `/dev/vcio`, the program
-//! `vcgencmd`. Kernels for the Raspberry Pi 5 have no such file.
+//! Three sources, tried in this order: the mailbox `/dev/vcio`, the program `vcgencmd`, the kernel's file
+//! `get_throttled`. The first two ask the firmware's own record of what has occurred since boot. The file's record is the
+//! kernel's, which clears it every two seconds (`drivers/hwmon/raspberrypi-hwmon.c` polls with the value 0xffff); kernels
+//! for the Raspberry Pi 5 have no such file, and others log a warning when it is first read.
 
 use super::{
     board::{Board, SimulatedBoard},
@@ -15,33 +17,59 @@ use tokio::sync::OnceCell;
 
 const PLATFORM: &str = "sys/devices/platform";
 
-/// Queries property 0x00030046 through the mailbox. Only the privileged half may open `/dev/vcio` itself
+/// Asks the firmware for the word through the mailbox. Only the privileged half may open `/dev/vcio` itself
 /// ([`throttled_by_mailbox`]); the other half gets this function, or none.
 pub type Mailbox = Box<dyn Fn() -> BoxFuture<'static, io::Result<u32>> + Send + Sync>;
 
 /// The mailbox on Raspberry Pi kernels.
 pub const VCIO: &str = "dev/vcio";
-/// `RPI_FIRMWARE_GET_THROTTLED` of include/soc/bcm2835/raspberrypi-firmware.h. The request's value is a mask of bits to
-/// clear, and so 0.
-const GET_THROTTLED: u32 = 0x0003_0046;
+/// The command of the firmware, and the name in its answer.
+const COMMAND: (&str, &str) = ("get_throttled", "throttled");
 
-/// The throttling word from the mailbox below `root`. Blocks, so call it where that is allowed.
+/// The throttling word from the mailbox below `root`, with all that has occurred since boot: the answer to the command that
+/// `vcgencmd` sends. The mailbox's property of that name shares its record with the kernel, which clears it. Blocks, so
+/// call it where that is allowed.
 ///
 /// # Errors
 /// Those of opening it (`NotFound` on kernels without it) and of the firmware.
 pub fn throttled_by_mailbox(root: &Root) -> io::Result<u32> {
     let vcio = File::options().read(true).write(true).open(root.path(VCIO))?;
-    ioctl::firmware_property(&vcio, GET_THROTTLED, 0)
+    let (command, name) = COMMAND;
+    let said = ioctl::firmware_command(&vcio, command)?;
+    match said.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+        Some(word) => hexadecimal(VCIO, Ok(word.to_owned())),
+        None => {
+            Err(io::Error::new(io::ErrorKind::Unsupported, format!("this firmware answers {command} with '{said}'")))
+        }
+    }
 }
 
-/// The throttling word (Raspberry Pi documentation, `vcgencmd get_throttled`): bits 0-3 are current, bits 16-19 are
-/// since boot.
+/// The throttling word (Raspberry Pi documentation, `vcgencmd get_throttled`): bits 0-3 are current, bits 16-19 are what
+/// has occurred, since boot or within the last seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Throttled(pub u32);
+pub struct Throttled {
+    word: u32,
+    since_boot: bool,
+}
 
 impl Throttled {
+    /// The firmware's own record.
+    pub const fn since_boot(word: u32) -> Self {
+        Self { word, since_boot: true }
+    }
+
+    /// The kernel's record, which it clears every two seconds.
+    pub const fn last_seconds(word: u32) -> Self {
+        Self { word, since_boot: false }
+    }
+
+    /// Whether the flags `occurred` tell of the whole time since boot.
+    pub const fn remembers(self) -> bool {
+        self.since_boot
+    }
+
     const fn bit(self, number: u32) -> bool {
-        self.0 >> number & 1 == 1
+        self.word >> number & 1 == 1
     }
     /// Below 4.63 V on the supply, within the last seconds.
     pub const fn under_voltage(self) -> bool {
@@ -97,16 +125,16 @@ impl Firmware {
         }
     }
 
-    /// The first source to try: `simulated`, `sysfs`, `mailbox`, `vcgencmd`; `None` without one.
+    /// The first source to try: `simulated`, `mailbox`, `vcgencmd`, `sysfs`; `None` without one.
     pub fn source(&self) -> Option<&'static str> {
         if self.simulated.is_some() {
             Some("simulated")
-        } else if self.file.is_some() {
-            Some("sysfs")
         } else if self.mailbox.is_some() {
             Some("mailbox")
+        } else if self.vcgencmd.is_some() {
+            Some("vcgencmd")
         } else {
-            self.vcgencmd.is_some().then_some("vcgencmd")
+            self.file.is_some().then_some("sysfs")
         }
     }
 
@@ -117,30 +145,43 @@ impl Firmware {
     pub async fn throttled(&self) -> io::Result<Option<Throttled>> {
         let mut fault = None;
         let mut worked = |word: io::Result<u32>| match word {
-            Ok(word) => Some(Ok(Some(Throttled(word)))),
+            Ok(word) => Some(word),
             Err(error) => {
                 fault.get_or_insert(error);
                 None
             }
         };
         if let Some(board) = &self.simulated {
-            return board.throttled().map(|word| Some(Throttled(word)));
-        }
-        if let Some(answer) = self.file.as_deref().and_then(|file| worked(hexadecimal(file, self.root.line(file)))) {
-            return answer;
+            return board.throttled().map(|word| Some(Throttled::since_boot(word)));
         }
         if let Some(mailbox) = &self.mailbox
-            && let Some(answer) = worked(mailbox().await)
+            && let Some(word) = worked(mailbox().await)
         {
-            return answer;
+            return Ok(Some(Throttled::since_boot(word)));
         }
         if let Some(program) = &self.vcgencmd {
-            let said = program.ask("get_throttled", "throttled").await;
-            if let Some(answer) = worked(hexadecimal("vcgencmd get_throttled", said)) {
-                return answer;
+            let said = program.ask(COMMAND.0, COMMAND.1).await;
+            if let Some(word) = worked(hexadecimal("vcgencmd get_throttled", said)) {
+                return Ok(Some(Throttled::since_boot(word)));
             }
         }
+        if let Some(word) = self.kernels_word().and_then(worked) {
+            return Ok(Some(Throttled::last_seconds(word)));
+        }
         fault.map_or(Ok(None), Err)
+    }
+
+    /// The word from a source that starts no process and asks no other: the simulated board, or the kernel's file.
+    /// `None` where there is neither, or the file cannot be read.
+    pub fn throttled_now(&self) -> Option<Throttled> {
+        match &self.simulated {
+            Some(board) => board.throttled().ok().map(Throttled::since_boot),
+            None => self.kernels_word()?.ok().map(Throttled::last_seconds),
+        }
+    }
+
+    fn kernels_word(&self) -> Option<io::Result<u32>> {
+        self.file.as_deref().map(|file| hexadecimal(file, self.root.line(file)))
     }
 
     /// `vcgencmd get_rsts`: the register PM_RSTS at the start; `None` when the program is missing, or the firmware too

@@ -207,7 +207,7 @@ async fn look(
         disk_used_bytes: disk.used,
         disk_total_bytes: disk.total,
         cpu_temperature_celsius: celsius.map(|celsius| rounded(celsius, 1)),
-        throttling_flags: throttled.map(ThrottlingFlags::from),
+        throttling_flags: throttled.map(|word| ThrottlingFlags::of(word, throttling_history.as_ref())),
         throttling_history: throttling_history.map(ThrottlingHistory::from),
         network: rates::network(&interval, root),
         disk_io: rates::disk_io(&interval),

@@ -67,7 +67,7 @@ fn bench() -> Bench {
         root: Root::at(root.path()),
         settings: Ok(settings),
         status: Ok(status()),
-        throttled: Some(Throttled(0)),
+        throttled: Some(Throttled::since_boot(0)),
         now: NOW + 10,
         release: None,
         image_dir: "/usr/lib/raspi-mcp/conf.d".into(),
@@ -134,10 +134,14 @@ fn slots_that_cannot_take_an_update_now() {
 #[test]
 fn power_cards_and_the_clock() {
     let Bench { mut about, root } = bench();
-    about.throttled = Some(Throttled(0x1_0000));
+    about.throttled = Some(Throttled::since_boot(0x1_0000));
     says(&preflight(&about), "power", Severity::Note, "has been too low");
-    about.throttled = Some(Throttled(0x1_0001));
+    about.throttled = Some(Throttled::since_boot(0x1_0001));
     says(&preflight(&about), "power", Severity::Wrong, "too low now");
+    about.throttled = Some(Throttled::last_seconds(0));
+    says(&preflight(&about), "power", Severity::Note, "whether it was since the start is not known");
+    about.throttled = Some(Throttled::last_seconds(0x1_0000));
+    says(&preflight(&about), "power", Severity::Note, "has been too low");
     about.throttled = None;
     assert!(!preflight(&about).iter().any(|one| one.about == "power"), "nobody can be asked");
     let device = "sys/block/mmcblk0/device";

@@ -18,17 +18,17 @@ async fn the_kernels_file_on_every_tree_that_has_it() {
     for (name, word) in [("pi-zero-2-w", 0x5_0000), ("pi-3b", 0x5_0005), ("pi-4b", 0)] {
         let pi = machine(tree(name));
         assert_eq!(pi.firmware.source(), Some("sysfs"), "{name}");
-        assert_eq!(pi.firmware.throttled().await.unwrap(), Some(Throttled(word)), "{name}");
+        assert_eq!(pi.firmware.throttled().await.unwrap(), Some(Throttled::last_seconds(word)), "{name}");
     }
 }
 
 #[tokio::test]
 async fn bits_mean_what_the_documentation_says() {
-    let word = Throttled(0x5_0005);
+    let word = Throttled::since_boot(0x5_0005);
     assert!(word.under_voltage() && word.throttled() && word.under_voltage_occurred() && word.throttled_occurred());
     assert!(!word.freq_capped() && !word.soft_temperature_limit());
     assert!(!word.freq_capped_occurred() && !word.soft_temperature_limit_occurred());
-    let word = Throttled(0xa_000a);
+    let word = Throttled::since_boot(0xa_000a);
     assert!(word.freq_capped() && word.soft_temperature_limit());
     assert!(word.freq_capped_occurred() && word.soft_temperature_limit_occurred() && !word.under_voltage_occurred());
 }
@@ -39,23 +39,31 @@ async fn the_file_of_a_raspberry_pi_5_where_its_kernel_has_one() {
     assert_eq!(machine(pi.root()).firmware.source(), None);
     assert_eq!(machine(pi.root()).firmware.throttled().await.unwrap(), None, "no way to ask is no fault");
     pi.write("sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled", "e0000\n");
-    assert_eq!(machine(pi.root()).firmware.throttled().await.unwrap(), Some(Throttled(0xe_0000)));
+    assert_eq!(machine(pi.root()).firmware.throttled().await.unwrap(), Some(Throttled::last_seconds(0xe_0000)));
 }
 
 #[tokio::test]
-async fn the_mailbox_where_the_file_is_missing_or_broken() {
+async fn the_mailbox_first_since_the_kernel_clears_the_record_of_its_file() {
     let pi5 = tree("pi-5");
     let firmware = with_mailbox(&pi5, || Ok(0x8_0008));
     assert_eq!(firmware.source(), Some("mailbox"));
-    assert_eq!(firmware.throttled().await.unwrap(), Some(Throttled(0x8_0008)));
+    assert_eq!(firmware.throttled().await.unwrap(), Some(Throttled::since_boot(0x8_0008)));
 
+    // A dip a minute ago: the firmware remembers it, the file does not.
     let pi = Copied::of("pi-4b");
-    pi.write("sys/devices/platform/soc/soc:firmware/get_throttled", "perhaps\n");
-    let firmware = with_mailbox(&pi.root(), || Ok(1));
-    assert_eq!(firmware.throttled().await.unwrap(), Some(Throttled(1)));
+    let firmware = with_mailbox(&pi.root(), || Ok(0x5_0000));
+    assert_eq!(firmware.source(), Some("mailbox"));
+    let word = firmware.throttled().await.unwrap().unwrap();
+    assert!(word.under_voltage_occurred() && word.remembers());
+    assert_eq!(firmware.throttled_now(), Some(Throttled::last_seconds(0)));
+
     let firmware = with_mailbox(&pi.root(), || Err(io::Error::other("the mailbox is full")));
+    assert_eq!(firmware.throttled().await.unwrap(), Some(Throttled::last_seconds(0)), "the file is left");
+    pi.write("sys/devices/platform/soc/soc:firmware/get_throttled", "perhaps\n");
     let fault = firmware.throttled().await.unwrap_err();
-    assert!(fault.to_string().contains("'perhaps' is no hexadecimal number"), "the first fault is told: {fault}");
+    assert_eq!(fault.to_string(), "the mailbox is full", "the first fault is told");
+    let fault = machine(pi.root()).firmware.throttled().await.unwrap_err();
+    assert!(fault.to_string().contains("'perhaps' is no hexadecimal number"), "{fault}");
 }
 
 #[test]
@@ -68,12 +76,23 @@ fn a_mailbox_that_is_none_says_so() {
 }
 
 #[tokio::test]
-async fn vcgencmd_last() {
+async fn vcgencmd_before_the_kernels_file() {
+    let pi = Copied::of("pi-4b");
+    pi.script("usr/bin/vcgencmd", "[ \"$1\" = get_throttled ] && echo throttled=0x50000");
+    let pi4 = machine(pi.root());
+    assert_eq!(pi4.firmware.source(), Some("vcgencmd"));
+    assert_eq!(pi4.firmware.throttled().await.unwrap(), Some(Throttled::since_boot(0x5_0000)));
+    pi.script("usr/bin/vcgencmd", "echo 'VCHI initialization failed'; exit 255");
+    assert_eq!(pi4.firmware.throttled().await.unwrap(), Some(Throttled::last_seconds(0)), "the file is left");
+}
+
+#[tokio::test]
+async fn vcgencmd_of_a_raspberry_pi_5() {
     let pi = Copied::of("pi-5");
     pi.script("usr/bin/vcgencmd", "[ \"$1\" = get_throttled ] && echo throttled=0x50000");
     let pi5 = machine(pi.root());
     assert_eq!(pi5.firmware.source(), Some("vcgencmd"));
-    assert_eq!(pi5.firmware.throttled().await.unwrap(), Some(Throttled(0x5_0000)));
+    assert_eq!(pi5.firmware.throttled().await.unwrap(), Some(Throttled::since_boot(0x5_0000)));
     pi.script("usr/bin/vcgencmd", "echo 'VCHI initialization failed'; exit 255");
     let fault = pi5.firmware.throttled().await.unwrap_err();
     assert!(fault.to_string().ends_with("vcgencmd get_throttled: it answered 'VCHI initialization failed'"), "{fault}");
@@ -117,9 +136,9 @@ async fn boards_without_that_firmware_are_not_asked() {
 async fn a_simulated_board_obeys_the_test() {
     let pc = machine(tree("pc"));
     let handle = pc.board.simulated.clone().unwrap();
-    assert_eq!(pc.firmware.throttled().await.unwrap(), Some(Throttled(0)));
+    assert_eq!(pc.firmware.throttled().await.unwrap(), Some(Throttled::since_boot(0)));
     handle.set_throttled_now(1);
-    assert_eq!(pc.firmware.throttled().await.unwrap(), Some(Throttled(0x1_0001)));
+    assert_eq!(pc.firmware.throttled().await.unwrap(), Some(Throttled::since_boot(0x1_0001)));
     handle.fail(BoardPart::Throttling, "the firmware does not answer");
     assert_eq!(pc.firmware.throttled().await.unwrap_err().to_string(), "the firmware does not answer");
 }

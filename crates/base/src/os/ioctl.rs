@@ -80,6 +80,55 @@ fn answer(message: &[u32; WORDS]) -> Option<u32> {
     (code == SUCCESS && length == SUCCESS | VALUE_BYTES).then_some(value)
 }
 
+/// `GET_GENCMD_RESULT` of vcgencmd.c (github.com/raspberrypi/utils): runs a command of the firmware.
+const GENCMD: u32 = 0x0003_0080;
+/// Bytes for a command and its result, and their words.
+const GENCMD_BYTES: u32 = 1024;
+const GENCMD_WORDS: usize = 256;
+/// Words of a message with one command: those before the value, its error code and text, and the end.
+const GENCMD_MESSAGE: usize = 6 + GENCMD_WORDS + 1;
+
+/// Runs a command of the firmware as the program `vcgencmd` does, and returns the result's text. `vcio` as in
+/// [`firmware_property`]. Blocks until the firmware has answered, a few milliseconds.
+///
+/// # Errors
+/// Those of the driver; `Unsupported` when the firmware takes no commands, `InvalidInput` for a command of 1,024 bytes or
+/// more, `Other` with the firmware's number for one that failed.
+pub fn firmware_command(vcio: &impl AsFd, command: &str) -> io::Result<String> {
+    let mut message = command_message(command).ok_or(io::ErrorKind::InvalidInput)?;
+    // SAFETY: as in `firmware_property`.
+    unsafe { ioctl(vcio, Updater::<IOCTL_MBOX_PROPERTY, [u32; GENCMD_MESSAGE]>::new(&mut message)) }?;
+    command_result(&message)
+}
+
+#[expect(clippy::cast_possible_truncation)] // 1,052.
+fn command_message(command: &str) -> Option<[u32; GENCMD_MESSAGE]> {
+    let mut message = [0; GENCMD_MESSAGE];
+    message[..4].copy_from_slice(&[size_of::<[u32; GENCMD_MESSAGE]>() as u32, 0, GENCMD, GENCMD_BYTES]);
+    // The text ends with a zero.
+    if command.len() >= GENCMD_BYTES as usize {
+        return None;
+    }
+    for (word, bytes) in message[6..].iter_mut().zip(command.as_bytes().chunks(4)) {
+        let mut four = [0; 4];
+        four[..bytes.len()].copy_from_slice(bytes);
+        *word = u32::from_ne_bytes(four);
+    }
+    Some(message)
+}
+
+fn command_result(message: &[u32; GENCMD_MESSAGE]) -> io::Result<String> {
+    if message[1] != SUCCESS || message[4] & SUCCESS == 0 {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "this firmware takes no commands"));
+    }
+    if message[5] != 0 {
+        return Err(io::Error::other(format!("the firmware's command failed with number {}", message[5])));
+    }
+    let text: Vec<u8> = message[6..6 + GENCMD_WORDS].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    Ok(String::from_utf8_lossy(&text[..end]).trim().to_owned())
+}
+
 /// `struct spi_ioc_transfer` of `linux/spi/spidev.h`. Addresses are 64 bits for 32-bit programs as well.
 #[repr(C)]
 struct SpiTransfer {
@@ -265,6 +314,27 @@ mod tests {
         for fault in faults {
             assert_eq!(fault.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()), "{fault}");
         }
+    }
+
+    #[test]
+    fn a_command_and_its_result_are_laid_out_as_vcgencmd_does() {
+        let mut message = command_message("get_throttled").unwrap();
+        assert_eq!(message[..6], [1052, 0, 0x0003_0080, 1024, 0, 0]);
+        assert_eq!(message[6].to_ne_bytes(), *b"get_");
+        assert_eq!(message[9].to_ne_bytes(), *b"d\0\0\0");
+        assert!(message[10..].iter().all(|word| *word == 0));
+        assert!(command_message(&"x".repeat(1023)).is_some() && command_message(&"x".repeat(1024)).is_none());
+        // Not answered, as by a firmware that does not know the tag.
+        assert_eq!(command_result(&message).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        (message[1], message[4]) = (SUCCESS, SUCCESS | 17);
+        for (word, bytes) in message[6..].iter_mut().zip(b"throttled=0x50000\n\0\0".chunks_exact(4)) {
+            *word = u32::from_ne_bytes(bytes.try_into().unwrap());
+        }
+        assert_eq!(command_result(&message).unwrap(), "throttled=0x50000");
+        message[5] = 2;
+        assert!(command_result(&message).unwrap_err().to_string().ends_with("number 2"));
+        let fault = firmware_command(&File::open("/dev/null").unwrap(), "get_throttled").unwrap_err();
+        assert_eq!(fault.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()));
     }
 
     #[test]
