@@ -15,6 +15,7 @@ const MAIN: &str = "\nkernel_file_systems\nload_modules\n";
 const PLAYED: &str = r#"
 dmsetup() { :; }
 mount() { :; }
+umount() { :; }
 kept_awake() { "$@"; }
 partition() { echo "$TEST/partition-$1"; }
 fail() { echo "left: $1"; exit 0; }
@@ -26,6 +27,7 @@ dd() {
   esac
 }
 BOOTLOADER=$TEST/bootloader
+CONFIG=$TEST/config
 command_line="$WORDS raspi_mcp.verity=00,00,1"
 find_slot
 count_boot
@@ -237,4 +239,41 @@ fn a_card_that_takes_no_count_is_not_read_in_each_start() {
     for _ in 0..4 {
         assert_eq!(card.initramfs(0, false), "runs");
     }
+}
+
+/// What the initramfs does with a bootloader that says partition 0, with this `autoboot.txt`.
+fn said_zero(autoboot: Option<&str>, trial: bool) -> String {
+    let card = Card::new(Chain::Tryboot, ["good"; 2]);
+    let put = |name: &str, bytes: &[u8]| {
+        let file = card.dir.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, bytes).unwrap();
+    };
+    put("bootloader/partition", &0_u32.to_be_bytes());
+    put("bootloader/tryboot", &u32::from(trial).to_be_bytes());
+    if let Some(text) = autoboot {
+        put("config/autoboot.txt", text.as_bytes());
+    }
+    let mut shell = Command::new("sh");
+    shell.arg(card.dir.path().join("init")).env("TEST", card.dir.path()).env("ROOT", "good");
+    let done = shell.env("WORDS", "quiet").output().unwrap();
+    let said = String::from_utf8(done.stdout).unwrap();
+    format!("{}: {}", card.letters(Counter::Starts), said.lines().last().unwrap())
+}
+
+#[test]
+fn a_bootloader_that_says_partition_0_started_what_autoboot_txt_chose() {
+    let usual = "[all]\ntryboot_a_b=1\nboot_partition=2\n[tryboot]\nboot_partition=3\n";
+    let turned = "[all]\ntryboot_a_b=1\nboot_partition=3\n[tryboot]\nboot_partition=2\n\n\n";
+    assert_eq!(said_zero(Some(usual), false), "A: runs");
+    assert_eq!(said_zero(Some(usual), true), "B: runs");
+    assert_eq!(said_zero(Some(turned), false), "B: runs");
+    assert_eq!(said_zero(Some(turned), true), "A: runs");
+    // Without a section, with another board's, with a DOS editor's ends of lines, without the last of them.
+    assert_eq!(said_zero(Some("boot_partition=3"), false), "B: runs");
+    assert_eq!(said_zero(Some("[pi4]\nboot_partition=3\n[all]\nboot_partition=2\n"), true), "A: runs");
+    assert_eq!(said_zero(Some(&usual.replace('\n', "\r\n")), true), "B: runs");
+    let nobody = ": left: nobody says which slot this is";
+    assert_eq!(said_zero(Some("[all]\nboot_partition=1\n"), false), nobody);
+    assert_eq!(said_zero(None, false), nobody);
 }

@@ -39,6 +39,9 @@ impl BootMachine {
             Err(fault) => seen.faults.push(fault.to_string()),
         }
         match cell(&self.root, "partition") {
+            // The bootloader of a Raspberry Pi 5 from before 2024-05-13, where autoboot.txt chose the partition. The
+            // initramfs then read that file, and mounted the root of its slot.
+            Ok(Some(0)) => seen.booted = root_slot(&self.root, &self.layout).ok(),
             Ok(Some(number)) => {
                 seen.booted = u8::try_from(number).ok().and_then(|number| self.layout.boots(number));
                 if seen.booted.is_none() {

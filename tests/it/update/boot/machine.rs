@@ -39,6 +39,16 @@ fn a_raspberry_pi_tells_by_its_device_tree() {
 }
 
 #[test]
+fn an_old_bootloader_of_a_raspberry_pi_5_that_says_partition_0_is_asked_no_more() {
+    let tree = Tree::new();
+    for (name, value) in [("tryboot", 0), ("partition", 0), ("capabilities", 0x7f)] {
+        cell(&tree, name, value);
+    }
+    let told = seen(&tree, By::DeviceTree);
+    assert_eq!((told.booted, told.root, told.faults), (Some(Slot::A), Some(Slot::A), vec![]));
+}
+
+#[test]
 fn what_the_device_tree_does_not_say_is_not_made_up() {
     let tree = Tree::new();
     let told = seen(&tree, By::DeviceTree);
