@@ -7,7 +7,7 @@ use contract::{
     config::PORT_NAME_BYTES,
     meta::{Listing, Meta},
 };
-use hw::serial::SerialPort;
+use hw::serial::{HEADER_UART, SerialPort};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -31,7 +31,7 @@ pub struct Out {
     /// What to do when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
-    hint: Option<&'static str>,
+    hint: Option<String>,
 }
 
 pub struct ListPorts;
@@ -68,10 +68,9 @@ impl Tool for ListPorts {
             }
         }
         let alone = args.port.is_some();
-        let none =
-            "the header's UART needs enable_uart=1 in config.txt and a restart; USB adapters appear by themselves";
+        let none = || format!("{HEADER_UART}; USB adapters appear by themselves");
         Ok(Out {
-            hint: ports.is_empty().then_some(none),
+            hint: ports.is_empty().then(none),
             ports: ports.into_iter().map(|port| PortOut::of(cx, &owner, port, alone)).collect(),
         })
     }

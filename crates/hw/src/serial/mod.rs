@@ -26,5 +26,5 @@ pub use allow::SerialAllow;
 pub use buffer::{BUFFER_BYTES, Ended, SerialRead};
 pub use leases::{Serial, SerialStatus, SerialWrite};
 pub use port::{Flow, Line, Parity, SerialBackend, SerialPort, Wire};
-pub use told::SerialError;
+pub use told::{HEADER_UART, SerialError};
 pub use tty::Ttys;

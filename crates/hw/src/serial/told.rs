@@ -57,6 +57,11 @@ impl From<io::Error> for SerialError {
     }
 }
 
+/// How the UART of the header is switched on. On a Raspberry Pi 5 `enable_uart=1` is about the debug connector between the HDMI
+/// sockets, which has the kernel's console (raspberrypi/documentation#3239).
+pub const HEADER_UART: &str = "the header's UART (contacts 8 and 10) needs enable_uart=1 in config.txt and a restart; on a Raspberry Pi 5 it \
+     needs dtparam=uart0=on and is ttyAMA0, for serial0 is the debug connector there";
+
 impl From<rustix::io::Errno> for SerialError {
     fn from(errno: rustix::io::Errno) -> Self {
         io::Error::from(errno).into()
@@ -70,9 +75,8 @@ impl SerialError {
         let (word, error) = match self {
             Self::NoPort => (
                 "no_port",
-                ToolError::missing(format!("there is no {what}")).hint(
-                    "serial.list_ports shows those there are; the header's UART needs enable_uart=1 in config.txt and a restart",
-                ),
+                ToolError::missing(format!("there is no {what}"))
+                    .hint(format!("serial.list_ports shows those there are; {HEADER_UART}")),
             ),
             Self::NotSerial => (
                 "not_serial",
