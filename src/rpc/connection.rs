@@ -58,6 +58,7 @@ impl Connection {
     /// Processes one message. Returns when the next one may be read, which is before the answer is ready.
     pub async fn accept(&mut self, bytes: &[u8]) {
         self.outbox.room().await;
+        let bytes = &bytes[envelope::byte_order_mark(bytes)..];
         match envelope::parse(bytes, self.server.options.max_depth) {
             Ok(FrameContent::Single(message)) => self.message(message, bytes).await,
             Ok(FrameContent::Batch(items)) if self.session.batches() => self.batch(&items).await,

@@ -99,6 +99,15 @@ pub fn fault_data(code: i32, message: &str, details: &Map<String, Value>) -> Val
     json!({ "error_code": symbol, "message": message, "details": details })
 }
 
+/// UTF-8's byte order mark.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The length of a byte order mark at the beginning, or 0. Windows PowerShell writes one before the first message of a pipe;
+/// RFC 8259, section 8.1, lets a parser ignore it.
+pub fn byte_order_mark(bytes: &[u8]) -> usize {
+    if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
+}
+
 /// One well-formed message.
 #[derive(Debug)]
 pub enum Message<'a> {

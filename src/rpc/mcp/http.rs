@@ -1,10 +1,14 @@
 //! rmcp's Streamable HTTP service. It receives requests that the router has read and checked.
 
 use super::{handler::McpHandler, sessions::Sessions};
-use crate::rpc::{params::InitializeParams, router::Server};
+use crate::rpc::{
+    envelope::{INVALID_REQUEST, RpcError},
+    params::InitializeParams,
+    router::Server,
+};
 use axum::{
     body::Body,
-    http::{HeaderValue, Request, Response, header, request::Parts},
+    http::{HeaderValue, Request, Response, StatusCode, header, request::Parts},
 };
 use bytes::Bytes;
 use contract::access::caller::Caller;
@@ -15,6 +19,9 @@ use rmcp::transport::streamable_http_server::{
 };
 use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Longest text of a refusal of rmcp's that is quoted, in bytes.
+const LONGEST_REFUSAL: usize = 4096;
 
 /// The header that names a session.
 pub const SESSION_ID: &str = "mcp-session-id";
@@ -83,8 +90,8 @@ impl McpHttp {
         parts.extensions.insert(endpoint);
         let request = Request::from_parts(parts, Full::new(body));
         match endpoint {
-            Endpoint::Streamable => self.streamable.handle(request).map(|response| response.map(Body::new)).boxed(),
-            Endpoint::Plain => self.plain.handle(request).map(|response| response.map(Body::new)).boxed(),
+            Endpoint::Streamable => self.streamable.handle(request).then(as_json_rpc).boxed(),
+            Endpoint::Plain => self.plain.handle(request).then(as_json_rpc).boxed(),
         }
     }
 
@@ -108,13 +115,42 @@ impl McpHttp {
     }
 }
 
-/// rmcp requires both media types. A client that accepts everything (curl) or sends no header accepts both.
+/// rmcp requires both media types by name. A client that sends no header accepts both; so does one that names ranges which have
+/// them (RFC 9110, section 12.5.1): `*/*` of curl, `application/*, text/*`.
 fn accept_both(parts: &mut Parts) {
-    let accepts_all = match parts.headers.get(header::ACCEPT) {
-        None => true,
-        Some(value) => value.as_bytes() == b"*/*",
-    };
-    if accepts_all {
+    let named = parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<String> = named
+        .flat_map(|value| value.split(','))
+        .map(|range| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+        .collect();
+    let takes = |kind: &str, of: &str| ranges.iter().any(|range| range == kind || range == of || range == "*/*");
+    if ranges.is_empty() || (takes("application/json", "application/*") && takes("text/event-stream", "text/*")) {
         parts.headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     }
+}
+
+/// rmcp refuses some requests in plain text (406, 415 and others); clients look for a JSON-RPC error.
+async fn as_json_rpc<B>(response: Response<B>) -> Response<Body>
+where
+    B: axum::body::HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    let response = response.map(Body::new);
+    let is_json = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+    if is_json || !(response.status().is_client_error() || response.status().is_server_error()) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let said = axum::body::to_bytes(body, LONGEST_REFUSAL).await.unwrap_or_default();
+    let mut fault =
+        RpcError::new(None, INVALID_REQUEST, format!("Invalid Request: {}", String::from_utf8_lossy(&said).trim()));
+    if parts.status == StatusCode::NOT_ACCEPTABLE {
+        fault = fault.with("hint", "send Accept: application/json, text/event-stream");
+    }
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Response::from_parts(parts, Body::from(fault.reply()))
 }

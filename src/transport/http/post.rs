@@ -75,6 +75,7 @@ pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<
         Ok(session) => session,
         Err(response) => return *response,
     };
+    let bytes = bytes.slice(envelope::byte_order_mark(&bytes)..);
     let post = Post { app, endpoint, parts, caller, session };
     match envelope::parse(&bytes, app.server.options.max_depth) {
         Ok(FrameContent::Single(message)) => post.single(message, bytes.clone()).await,

@@ -86,6 +86,44 @@ async fn only_json_is_read() {
 }
 
 #[tokio::test]
+async fn a_refusal_of_the_accept_header_is_json_rpc_and_ranges_are_understood() {
+    let pi = Pi::start().await;
+    for accept in ["text/html", "application/json", "text/event-stream", "image/*;q=0.9"] {
+        let head = format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}");
+        let answer = exchange(&pi, &head, "").await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(
+            status(head).starts_with('4') && head.to_ascii_lowercase().contains("content-type: application/json"),
+            "{answer}"
+        );
+        let body: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{answer}"));
+        assert_eq!(
+            (&body["jsonrpc"], &body["id"], &body["error"]["code"]),
+            (&json!("2.0"), &Value::Null, &json!(-32600))
+        );
+    }
+    let initialize = request(
+        &json!(1),
+        "initialize",
+        &json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
+    );
+    let open = |accept: &str| {
+        format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: {accept}")
+    };
+    for accept in
+        ["*/*", "*/*;q=0.1", "application/*, text/*", "text/event-stream, */*", "TEXT/event-stream, Application/JSON"]
+    {
+        let answer = exchange(&pi, &open(accept), &initialize).await;
+        assert_eq!(status(&answer), "200", "{accept}: {answer}");
+    }
+    for accept in ["application/json", "text/html"] {
+        let answer = exchange(&pi, &open(accept), &initialize).await;
+        assert_eq!(status(&answer), "406", "{accept}: {answer}");
+        assert!(answer.contains(r#""jsonrpc":"2.0""#) && answer.contains("text/event-stream"), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_token_decides_who_it_is_and_a_bad_one_is_refused() {
     let (good, setting) = crate::support::served::token("laptop", Role::Admin);
     let (expired, mut old) = crate::support::served::token("old", Role::Admin);

@@ -44,6 +44,19 @@ async fn faults_are_answered_by_their_kind_through_every_door() {
 }
 
 #[tokio::test]
+async fn a_byte_order_mark_is_ignored_through_every_door() {
+    let pi = Pi::start().await;
+    for mut wire in pi.every_door().await {
+        wire.raw(
+            "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"marked\",\"method\":\"test.echo\",\"params\":{\"text\":\"a\"}}",
+        );
+        let answer = wire.answer().await;
+        assert_eq!((answer.id(), &answer.result()["text"]), (&json!("marked"), &json!("a")), "{:?}", wire.door);
+        lives(&mut wire).await;
+    }
+}
+
+#[tokio::test]
 async fn parameters_of_the_wrong_shape_name_the_method_s_own_code() {
     let pi = Pi::start().await;
     let cases: &[(&str, Value)] = &[
