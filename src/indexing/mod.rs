@@ -143,18 +143,20 @@ impl Indexing {
             if !manual.is_empty() {
                 manual::refresh(index, &self.0.root, tools, stop)?;
             }
-            let mut found = Vec::new();
-            for (corpus, namespaces) in [(Corpus::Manual, &manual), (Corpus::Files, &files)] {
+            let find = |corpus, namespaces: &[String]| {
+                if namespaces.is_empty() {
+                    return Ok((Vec::new(), 0.0));
+                }
                 stop.check()?;
                 let reading = index.read(corpus, &question.text).map_err(failed)?;
                 let path_prefix = question.path_prefix.as_deref();
                 let lang = languages.first().map(|lang| lang.as_str());
                 let query = SearchQuery { corpus, namespaces, path_prefix, lang, top_k: question.top_k };
-                found.extend(index.find(query, &reading).map_err(failed)?);
-            }
-            base::sort::sort_by(&mut found, |one, other| other.score.total_cmp(&one.score));
-            found.truncate(question.top_k as usize);
-            Ok(found)
+                let found = index.find(query, &reading).map_err(failed)?;
+                Ok::<_, ToolError>((found, index.reach(corpus, &reading).map_err(failed)?))
+            };
+            let (manual, files) = (find(Corpus::Manual, &manual)?, find(Corpus::Files, &files)?);
+            Ok(search::joined(manual, files, question.top_k as usize))
         })
     }
 

@@ -1,14 +1,18 @@
 //! How well the index finds what it should, beside plain BM25 of FTS5 over the same passages: nDCG@10, and the time of a question.
 //!
-//! `ci/bench-search` makes the texts and the questions and runs this: `evaluate FOLDER QUESTIONS`, with a folder of texts, and lines of
-//! a question, a tab and the name of the text that answers it. It exits with 1 when a ratio is below its limit.
+//! `ci/bench-search` makes the texts and the questions and runs this: `evaluate FOLDER QUESTIONS MANUAL MANUAL-QUESTIONS...`, with a
+//! folder of texts, lines of a question, a tab and the name of the text that answers it, and the same of the manual, where any of
+//! the names that begin with `manual:` is right. It exits with 1 when a figure is below its limit.
 #![expect(clippy::unwrap_used, reason = "a measurement may end loudly")]
 
 use rusqlite::{Connection, params};
-use search::{Chunk, Corpus, Document, MAX_CHUNKS, PutOutcome, SearchIndex, SearchQuery, Stamp, chunks, words};
+use search::{
+    Chunk, Corpus, Document, Found, MAX_CHUNKS, PutOutcome, SearchIndex, SearchQuery, Stamp, chunks, joined, words,
+};
 use std::{
     collections::BTreeMap,
     env, fs,
+    path::Path,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -19,6 +23,10 @@ const RANKS: usize = 10;
 const AS_WRITTEN: f64 = 1.0;
 /// The same when every question has a slip.
 const SLIPPED: f64 = 1.05;
+/// The share of the manual's questions with a right page among the first three when all texts are searched as well, at least.
+const BESIDE_FILES: f64 = 0.75;
+/// How much worse a text may be found for it.
+const BESIDE_MANUAL: f64 = 0.015;
 /// A question is asked so many times, and its fastest answer counts: another program may have had the processor meanwhile.
 const ROUNDS: usize = 3;
 /// One question of so many is timed: plain BM25 takes its time.
@@ -53,6 +61,7 @@ fn main() -> ExitCode {
         println!("{what}: nDCG@10 {ours:.3}, plain BM25 {plain:.3}, ratio {:.3} (at least {least})", ours / plain);
         good &= ours >= least * plain;
     }
+    good &= both.beside_the_manual(&args[3], &args[4..], &questions);
     both.fill(&texts);
     println!("filled with copies: {} passages, {} bytes", both.passages, both.index.bytes().unwrap());
     for slip in [false, true] {
@@ -107,6 +116,51 @@ impl Both {
         outcome
     }
 
+    /// Searches the texts and the manual in `folder` together. Returns whether both are found.
+    fn beside_the_manual(&mut self, folder: &str, files: &[String], texts: &[(&str, &str)]) -> bool {
+        for (path, chunks) in pages(Path::new(folder)) {
+            let stamp = Stamp::default();
+            let page = Document { namespace: "manual", path: &path, stamp, etag: "", lang: None, chunks: &chunks };
+            assert_eq!(self.index.put(Corpus::Manual, &page).unwrap(), PutOutcome::Indexed);
+        }
+        let asked: Vec<String> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+        let asked: Vec<(&str, Vec<&str>)> =
+            asked.iter().flat_map(|text| text.lines()).filter_map(page_question).collect();
+        let share = |find: &dyn Fn(&str) -> Vec<String>| {
+            let right = |(question, pages): &&(&str, Vec<&str>)| {
+                find(question).iter().take(3).any(|path| pages.contains(&path.as_str()))
+            };
+            asked.iter().filter(right).count() as f64 / asked.len() as f64
+        };
+        let alone = share(&|question| self.found(Corpus::Manual, question).0.into_iter().map(|one| one.path).collect());
+        let beside = share(&|question| self.joined(question, 5));
+        let ask = |(question, right): &(&str, &str)| {
+            let texts: Vec<(String, &str)> = vec![((*question).to_owned(), *right)];
+            (score(&texts, |question| self.ours(question)), score(&texts, |question| self.joined(question, 50)))
+        };
+        let gains: Vec<(f64, f64)> = texts.iter().map(ask).collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| gains.iter().map(of).sum::<f64>() / gains.len() as f64;
+        let (before, after) = (mean(|gain| gain.0), mean(|gain| gain.1));
+        println!(
+            "{} questions about the manual, right among the first three: {alone:.3} alone, {beside:.3} beside the texts (at least \
+             {BESIDE_FILES}); the texts: nDCG@10 {before:.3} alone, {after:.3} beside the manual (at most {BESIDE_MANUAL} less)",
+            asked.len()
+        );
+        beside >= BESIDE_FILES && after >= before - BESIDE_MANUAL
+    }
+
+    fn found(&self, corpus: Corpus, question: &str) -> (Vec<Found>, f64) {
+        let reading = self.index.read(corpus, question).unwrap();
+        let namespaces = [if corpus == Corpus::Manual { "manual" } else { "man" }.to_owned()];
+        let query = SearchQuery { corpus, namespaces: &namespaces, path_prefix: None, lang: None, top_k: 50 };
+        (self.index.find(query, &reading).unwrap(), self.index.reach(corpus, &reading).unwrap())
+    }
+
+    fn joined(&self, question: &str, top_k: usize) -> Vec<String> {
+        let (manual, files) = (self.found(Corpus::Manual, question), self.found(Corpus::Files, question));
+        joined(manual, files, top_k).into_iter().map(|one| one.path).collect()
+    }
+
     /// Puts in copies of short passages until the index is full.
     fn fill(&mut self, texts: &BTreeMap<String, Vec<Chunk>>) {
         for (name, all) in texts.iter().cycle() {
@@ -136,6 +190,28 @@ impl Both {
         let found = query.query_map([terms.join(" OR ")], |row| row.get(0)).unwrap();
         found.map(Result::unwrap).collect()
     }
+}
+
+/// A line of the manual's questions, with the pages that answer it; `None` for a comment and for one that only tools answer.
+fn page_question(line: &str) -> Option<(&str, Vec<&str>)> {
+    let (question, right) = line.split_once('\t')?;
+    let pages: Vec<&str> = right.split(' ').filter_map(|one| one.strip_prefix("manual:")).collect();
+    (!pages.is_empty()).then_some((question, pages))
+}
+
+/// The manual's pages, as they are installed.
+fn pages(folder: &Path) -> Vec<(String, Vec<Chunk>)> {
+    let mut pages = Vec::new();
+    for below in ["", "contract/"] {
+        for entry in fs::read_dir(folder.join(below)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|ending| ending == "md") {
+                let name = format!("{below}{}", path.file_name().unwrap().to_str().unwrap());
+                pages.push((name, chunks(&fs::read_to_string(&path).unwrap(), true)));
+            }
+        }
+    }
+    pages
 }
 
 /// The mean of 1 / log2(1 + rank) of the right text, each text counted once.

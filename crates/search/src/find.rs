@@ -39,6 +39,8 @@ pub struct Found {
     pub path: String,
     pub etag: String,
     pub lang: Option<String>,
+    /// BM25's number, greater for a better match; comparable within its corpus.
+    pub weight: f64,
     /// From 0 to 1; comparable within one answer.
     pub score: f64,
     pub snippet: Snippet,
@@ -102,13 +104,14 @@ impl SearchIndex {
         let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(values), |row| {
             // FTS5 gives better matches lower numbers: all are negative.
-            let score = -row.get::<_, f64>(3)?;
+            let weight = -row.get::<_, f64>(3)?;
             Ok(Found {
                 namespace: row.get(0)?,
                 path: row.get(1)?,
                 etag: row.get(2)?,
                 lang: row.get(6)?,
-                score: score / (score + HALF),
+                weight,
+                score: weight / (weight + HALF),
                 snippet: snippet::of(row.get_ref(5)?.as_str()?, row.get(4)?, reading),
             })
         })?;

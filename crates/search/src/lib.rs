@@ -8,6 +8,7 @@ mod chunk;
 mod database;
 mod documents;
 mod find;
+mod joined;
 mod question;
 mod snippet;
 mod text;
@@ -16,7 +17,9 @@ pub use chunk::{Chunk, chunks};
 pub use database::{MAX_BYTES, MAX_CHUNKS, SearchIndex};
 pub use documents::{Document, PutOutcome, Stamp};
 pub use find::{Found, SearchQuery};
+pub use joined::joined;
 pub use question::Reading;
+pub use snippet::Snippet;
 pub use text::{language, split, telling, text_of, words};
 
 /// What is ranked together. Scores depend on all documents of a corpus, so a caller who may not see one document of it must not

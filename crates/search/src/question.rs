@@ -25,6 +25,8 @@ pub struct Reading {
     pub unknown: Vec<String>,
     /// In how many passages each of the terms is, in their order.
     pub(crate) passages: Vec<i64>,
+    /// In how many passages each word of the question is, by the rarest of the terms that stand for it; 0 for an unknown one.
+    pub(crate) words: Vec<i64>,
 }
 
 impl Reading {
@@ -77,20 +79,25 @@ impl SearchIndex {
         for word in telling(question, "").into_iter().take(MOST) {
             let passages = self.passages(corpus, &word)?;
             if passages > 0 {
+                reading.words.push(passages);
                 reading.add(word, passages);
                 continue;
             }
             let nearest = self.nearest(corpus, &word)?;
             let beginning = format!("{word}*");
             if !nearest.is_empty() {
+                let mut rarest = i64::MAX;
                 for known in nearest {
                     let passages = self.passages(corpus, &known)?;
+                    rarest = rarest.min(passages);
                     reading.add(known.clone(), passages);
                     reading.corrected.push((word.clone(), known));
                 }
+                reading.words.push(rarest);
                 continue;
             }
             let passages = if word.chars().count() < SHORTEST { 0 } else { self.passages(corpus, &beginning)? };
+            reading.words.push(passages);
             if passages > 0 {
                 reading.add(beginning, passages);
             } else {
@@ -98,6 +105,27 @@ impl SearchIndex {
             }
         }
         Ok(reading)
+    }
+
+    /// The most that BM25 can give a passage of this corpus for a question, by its words: each word's inverse document frequency,
+    /// as FTS5 has it (sqlite.org/fts5.html, "The bm25() function"), times the 2.2 that a word repeated for ever comes to. A word
+    /// that no passage has counts like one that a single passage might have: the corpus lacks what was asked for.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub fn reach(&self, corpus: Corpus, reading: &Reading) -> rusqlite::Result<f64> {
+        /// `k1 + 1` of FTS5.
+        const MOST_OF_A_WORD: f64 = 2.2;
+        let all: i64 = self
+            .connection
+            .prepare_cached("SELECT count(*) FROM chunks c JOIN documents d ON d.id = c.document WHERE d.corpus = ?1")?
+            .query_row([corpus.table()], |row| row.get(0))?;
+        let frequency = |passages: &i64| {
+            let (all, having) = (all as f64, *passages as f64);
+            // FTS5 gives a word of more than half the passages next to nothing, and never less.
+            ((all - having + 0.5) / (having + 0.5)).ln().max(1e-6)
+        };
+        Ok(reading.words.iter().map(frequency).sum::<f64>() * MOST_OF_A_WORD)
     }
 
     /// How many passages have a term.

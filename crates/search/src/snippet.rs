@@ -9,7 +9,7 @@ const LINES: usize = 6;
 const LINE: usize = 240;
 
 /// Some lines of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snippet {
     /// Whole lines; long ones end with `…`.
     pub text: String,

@@ -198,7 +198,7 @@ impl Tool for Search {
 
 impl Match {
     fn of(found: Found) -> Self {
-        let Found { namespace, path, etag, lang, score, snippet } = found;
+        let Found { namespace, path, etag, lang, score, snippet, weight: _ } = found;
         let path = match namespace.as_str() {
             MANUAL => format!("{ADDRESS}{path}"),
             _ => format!("{namespace}:{path}"),
