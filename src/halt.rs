@@ -59,7 +59,11 @@ impl Halt {
             let halted = Halted::unreadable("the server's copy of the halt", &why, Wall::system().now_ms());
             HaltState { halted: Some(halted), lifted: None }
         });
-        let (state, safe_outputs) = (watch::Sender::new(state), settings.halt.safe_outputs);
+        let safe_outputs = settings.halt.safe_outputs;
+        if state.halted.is_some() {
+            gpio.halted(safe_outputs);
+        }
+        let state = watch::Sender::new(state);
         Self { state, copy, turn: Mutex::default(), safe_outputs, agent, audit, gpio }
     }
 
@@ -167,9 +171,10 @@ impl Halt {
         let lifted = now.lifted.as_ref().filter(|_| now.lifted != before.lifted);
         if let Some(halted) = set {
             tracing::warn!(target: "raspi_mcp::halt", "this machine is halted {}: every change is refused", halted.story());
-            if self.safe_outputs {
-                self.gpio.settle_outputs();
-            }
+            self.gpio.halted(self.safe_outputs);
+        }
+        if now.halted.is_none() {
+            self.gpio.lifted();
         }
         if let Some(lifted) = lifted {
             tracing::warn!(target: "raspi_mcp::halt", "the halt was lifted by {} ({})", lifted.by, lifted.how);

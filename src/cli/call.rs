@@ -1,11 +1,12 @@
 //! `raspi-mcp call`: calls one tool of a running server, for people and for scripts.
 
+mod held;
 mod people;
 mod progress;
 mod table;
 mod unit;
 
-use super::say::{out, outln};
+use super::say::{errln, out, outln};
 use super::{
     bar::Bar,
     exit::{Exit, Failure},
@@ -56,7 +57,14 @@ impl WhatToCall {
     /// # Errors
     /// For arguments that are none, and what the device refuses.
     pub fn run(&self, call: impl FnOnce(&str, Value) -> Result<Value, Failure>) -> Result<(), Failure> {
-        print(&self.tool, &call(&self.tool, arguments(self)?)?, self.json)
+        let arguments = arguments(self)?;
+        let answer = call(&self.tool, arguments.clone())?;
+        print(&self.tool, &answer, self.json)?;
+        // On standard error: standard output is for results.
+        if let Some(note) = held::note(&self.tool, &arguments, &answer["result"]["structuredContent"]) {
+            errln!("{note}");
+        }
+        Ok(())
     }
 }
 

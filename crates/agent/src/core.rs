@@ -66,7 +66,7 @@ impl Agent {
         }
         faults.extend(first.err().map(|error| error.into_message()));
         let told = (Arc::clone(&asks), Arc::clone(&log));
-        let halt = Latch::load(folder, &installer, Arc::clone(&clock), told, &mut faults);
+        let halt = Latch::load(folder, &installer, Arc::clone(&clock), power.clone(), told, &mut faults);
         let generation = installer.system().map_or(0, |system| generation::of(system.record.ledger().state()));
         let fleet = FleetRecord::load(folder, generation, &mut faults);
         let agents = Agents::load(folder, settings.agents.clone(), &mut faults);

@@ -1,8 +1,11 @@
 //! Scheduled reboots and shutdowns. One at a time, cancellable, on the card before the answer, and never lost silently:
 //! an agent that starts later either keeps the schedule or reports why not.
 
+mod halted;
+mod restarts;
 mod scheduled;
 
+pub(super) use restarts::Restarts;
 pub use scheduled::{PastPower, PowerOutcome, Scheduled};
 
 use super::{
@@ -55,6 +58,9 @@ struct Pending {
     /// The argument for the firmware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     argument: Option<String>,
+    /// A call of a tool ordered it, so a halt cancels it.
+    #[serde(default)]
+    called: bool,
 }
 
 #[derive(Default)]
@@ -75,18 +81,6 @@ struct Inner {
     now: Mutex<Now>,
     /// Notified of restarts.
     told: OnceLock<Arc<dyn Restarts>>,
-}
-
-/// Notified of restarts that are requested, and so not crashes.
-pub(super) trait Restarts: Send + Sync {
-    /// Called just before the machine is told to go down: the next start is not after a crash.
-    fn before(&self, action: PowerAction, argument: Option<&str>);
-    /// The argument that an ordinary restart must hand to the firmware to start an armed slot, if there is one.
-    fn argument(&self) -> Option<String>;
-    /// A reboot that was scheduled for `reason` was cancelled.
-    fn cancelled(&self, reason: Option<&str>);
-    /// A simulated machine restarts with that argument.
-    fn simulated(&self, argument: Option<&str>);
 }
 
 impl Power {
@@ -165,6 +159,18 @@ impl Power {
         principal: String,
         argument: Option<String>,
     ) -> Result<Scheduled, ToolError> {
+        self.put(action, delay_seconds, reason, principal, argument, false)
+    }
+
+    fn put(
+        &self,
+        action: PowerAction,
+        delay_seconds: u32,
+        reason: Option<String>,
+        principal: String,
+        argument: Option<String>,
+        called: bool,
+    ) -> Result<Scheduled, ToolError> {
         if delay_seconds > MAX_DELAY_SECONDS {
             return Err(ToolError::invalid(format!("a {} can wait {MAX_DELAY_SECONDS} s at most", action.name()))
                 .with("parameter", "delay_seconds")
@@ -182,7 +188,7 @@ impl Power {
             simulated: self.0.machine.is_simulated(),
         };
         let pending =
-            Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false, argument };
+            Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false, argument, called };
         let mut card = now.card.clone();
         card.pending = Some(pending.clone());
         self.save(&card)?;
@@ -309,23 +315,6 @@ impl Power {
     pub(super) fn tell(&self, told: Arc<dyn Restarts>) {
         // Set once, at start.
         let _ = self.0.told.set(told);
-    }
-
-    /// Restarts the machine now, regardless of schedule and rate limit: for a failed trial, where staying up is worse.
-    ///
-    /// # Errors
-    /// `unavailable` when the order cannot be given.
-    pub(super) fn restart_now(&self) -> Result<(), ToolError> {
-        if let Some(told) = self.0.told.get() {
-            told.before(PowerAction::Reboot, None);
-        }
-        self.0.machine.schedule_power(PowerAction::Reboot)?;
-        if let Some(told) = self.0.told.get()
-            && self.0.machine.is_simulated()
-        {
-            told.simulated(None);
-        }
-        Ok(())
     }
 
     fn fire(&self) {

@@ -78,7 +78,8 @@ impl Halted {
 
 /// How it is lifted.
 pub const HINT: &str = "a person lifts it on the machine, as root or as an approver: raspi-mcp halt --lift. Reads, updates, \
-                        rollback, network.confirm_connection and gpio.release_pin go on";
+                        rollback, network.confirm_connection and gpio.release_pin go on; an admin gives it \"force\": true to make \
+                        a pin safe that is lent to somebody else";
 
 /// Checks the text of a reason.
 ///

@@ -32,7 +32,7 @@ pub struct Args {
     #[serde(default = "Value::low")]
     #[schemars(extend("x-advertised" = {"type": "string", "enum": ["high", "low"]}))]
     value: Value,
-    /// Lease without use; by default 60 over HTTP, else as long as the connection.
+    /// Lease without use, though you may have gone; by default 60 over HTTP, else the connection.
     #[schemars(range(min = 1, max = 3600))]
     #[serde(default, deserialize_with = "lease_seconds")]
     lease_seconds: Option<u32>,

@@ -56,6 +56,9 @@ pub fn told(pin: Pin, refusal: GpioRefusal) -> ToolError {
             .with("function", function)
             .hint("switch that function off where it is on (config.txt, a driver), or make the pin an input with gpio.configure_pin"),
         GpioRefusal::Gone => ToolError::cancelled("gpio"),
+        GpioRefusal::Halted => ToolError::precondition(format!("GPIO {number} is left as it is: the machine was halted meanwhile"))
+            .with("halted", true)
+            .hint(contract::halt::HINT),
         GpioRefusal::Record(error) => ToolError::unavailable(format!("GPIO {number} is not driven: {error}"))
             .with("resource", "places.runtime_dir")
             .hint("what is driven is recorded there first, so that it can be put right after a crash; make it writable"),

@@ -35,7 +35,7 @@ pub struct Args {
     #[schemars(range(min = 0.0, max = 100.0))]
     #[serde(deserialize_with = "percent")]
     duty_cycle_percent: f64,
-    /// Lease without use; by default 60 over HTTP, else as long as the connection.
+    /// Lease without use, though you may have gone; by default 60 over HTTP, else the connection.
     #[schemars(range(min = 1, max = 3600))]
     #[serde(default, deserialize_with = "lease_seconds")]
     lease_seconds: Option<u32>,

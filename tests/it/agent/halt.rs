@@ -65,6 +65,25 @@ async fn the_server_sets_it_for_a_call_by_policy_and_never_lifts_it() {
     assert!(state(&pi).await.halted.is_some());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_halt_cancels_a_restart_that_a_call_ordered() {
+    let pi = Pi::with(|settings| {
+        settings.policy.modes.insert("system.reboot".into(), contract::meta::Mode::Allow);
+    });
+    let server = pi.server();
+    server.call::<op::power::SchedulePower>(reboot(&kernel_update(), None)).await.unwrap();
+    pi.pass(59).await;
+    halt(&pi, "x").await;
+    pi.pass(10).await;
+    assert_eq!(pi.machine.reboots(), 0);
+    let status = server.get::<op::status::GetStatus>().await.unwrap();
+    assert_eq!(status.power, None);
+    let last = status.last_power.unwrap();
+    let cancelled = (::agent::power::PowerOutcome::Cancelled, Some("the machine was halted"));
+    assert_eq!((last.outcome, last.note.as_deref()), cancelled);
+    assert!(pi.log_of("operations").contains("\"cancelled\":\"reboot\""), "{}", pi.log_of("operations"));
+}
+
 #[tokio::test]
 async fn a_reason_that_is_not_one_line_changes_nothing() {
     let pi = Pi::new();

@@ -91,3 +91,29 @@ async fn progress_is_a_bar_on_a_terminal_and_nothing_in_a_pipe() {
     let piped = soon(command(&TempDir::new().unwrap(), &args).output()).await.unwrap();
     assert!(piped.status.success() && piped.stderr.is_empty(), "{piped:?}");
 }
+
+/// The connection of one call ends with it: a time that the caller gave counts all the same, and without one `call` says
+/// that the pin has gone back.
+#[tokio::test]
+async fn a_pin_with_a_time_outlives_the_call_and_one_without_is_told() {
+    let server = Process::http(&["--role", "admin", "--set", "tools.enable=gpio"]).await;
+    let (socket, folder) = (server.socket(), TempDir::new().unwrap());
+    let called = async |tool: &str, args: &str| {
+        let line = ["call", tool, "--args", args, "--json", "--socket", socket.to_str().unwrap()];
+        let output = soon(command(&folder, &line).output()).await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{tool}: {said}");
+        (serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap(), said)
+    };
+    for time in [r#""duration_ms": 30000"#, r#""lease_seconds": 30"#] {
+        let (answer, said) = called("gpio.write_pin", &format!(r#"{{"pin": 17, "value": "high", {time}}}"#)).await;
+        assert!(answer["expires_at"].is_string() && said.is_empty(), "{answer} {said}");
+        // Another connection of the same user, after the end of the first.
+        let (seen, _) = called("gpio.read_pin", r#"{"pin": 17}"#).await;
+        assert_eq!((&seen["value"], &seen["lease"]["yours"]), (&"high".into(), &true.into()), "{time}: {seen}");
+        called("gpio.release_pin", r#"{"pin": 17}"#).await;
+    }
+    let (answer, said) = called("gpio.write_pin", r#"{"pin": 22, "value": "high"}"#).await;
+    assert_eq!(answer["held_by"], "connection");
+    assert!(said.contains("GPIO 22 has gone back to its safe state") && said.contains("lease_seconds=60"), "{said}");
+}

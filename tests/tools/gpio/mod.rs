@@ -1,6 +1,7 @@
 //! `gpio.*` on the simulated board: one file for what is written, for who may, for what ends a lease, and for edges.
 
 mod edges;
+mod gone;
 mod leases;
 mod pwm;
 mod repeat;

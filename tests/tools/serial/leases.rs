@@ -46,6 +46,27 @@ async fn a_connection_that_ends_gives_its_ports_back() {
 }
 
 #[tokio::test]
+async fn a_time_that_its_caller_gave_keeps_a_port_open_without_the_connection() {
+    let scene = Scene::new().await;
+    let mut first = scene.pi.on(Door::Ws).await;
+    first.call("serial.open", json!({"port": LOOPBACK, "lease_seconds": 600})).await.ok();
+    // It goes with the connection, and shows that its end was heard of.
+    first.call("gpio.write_pin", json!({"pin": 17, "value": "high"})).await.ok();
+    drop(first);
+    let mut second = scene.pi.on(Door::Ws).await;
+    let write = json!({"pin": 17, "value": "low"});
+    soon(async { while second.call("gpio.write_pin", write.clone()).await.is_refusal("conflict") {} }).await;
+    // Still open, and its principal's.
+    second.call("serial.read", json!({"port": LOOPBACK, "timeout_ms": 0})).await.ok();
+    // Opened anew without a time, it goes with the connection that did so.
+    second.call("serial.open", json!({"port": LOOPBACK})).await.ok();
+    drop(second);
+    let mut third = scene.pi.on(Door::Ws).await;
+    let opened = async { while third.call("serial.open", json!({"port": LOOPBACK})).await.is_refusal("conflict") {} };
+    soon(opened).await;
+}
+
+#[tokio::test]
 async fn over_http_a_lease_has_a_time_and_ends_with_it() {
     let scene = Scene::new().await;
     let mut wire = scene.pi.on(Door::Http).await;

@@ -8,7 +8,7 @@
 mod copies;
 
 use self::copies::Copies;
-use super::{asks::Asks, clock::Clock, installer::Installer, log::OpLog, peer::Peer};
+use super::{asks::Asks, clock::Clock, installer::Installer, log::OpLog, peer::Peer, power::Power};
 use base::{error::ToolError, os::blocking};
 use contract::halt::{HaltState, Halted, Lifted, check_reason, stops_named};
 use serde_json::json;
@@ -39,6 +39,7 @@ pub(super) struct HaltSet {
 pub(super) struct Latch {
     copies: Copies,
     clock: Clock,
+    power: Power,
     pub(super) asks: Arc<Asks>,
     pub(super) log: Arc<OpLog>,
     state: watch::Sender<HaltState>,
@@ -52,6 +53,7 @@ impl Latch {
         folder: &Path,
         installer: &Installer,
         clock: Clock,
+        power: Power,
         (asks, log): (Arc<Asks>, Arc<OpLog>),
         faults: &mut Vec<String>,
     ) -> Self {
@@ -60,7 +62,7 @@ impl Latch {
         if let Some(halted) = &state.halted {
             tracing::warn!(target: "agent", "this machine is halted {}", halted.story());
         }
-        Self { copies, clock, asks, log, state: watch::Sender::new(state), behind: Mutex::default() }
+        Self { copies, clock, power, asks, log, state: watch::Sender::new(state), behind: Mutex::default() }
     }
 
     /// The halt that stands.
@@ -84,7 +86,7 @@ impl Latch {
         self.state.subscribe()
     }
 
-    /// Halts the machine, and denies every open ask. A halt that stands already is left as it is.
+    /// Halts the machine, denies every open ask, and cancels a restart or shutdown that a call ordered. A halt that stands already is left as it is.
     ///
     /// # Errors
     /// `invalid_argument` for the reason: then nothing happened. `unavailable` when it could not be written: the
@@ -109,10 +111,12 @@ impl Latch {
         // In force before anything is written: a card that fails must not hold it up.
         self.state.send_replace(next.clone());
         let denied = self.asks.deny_all(&actor.by, &actor.how);
+        let cancelled = self.power.halted();
         let kept = if already && !*behind { Ok(()) } else { self.keep(next).await };
         *behind = kept.is_err();
         let about = json!({
             "by": actor.by, "how": actor.how, "reason": reason, "already": already, "denied": denied,
+            "cancelled": cancelled.map(|scheduled| scheduled.action.name()),
         });
         self.log.write("halted", peer, about)?;
         kept.map_err(|error| {

@@ -25,9 +25,9 @@ pub struct Owner {
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum HeldBy {
-    // The end of the connection, also before its time.
+    // The end of the connection.
     Connection,
-    // Time without use.
+    // Time without use, though its caller may have gone.
     Lease,
     // The end of what was ordered, though its caller may have gone.
     Schedule,
@@ -106,7 +106,8 @@ pub enum Back {
 pub struct Lease {
     pub owner: Owner,
     pub drive: Drive,
-    /// How long it lasts after each use; `None`: as long as the connection.
+    /// How long it lasts after each use; `None`: as long as the connection. A connection has one only if its caller gave
+    /// it, and then it counts without the connection too.
     pub lasts: Option<Duration>,
     pub until: Option<Instant>,
     pub revert: Option<(Instant, Back)>,
@@ -146,11 +147,38 @@ impl Lease {
     }
 
     pub fn held_by(&self) -> HeldBy {
-        match (&self.repeat, &self.owner.presence, self.revert) {
-            (Some(_), ..) => HeldBy::Schedule,
-            (None, Some(_), _) => HeldBy::Connection,
-            (None, None, Some((_, Back::Safe))) => HeldBy::Schedule,
-            (None, None, _) => HeldBy::Lease,
+        let ordered = self.repeat.is_some() || matches!(self.revert, Some((_, Back::Safe)));
+        match (&self.owner.presence, self.lasts) {
+            _ if ordered => HeldBy::Schedule,
+            (Some(_), None) => HeldBy::Connection,
+            _ => HeldBy::Lease,
+        }
+    }
+
+    /// Its connection has ended. Returns whether it goes on: a time that its caller gave counts without the caller.
+    pub fn stays(&mut self) -> bool {
+        if let Some((_, back)) = &mut self.revert
+            && self.until.is_none()
+        {
+            // What it goes back to was held by the connection.
+            *back = Back::Safe;
+        }
+        self.repeat.is_some() || self.revert.is_some() || self.until.is_some()
+    }
+
+    /// The machine was halted: a repetition stops where it is, and what was to be taken back goes to the safe state
+    /// instead, both at the time when they would have ended. Returns whether that changed something.
+    pub fn hold(&mut self) -> bool {
+        if let Some(repeat) = self.repeat.take() {
+            self.revert = Some((repeat.ends, Back::Safe));
+            return true;
+        }
+        match &mut self.revert {
+            Some((_, back)) if *back != Back::Safe => {
+                *back = Back::Safe;
+                true
+            }
+            _ => false,
         }
     }
 

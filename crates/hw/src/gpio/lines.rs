@@ -63,6 +63,8 @@ pub(super) struct LinesState {
     pub(super) recovered: Vec<Pin>,
     /// When the keeper wakes; `None` while there is none.
     pub(super) keeper: Option<Instant>,
+    /// While the machine is halted nothing is driven anew: a call may have been on its way.
+    pub(super) halted: bool,
 }
 
 /// The effect of a write.
@@ -101,6 +103,7 @@ impl GpioLines {
                 record: OutputsFile::new(places),
                 recovered: Vec::new(),
                 keeper: None,
+                halted: false,
             }),
             altered: broadcast::Sender::new(BEHIND),
             earlier: Notify::new(),
@@ -276,6 +279,9 @@ impl GpioLines {
     pub(super) fn check_owner(&self, state: &LinesState, owner: &Owner, pin: Pin) -> Result<(), GpioRefusal> {
         if owner.is_gone() || owner.pass.as_ref().is_some_and(Presence::is_gone) {
             return Err(GpioRefusal::Gone);
+        }
+        if state.halted {
+            return Err(GpioRefusal::Halted);
         }
         match state.leases.get(&pin) {
             Some(lease) if !lease.is_of(owner) => Err(lease.refusal()),

@@ -2,6 +2,7 @@
 
 pub mod cdev;
 mod edge_hub;
+mod halted;
 mod hardware;
 pub mod header;
 mod keeper;

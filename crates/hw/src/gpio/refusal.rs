@@ -21,6 +21,9 @@ pub enum GpioRefusal {
     /// The caller's connection has ended.
     #[error("the connection it would be lent to has ended")]
     Gone,
+    /// The machine was halted while the call was on its way.
+    #[error("the machine is halted")]
+    Halted,
     /// The pin could not be recorded, which is required before it is driven.
     #[error("what is driven cannot be recorded: {0}")]
     Record(io::Error),

@@ -2,7 +2,7 @@
 //!
 //! | ends by | what we do | what the kernel guarantees |
 //! | --- | --- | --- |
-//! | release, end of lease, connection closed, a halt with `halt.safe_outputs` | safe state at once | |
+//! | release, end of lease, connection closed (unless its caller gave a time), a halt with `halt.safe_outputs` | safe state at once | |
 //! | stop of the server | safe state, then the line is let go | the line is free |
 //! | kill of the server | the next start does it ([`super::record`]) | the line is free; whether it is still driven is the driver's business |
 
@@ -115,32 +115,27 @@ impl GpioLines {
         state.recovered = right;
     }
 
-    /// A connection has ended: its leases are settled.
+    /// A connection has ended: its leases are settled, but for those whose caller gave them a time.
     pub fn left(&self, presence: &Presence) {
-        let state = self.state();
-        if state.leases.is_empty() {
-            return;
-        }
-        // A repetition continues to its end.
-        let theirs = |lease: &Lease| lease.owner.presence.as_ref() == Some(presence) && lease.repeat.is_none();
-        self.settle_those(state, theirs);
+        let mut state = self.state();
+        let ours = |lease: &Lease| lease.owner.presence.as_ref() == Some(presence);
+        let theirs = state.leases.iter_mut().filter(|(_, lease)| ours(lease));
+        let pins: Vec<Pin> = theirs.filter_map(|(pin, lease)| (!lease.stays()).then_some(*pin)).collect();
+        self.settle_and_tell(state, &pins);
     }
 
     /// A credential was revoked: its leases are settled at once, including those that continue without a connection.
     pub fn revoked(&self, principal: &str) {
-        self.settle_those(self.state(), |lease| lease.owner.principal == principal);
+        let state = self.state();
+        let theirs = state.leases.iter().filter(|(_, lease)| lease.owner.principal == principal);
+        let pins: Vec<Pin> = theirs.map(|(pin, _)| *pin).collect();
+        self.settle_and_tell(state, &pins);
     }
 
-    /// The machine was halted: every output and PWM channel is settled, whoever holds it. Inputs drive nothing.
-    pub fn settle_outputs(&self) {
-        self.settle_those(self.state(), |lease| !matches!(lease.drive, Drive::Input { .. }));
-    }
-
-    fn settle_those(&self, mut state: MutexGuard<'_, LinesState>, those: impl Fn(&Lease) -> bool) {
-        let pins: Vec<Pin> = state.leases.iter().filter(|(_, lease)| those(lease)).map(|(pin, _)| *pin).collect();
-        self.settle_all(&mut state, &pins);
+    pub(super) fn settle_and_tell(&self, mut state: MutexGuard<'_, LinesState>, pins: &[Pin]) {
+        self.settle_all(&mut state, pins);
         drop(state);
-        pins.into_iter().for_each(|pin| self.alter(pin));
+        pins.iter().for_each(|pin| self.alter(*pin));
     }
 
     /// The server stops: every line goes to its safe state and is released.

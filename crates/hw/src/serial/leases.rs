@@ -4,7 +4,7 @@ use super::{
     allow::SerialAllow,
     buffer::{Ended, SerialRead},
     follow::follow,
-    open::OpenPort,
+    open::{OpenPort, PortState},
     port::{Line, SerialBackend, SerialPort, Wire},
     simulated::SimulatedSerial,
     told::SerialError,
@@ -277,14 +277,14 @@ impl Serial {
         Ok(true)
     }
 
-    /// A connection has ended: its ports are closed.
+    /// A connection has ended: its ports are closed, but for those whose caller gave them a time.
     pub fn left(&self, presence: &Presence) {
-        self.close_those(|owner| owner.presence.as_ref() == Some(presence));
+        self.close_those(|port| port.owner.presence.as_ref() == Some(presence) && port.lasts.is_none());
     }
 
     /// A credential was revoked: its ports are closed at once.
     pub fn revoked(&self, principal: &str) {
-        self.close_those(|owner| owner.principal == principal);
+        self.close_those(|port| port.owner.principal == principal);
     }
 
     /// The server stops: every port is closed.
@@ -314,8 +314,8 @@ impl Serial {
         port.close();
     }
 
-    fn close_those(&self, those: impl Fn(&Owner) -> bool) {
-        let ports: Vec<_> = self.opened().values().filter(|port| those(&port.state().owner)).cloned().collect();
+    fn close_those(&self, those: impl Fn(&PortState) -> bool) {
+        let ports: Vec<_> = self.opened().values().filter(|port| those(&port.state())).cloned().collect();
         ports.iter().for_each(|port| self.forget(port));
     }
 
@@ -348,10 +348,14 @@ fn lent(port: &OpenPort, owner: &Owner) -> Result<(), SerialError> {
 /// Changes the settings of an open port; `None`: its line is gone, and it has to be opened anew.
 fn reopen(port: &OpenPort, owner: &Owner, line: Line, lasts: Option<Duration>) -> Result<Option<()>, SerialError> {
     lent(port, owner)?;
+    if owner.is_gone() {
+        return Err(SerialError::Gone);
+    }
     let mut state = port.state();
     let Some(wire) = &state.wire else { return Ok(None) };
     wire.configure(line)?;
-    (state.line, state.lasts) = (line, lasts);
+    // Its connection may be another than the one that opened it.
+    (state.line, state.lasts, state.owner) = (line, lasts, owner.clone());
     state.renew();
     Ok(Some(()))
 }

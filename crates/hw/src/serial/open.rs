@@ -30,7 +30,8 @@ pub struct OpenPort {
 
 pub struct PortState {
     pub owner: Owner,
-    /// How long the lease lasts after each use; `None`: as long as the connection.
+    /// How long the lease lasts after each use; `None`: as long as the connection. A connection has one only if its
+    /// caller gave it, and then it counts without the connection too.
     pub lasts: Option<Duration>,
     pub until: Option<Instant>,
     pub line: Line,
@@ -105,11 +106,15 @@ impl OpenPort {
 }
 
 impl PortState {
-    /// Whether `other` may use it: its owner on the same connection, or under the same configured name.
+    /// Whether `other` may use it: its owner on the same connection, or under the same configured name. One that stays
+    /// open without its connection belongs to all connections of its principal.
     pub fn is_of(&self, other: &Owner) -> bool {
         match (&self.owner.name, &other.name) {
             (Some(name), Some(other)) => name == other,
-            (None, None) => self.owner.principal == other.principal && self.owner.presence == other.presence,
+            (None, None) => {
+                self.owner.principal == other.principal
+                    && (self.owner.presence == other.presence || self.owner.is_gone())
+            }
             _ => false,
         }
     }

@@ -53,5 +53,5 @@ fn schedule(cx: &Context<'_>, request: PowerRequest) -> Result<Scheduled, ToolEr
     cx.policy().check(tool)?;
     cx.power.check()?;
     cx.admit(tool, &request.authorization, |args| SchedulePower::was_shown(&request, args))?;
-    cx.power.schedule(request.action, request.delay_seconds, request.reason, request.authorization.principal)
+    cx.power.schedule_for_call(request.action, request.delay_seconds, request.reason, request.authorization.principal)
 }
