@@ -1,8 +1,16 @@
 //! Everything that a server's tools can use, created once by `daemon.rs`.
 
 use crate::{
-    agents::Agents, audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, halt::Halt,
-    indexing::Indexing, log::Ring, notifications::Notifications, sampling::Sampling, store::Store,
+    agents::Agents,
+    audit::Audit,
+    authentication::{outside::OutsideRequests, tokens::Tokens},
+    claim::ownership::Ownership,
+    halt::Halt,
+    indexing::Indexing,
+    log::Ring,
+    notifications::Notifications,
+    sampling::Sampling,
+    store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::FolderRoots, reload_on_change::ReloadOnChange};
@@ -67,6 +75,8 @@ pub struct Services {
     pub site: Option<PathBuf>,
     /// The valid bearer tokens.
     pub tokens: Arc<Tokens>,
+    /// Requests from beyond this machine to the listener on loopback.
+    pub outside: OutsideRequests,
     /// The connections of each listener.
     pub seats: Mutex<Vec<Arc<Seats>>>,
     /// The fleet that this server serves, at its owner's console.
@@ -166,6 +176,7 @@ impl Services {
             ownership: Ownership::of(&settings),
             site: None,
             tokens: Tokens::of(&settings),
+            outside: OutsideRequests::default(),
             seats: Mutex::default(),
             #[cfg(feature = "console")]
             fleet: std::sync::OnceLock::new(),

@@ -135,9 +135,9 @@ async fn look(sources: Sources, root: Root) -> Subject {
     let fallback = Settings::default_for(&sources.places);
     let known = settings.as_ref().map_or(&fallback, |(settings, _)| settings);
     let agent = ask_agent(&known.places.agent_socket).await;
-    let (server, server_places, webhooks) = match Running::ask(&known.socket.path).await {
-        Ok(running) => (Ok(running.version.clone()), running.places(), running.webhooks()),
-        Err(error) => (Err(error), None, Vec::new()),
+    let (server, server_places, webhooks, outside) = match Running::ask(&known.socket.path).await {
+        Ok(running) => (Ok(running.version.clone()), running.places(), running.webhooks(), running.outside()),
+        Err(error) => (Err(error), None, Vec::new(), None),
     };
     let is_root = rustix::process::geteuid().is_root();
     Subject {
@@ -150,6 +150,7 @@ async fn look(sources: Sources, root: Root) -> Subject {
         server,
         server_places,
         webhooks,
+        outside,
         places: sources.places,
         root,
     }

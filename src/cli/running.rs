@@ -1,6 +1,6 @@
 //! What the server that runs on this machine tells of itself: `doctor`, and `tools --policy`.
 
-use crate::notifications::WebhookReport;
+use crate::{authentication::outside::OutsideReport, notifications::WebhookReport};
 use base::{error::ToolError, os::local};
 use contract::{
     access::policy::Policy,
@@ -45,6 +45,11 @@ impl Running {
     /// What became of its messages for the owner.
     pub fn webhooks(&self) -> Vec<WebhookReport> {
         serde_json::from_value(self.status["notifications"].clone()).unwrap_or_default()
+    }
+
+    /// Requests from beyond this machine to its listener on loopback.
+    pub fn outside(&self) -> Option<OutsideReport> {
+        read(&self.status["outside"])
     }
 
     /// Whether it has routers.

@@ -9,13 +9,14 @@ mod files;
 mod hardware;
 mod network;
 mod notifications;
+mod outside;
 mod release;
 mod services;
 mod settings;
 mod state;
 pub mod update;
 
-use crate::notifications::WebhookReport;
+use crate::{authentication::outside::OutsideReport, notifications::WebhookReport};
 use agent::AgentStatus;
 use base::{error::ToolError, os::Root};
 use contract::config::{Faults, InForce, PlaceSettings, Places, Settings};
@@ -76,6 +77,8 @@ pub struct Subject {
     pub server_places: Option<PlaceSettings>,
     /// What became of the server's news for the owner; empty without a webhook.
     pub webhooks: Vec<WebhookReport>,
+    /// Requests that the server had from beyond this machine, though it listens on loopback.
+    pub outside: Option<OutsideReport>,
 }
 
 /// The user that a server runs as.
@@ -135,6 +138,7 @@ pub fn examine(subject: &Subject) -> DoctorReport {
             findings.extend(state::check(subject, in_force));
             findings.extend(files::check(subject, in_force));
             findings.extend(network::check(subject, in_force));
+            findings.extend(outside::check(subject, in_force));
             findings.extend(services::check(subject, in_force, simulated));
             findings.extend(notifications::check(subject));
         }

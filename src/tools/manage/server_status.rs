@@ -1,6 +1,7 @@
 //! `manage.get_server_status`: the server's version and settings, and the state of the agent (docs/contract/manage.md).
 
 use crate::{
+    authentication::outside::OutsideReport,
     notifications::WebhookReport,
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     services::Services,
@@ -52,6 +53,10 @@ pub struct Out {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<WebhookReport>")]
     notifications: Vec<WebhookReport>,
+    /// Requests from beyond this machine to the listener on loopback, through a tunnel or a proxy. For an admin; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OutsideReport")]
+    outside: Option<OutsideReport>,
 }
 
 /// A caller with open connections.
@@ -208,6 +213,7 @@ impl Tool for GetServerStatus {
             config_faults: services.settings.restricted.iter().cloned().chain(services.policy.fault()).collect(),
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
             notifications: services.notifications.reports(),
+            outside: (cx.caller.role >= Role::Admin).then(|| services.outside.report()).flatten(),
             agent,
             connections: if cx.caller.role >= Role::Admin { connected(services) } else { Vec::new() },
             halted: services.halt.standing().map(HaltedBy::from),

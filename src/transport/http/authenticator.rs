@@ -11,7 +11,7 @@ use contract::{
         caller::{Caller, Transport},
         token,
     },
-    config::{Owners, Settings, TokenSetting, is_loopback},
+    config::{Owners, Settings, TokenSetting, is_loopback, is_loopback_host},
     meta::Role,
 };
 use time::OffsetDateTime;
@@ -20,9 +20,9 @@ use time::OffsetDateTime;
 pub struct Authenticator {
     owners: Owners,
     jwt: Option<Validator>,
-    /// The role of callers without a token. `None` beyond loopback. Decided by the listener and not by the peer's
-    /// address, since a proxy on this machine connects from loopback on behalf of anybody.
-    anonymous: Option<Role>,
+    /// The role of callers without a token, or why they have none. Decided by the listener and its names and not by the
+    /// peer's address, since a proxy on this machine connects from loopback on behalf of anybody.
+    anonymous: Result<Role, AuthenticationError>,
 }
 
 /// An authenticated caller.
@@ -38,6 +38,11 @@ pub struct AuthenticatedCaller {
 pub enum AuthenticationError {
     /// No Authorization header where one is required.
     Missing,
+    /// None in a request that did not begin on this machine: a proxy or a tunnel sent it on, or it was addressed by another
+    /// name than loopback's.
+    Forwarded,
+    /// None, and the configuration gives the server a name beyond this machine.
+    Named,
     /// Several Authorization headers, or not of the form `Bearer TOKEN`.
     Scheme,
     Token(token::TokenError),
@@ -49,6 +54,8 @@ impl AuthenticationError {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Missing => "missing",
+            Self::Forwarded => "forwarded",
+            Self::Named => "named",
             Self::Scheme => "scheme",
             Self::Token(token::TokenError::Unknown) => "unknown",
             Self::Token(token::TokenError::Expired) => "expired",
@@ -61,6 +68,12 @@ impl AuthenticationError {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Missing => "this server asks every caller for a token",
+            Self::Forwarded => {
+                "this request came through a proxy or a tunnel, or to another name than that of loopback: it needs a token"
+            }
+            Self::Named => {
+                "http.allowed_hosts gives this server a name beyond this machine, so it asks every caller for a token"
+            }
             Self::Scheme | Self::Token(token::TokenError::Unknown) => {
                 "the Authorization header holds no token of this server"
             }
@@ -68,6 +81,11 @@ impl AuthenticationError {
             Self::Token(token::TokenError::Clock) => jwt::JwtError::Clock.sentence(),
             Self::Jwt(fault) => fault.sentence(),
         }
+    }
+
+    /// Whether nothing was presented.
+    pub const fn is_missing(self) -> bool {
+        matches!(self, Self::Missing | Self::Forwarded | Self::Named)
     }
 
     pub fn error(self) -> ToolError {
@@ -94,11 +112,16 @@ impl Authenticator {
     /// A sentence for the person who starts the server, if `[jwt]` is on and its keys cannot be used.
     pub fn of(settings: &Settings) -> Result<Self, String> {
         let access = &settings.access;
-        let open = is_loopback(settings.http.listen.ip()) && !access.require_token;
+        let is_named = settings.http.allowed_hosts.iter().any(|host| !is_loopback_host(host));
+        let anonymous = match is_loopback(settings.http.listen.ip()) && !access.require_token {
+            false => Err(AuthenticationError::Missing),
+            true if is_named => Err(AuthenticationError::Named),
+            true => Ok(access.loopback_role),
+        };
         Ok(Self {
             owners: access.owners.clone(),
             jwt: settings.jwt.is_on().then(|| Validator::load(&settings.jwt)).transpose()?,
-            anonymous: open.then_some(access.loopback_role),
+            anonymous,
         })
     }
 
@@ -116,7 +139,7 @@ impl Authenticator {
     ) -> Result<AuthenticatedCaller, AuthenticationError> {
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = shown.next() else {
-            let role = self.anonymous.ok_or(AuthenticationError::Missing)?;
+            let role = self.anonymous?;
             return Ok(AuthenticatedCaller { caller: Caller::anonymous(role), until: None });
         };
         let presented = value.to_str().ok().and_then(|value| {

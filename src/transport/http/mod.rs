@@ -13,6 +13,7 @@ pub mod held;
 mod listen;
 mod metadata;
 mod metrics;
+mod outside;
 mod page;
 mod peer;
 mod photos;
@@ -45,7 +46,7 @@ use authenticator::{AuthenticatedCaller, AuthenticationError};
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, WebSocketUpgrade},
-    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
+    http::{HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
 use base::error::ToolError;
@@ -56,7 +57,7 @@ use contract::{
         seats::Seat,
         shares::is_admin,
     },
-    config::Settings,
+    config::{Settings, is_loopback},
 };
 use futures::StreamExt;
 use std::{sync::Arc, time::Duration};
@@ -74,6 +75,8 @@ pub struct App {
     /// The TLS certificate, and the names it is valid for.
     tls: Option<Arc<ServedCertificate>>,
     body_timeout: Duration,
+    /// Whether it listens on loopback.
+    is_local: bool,
     /// Whether `/metrics` is served.
     metrics: bool,
     /// Whether the page is served.
@@ -119,6 +122,7 @@ impl App {
             metadata,
             tls,
             body_timeout: options.body_timeout,
+            is_local: is_loopback(options.listen.ip()),
             metrics: options.metrics,
             page: options.page,
             pages: Sessions::default(),
@@ -176,6 +180,7 @@ impl App {
             self.server.metrics.refused(RefusalReason::Origin);
             return post::refuse(StatusCode::FORBIDDEN, &refusal);
         }
+        self.note_outside(&request, peer);
         if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
             return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
         }
@@ -196,7 +201,7 @@ impl App {
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(AuthenticationError::Missing)
         } else {
-            self.identify(request.headers(), peer)
+            self.identify(&request, peer)
         };
         match known {
             Ok(known) => self.admitted(request, known, seat).await,
@@ -207,11 +212,22 @@ impl App {
         }
     }
 
-    /// Authenticates a request. Nobody who came through the fleet's broker is known without a token, also where callers on
-    /// this machine are.
-    fn identify(&self, headers: &HeaderMap, peer: PeerAddress) -> Result<AuthenticatedCaller, AuthenticationError> {
-        if peer.is_tunnel() && !headers.contains_key(header::AUTHORIZATION) {
-            return Err(AuthenticationError::Missing);
+    /// Remembers for the owner that a request came from beyond this machine to the loopback listener.
+    fn note_outside(&self, request: &Request, peer: PeerAddress) {
+        if self.is_local
+            && !peer.is_tunnel()
+            && let Some(sign) = outside::sign(request.uri(), request.headers(), peer)
+        {
+            self.server.pipeline.services.outside.note(sign);
+        }
+    }
+
+    /// Authenticates a request. Nobody who came through the fleet's broker, a tunnel or a proxy is known without a token, also
+    /// where callers on this machine are.
+    fn identify(&self, request: &Request, peer: PeerAddress) -> Result<AuthenticatedCaller, AuthenticationError> {
+        let headers = request.headers();
+        if self.is_local {
+            outside::check(request.uri(), headers, peer)?;
         }
         let services = &self.server.pipeline.services;
         services.tokens.refresh();

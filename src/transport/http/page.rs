@@ -6,7 +6,7 @@
 use super::{
     App, PeerAddress,
     authenticator::{AuthenticatedCaller, AuthenticationError},
-    exchange, is_probe, not_allowed, post, refused,
+    exchange, is_probe, not_allowed, outside, post, refused,
 };
 use crate::{
     authentication::tokens::principal,
@@ -21,7 +21,10 @@ use axum::{
     response::IntoResponse,
 };
 use base::{clock, error::ToolError};
-use contract::access::{caller::Caller, seats::Seat};
+use contract::access::{
+    caller::{ANONYMOUS, Caller},
+    seats::Seat,
+};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -59,6 +62,7 @@ fn root(app: &App, request: &Request, peer: PeerAddress) -> Response<Body> {
         app.server.metrics.refused(RefusalReason::Origin);
         return html(StatusCode::FORBIDDEN, notice::of(&refusal));
     }
+    app.note_outside(request, peer);
     if app.server.pipeline.services.ownership.check().is_err() {
         app.server.metrics.refused(RefusalReason::Unauthenticated);
         return html(StatusCode::FORBIDDEN, notice::UNCLAIMED.to_owned());
@@ -74,6 +78,7 @@ async fn below(app: Arc<App>, mut request: Request, peer: PeerAddress, seat: Arc
         app.server.metrics.refused(RefusalReason::Origin);
         return post::refuse(StatusCode::FORBIDDEN, &refusal);
     }
+    app.note_outside(&request, peer);
     let services = &app.server.pipeline.services;
     if let Err(unclaimed) = services.ownership.check() {
         app.server.metrics.refused(RefusalReason::Unauthenticated);
@@ -95,12 +100,16 @@ async fn below(app: Arc<App>, mut request: Request, peer: PeerAddress, seat: Arc
     services.tokens.refresh();
     let signs_in = path == page::SESSION && *request.method() == Method::POST;
     let known = if signs_in {
-        app.identify(request.headers(), peer).map(|AuthenticatedCaller { caller, until }| {
+        app.identify(&request, peer).map(|AuthenticatedCaller { caller, until }| {
             request.extensions_mut().insert(Credential(caller.principal.clone(), until));
             AuthenticatedCaller { caller: sessions::caller_of(&caller), until }
         })
     } else {
-        match session(&app, request.headers()) {
+        // A session that began without a token is this machine's.
+        let began_here = |session: &sessions::Session| {
+            session.credential != ANONYMOUS || outside::sign(request.uri(), request.headers(), peer).is_none()
+        };
+        match session(&app, request.headers()).filter(began_here) {
             Some(session) => {
                 let (caller, left) =
                     ((*session.caller).clone(), session.left(Instant::now(), OffsetDateTime::now_utc()));

@@ -30,8 +30,7 @@ const REFUSED: AtTheDoor = AtTheDoor { tool: "access.authenticate", changed: fal
 /// Answers after the audit record is stored: 401 with a challenge, 403 for a known caller without a role, 429 for too
 /// many.
 pub(super) async fn answer(app: &Arc<App>, unknown: AuthenticationError, peer: PeerAddress) -> Response<Body> {
-    let told =
-        app.refusals.note(peer.address, unknown.reason(), unknown != AuthenticationError::Missing, Instant::now());
+    let told = app.refusals.note(peer.address, unknown.reason(), !unknown.is_missing(), Instant::now());
     if told.record {
         let args = json!({ "address": SourceNetwork::of(peer.address).to_string(), "reason": unknown.reason() });
         record(&app.server, REFUSED, args, Some((unknown.error().code, unknown.sentence()))).await;
@@ -60,7 +59,7 @@ pub(super) async fn answer(app: &Arc<App>, unknown: AuthenticationError, peer: P
 /// RFC 6750, 3: no error code if nothing was presented; RFC 9728, 5.1: where to learn who issues tokens.
 fn challenge(unknown: AuthenticationError, metadata_url: Option<&str>) -> String {
     let mut text = String::from("Bearer realm=\"raspi-mcp\"");
-    if unknown != AuthenticationError::Missing {
+    if !unknown.is_missing() {
         let error = match unknown.error().code {
             ErrorCode::PermissionDenied => "insufficient_scope",
             _ => "invalid_token",

@@ -10,6 +10,7 @@ fn subject(machine: &Machine) -> Subject {
         settings: config::explain(&machine.sources),
         server_places: None,
         webhooks: Vec::new(),
+        outside: None,
         agent_settings: Some(config::load_agent(&machine.sources)),
         places: machine.sources.places.clone(),
         root: Root::at("/nowhere"),

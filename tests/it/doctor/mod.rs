@@ -68,6 +68,7 @@ impl Machine {
             server: Ok(VERSION.into()),
             server_places: None,
             webhooks: Vec::new(),
+            outside: None,
         };
         Self { tree, subject }
     }
@@ -322,6 +323,7 @@ fn somebodys_own_server_needs_no_units_no_accounts_and_no_agent() {
         settings: config::explain(&sources),
         server_places: None,
         webhooks: Vec::new(),
+        outside: None,
         agent_settings: None,
         places: sources.places,
         root: tree.root(),

@@ -46,6 +46,40 @@ fn a_certificate_is_looked_at() {
 }
 
 #[test]
+fn a_loopback_server_that_answers_from_outside_is_told() {
+    let mut machine = Machine::well();
+    machine.settings().http.listen = "127.0.0.1:8765".parse().unwrap();
+    assert!(machine.about("outside").is_empty(), "{:?}", machine.about("outside"));
+    machine.subject.outside = Some(raspi_mcp::authentication::outside::OutsideReport {
+        requests: 7,
+        last_at: "2026-11-29T12:00:00.000Z".into(),
+        sign: "the header cf-connecting-ip".into(),
+    });
+    let (state, says) = machine.about("outside").remove(0);
+    assert!(state == Severity::Note && says.contains("7 requests") && says.contains("cf-connecting-ip"), "{says}");
+    machine.subject.outside = None;
+    machine.settings().http.allowed_hosts = vec!["localhost".into(), "pi.example".into()];
+    let (state, says) = machine.about("outside").remove(0);
+    assert!(
+        state == Severity::Wrong && says.contains("answers to pi.example") && says.contains("there is none"),
+        "{says}"
+    );
+    machine.settings().access.tokens = vec![token("laptop", Role::Admin).1];
+    assert_eq!(machine.about("outside").remove(0).0, Severity::Note);
+    // One that forwards bare TCP cannot be told from programs of this machine.
+    machine.settings().http.allowed_hosts = Vec::new();
+    machine.tree.write("proc/4242/stat", "4242 (cloudflared) S 1 4242 4242 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 9 0 100 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
+    let (state, says) = machine.about("outside").remove(0);
+    assert!(state == Severity::Note && says.contains("cloudflared runs") && says.contains("8765"), "{says}");
+    machine.settings().access.require_token = true;
+    assert!(machine.about("outside").is_empty());
+    // Beyond loopback everybody needs a token anyway.
+    machine.settings().access.require_token = false;
+    machine.settings().http.listen = "0.0.0.0:8765".parse().unwrap();
+    assert!(machine.about("outside").is_empty());
+}
+
+#[test]
 fn keys_and_tokens_are_looked_at() {
     let mut machine = Machine::well();
     let (_, mut old) = token("old", Role::Admin);

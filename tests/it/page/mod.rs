@@ -3,6 +3,7 @@
 mod events;
 mod files;
 mod origin;
+mod outside;
 mod session;
 
 use crate::support::served::{Pi, token};

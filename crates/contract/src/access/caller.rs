@@ -45,7 +45,7 @@ pub struct Caller {
 }
 
 /// The principal of all programs on this machine without a credential.
-const ANONYMOUS: &str = "loopback";
+pub const ANONYMOUS: &str = "loopback";
 
 impl Caller {
     /// A program on this machine that presented no token.

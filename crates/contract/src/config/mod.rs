@@ -68,7 +68,7 @@ pub use table_setting::TableSetting;
 pub use tables::Tables;
 pub use token::{Sha256, TokenSetting};
 pub use token_files::{KeptToken, TokenFiles};
-pub use words::{full_path as is_full_path, is_loopback, is_name, meant};
+pub use words::{full_path as is_full_path, is_loopback, is_loopback_host, is_name, meant};
 
 use crate::meta::Mode;
 use std::path::PathBuf;

@@ -66,6 +66,22 @@ pub fn is_host(text: &str) -> bool {
 pub fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
+
+/// Whether `host`, with or without a port, is a name or an address of loopback, as a `Host` header has it.
+pub fn is_loopback_host(host: &str) -> bool {
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let name = match (host.strip_prefix('['), host.rsplit_once(':')) {
+        (Some(rest), _) => match rest.split_once(']') {
+            Some((inner, "")) => inner,
+            Some((inner, port)) if port.strip_prefix(':').is_some_and(is_port) => inner,
+            _ => return false,
+        },
+        (None, Some((name, port))) if is_port(port) && !name.contains(':') => name,
+        (None, _) => host,
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
+}
+
 /// Whether it is a service's name as in systemd, optionally with `*` and `?`. It must end in ".service", so that a
 /// pattern cannot match another kind of unit by mistake.
 pub fn is_service(text: &str) -> bool {

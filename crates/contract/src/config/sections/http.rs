@@ -17,7 +17,8 @@ section! {
         // Never in a state fragment: the server must not expose itself to a network.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)), SettingKind::Address, InState::Never;
         /// Names accepted in the `Host` header, in addition to the loopback names and, with TLS, the machine's own
-        /// names, those in the certificate and the address that received the request. Protects against DNS rebinding.
+        /// names, those in the certificate and the address that received the request. Protects against DNS rebinding. A
+        /// name beyond loopback asks every caller over TCP for a token, on loopback too.
         allowed_hosts: Vec<String> = Vec::new(), SettingKind::Hosts, InState::Never;
         /// Web pages that may call, by their `Origin` header, in addition to those on loopback.
         allowed_origins: Vec<String> = Vec::new(), SettingKind::Origins, InState::Never;
