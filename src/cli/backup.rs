@@ -108,6 +108,7 @@ fn told(backup: &Backup) -> String {
     );
     let name = backup.identity.get("name").and_then(serde_json::Value::as_str);
     text.extend(name.map(|name| format!("\nname {name}")));
+    text.extend(backup.credentials().iter().map(|one| format!("\nlets in {} ({})", one.label(), one.about)));
     text.extend(backup.connections.keys().map(|name| format!("\nconnection {name}")));
     text.extend(backup.files.site.keys().map(|path| format!("\n/etc/raspi-mcp/{path}")));
     text.extend(backup.files.agent.keys().map(|name| format!("\nof the agent: {name}")));

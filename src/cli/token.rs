@@ -3,13 +3,17 @@
 
 use super::exit::{Exit, Failure};
 use super::order::{self, Device};
-use super::say::outln;
-use super::sources;
+use super::say::{errln, outln};
+use super::{runtime, sources};
 use crate::{owner::tokens, registry::Registry};
-use base::dns_label::is_label;
+use agent::{
+    AgentLink, Client, REVOKED,
+    operations::approvals::{RecordRevokedTokens, TokensRevoked},
+};
+use base::{dns_label::is_label, error::ToolError};
 use contract::{
     access::token::{self, Token},
-    config::TokenSetting,
+    config::{self, Sha256, Sources, TokenSetting},
     meta::Role,
 };
 use serde_json::json;
@@ -111,9 +115,37 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
             if device.url.is_some() {
                 return order::send(&device, "revoke_token", &json!({ "name": name }));
             }
-            outln!("{}", tokens::revoke(&name, &gather()?)?);
+            let sources = gather()?;
+            let (done, hashes) = match tokens::revoke(&name, &sources) {
+                Ok((text, hashes)) => (Ok(text), hashes),
+                Err(error) => {
+                    let hashes = error.details.get(REVOKED).cloned().unwrap_or_default();
+                    (Err(error), serde_json::from_value(hashes).unwrap_or_default())
+                }
+            };
+            record(hashes, &sources);
+            outln!("{}", done?);
             Ok(())
         }
+    }
+}
+
+/// Tells the agent what was revoked, so that a backup from before does not bring it back on this machine.
+fn record(tokens: Vec<Sha256>, sources: &Sources) {
+    if tokens.is_empty() {
+        return;
+    }
+    let configured = config::load(sources).map(|settings| settings.places.agent_socket);
+    let agent = AgentLink::Socket(Client::new(&configured.unwrap_or_else(|_| sources.places.agent_socket.clone())));
+    let told = runtime().map_err(|failure| failure.message).and_then(|runtime| {
+        let told = agent.call::<RecordRevokedTokens>(TokensRevoked { tokens });
+        runtime.block_on(told).map_err(ToolError::into_message)
+    });
+    // Only a machine with an identity of its own is restored from a backup.
+    if let Err(why) = told
+        && sources.places.identity_dir.exists()
+    {
+        errln!("a backup from before this would bring the token back on this machine: the agent was not told ({why})");
     }
 }
 

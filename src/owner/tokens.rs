@@ -2,13 +2,14 @@
 //! detects changes by itself.
 
 use super::{misconfigured, unreadable};
+use agent::REVOKED;
 use base::{
     error::ToolError,
     os::{Root, groups, whole},
 };
 use contract::{
     access::token,
-    config::{self, KeptToken, SERVER_USER, Sources, TokenFiles, TokenSetting, is_name},
+    config::{self, KeptToken, SERVER_USER, Sha256, Sources, TokenFiles, TokenSetting, is_name},
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -130,13 +131,15 @@ fn made(token: &KeptToken) -> Option<String> {
     OffsetDateTime::from(modified).replace_nanosecond(0).ok()?.format(&Rfc3339).ok()
 }
 
-/// Removes a token from the configuration; returns the consequences as text.
+/// Removes a token from the configuration; returns the consequences as text, and the hash of what was removed, which the
+/// agent records.
 ///
 /// # Errors
 /// No token with that name, a file with other contents too, or a file that cannot be removed. Also if a running server
 /// cannot load the change because another file is invalid.
-pub fn revoke(name: &str, sources: &Sources) -> Result<String, ToolError> {
+pub fn revoke(name: &str, sources: &Sources) -> Result<(String, Vec<Sha256>), ToolError> {
     let (file, others) = found(name, sources)?;
+    let hashes = hashes_in(&file);
     fs::remove_file(&file).map_err(|error| unwritten("nothing was revoked", &file, "be removed", &error))?;
     if let Err(error) = kept(sources) {
         // The server keeps its previous tokens until it can read the files.
@@ -146,14 +149,22 @@ pub fn revoke(name: &str, sources: &Sources) -> Result<String, ToolError> {
             file.display(),
             error.message
         );
-        return Err(error.with_message(message).with("changed", true));
+        return Err(error.with_message(message).with("changed", true).with(REVOKED, json!(hashes)));
     }
     let more = match config::load(sources) {
         Err(faults) => format!("\nWithout it the next start of the server is refused:\n{faults}"),
         Ok(_) if others == 0 => "\nIt was the last token.".into(),
         Ok(_) => String::new(),
     };
-    Ok(format!("{name} is revoked: {} is removed, and a running server ends its connections.{more}", file.display()))
+    let text =
+        format!("{name} is revoked: {} is removed, and a running server ends its connections.{more}", file.display());
+    Ok((text, hashes))
+}
+
+/// The hashes of the tokens in a file.
+fn hashes_in(file: &Path) -> Vec<Sha256> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    token::in_fragment(&text).into_iter().map(|token| token.sha256).collect()
 }
 
 /// The file of a token that can be revoked, and the number of the other tokens.
@@ -201,5 +212,5 @@ pub(super) fn ordered(sources: &Sources, args: Map<String, Value>) -> Result<Val
 pub(super) fn ordered_revoke(sources: &Sources, args: &Map<String, Value>) -> Result<Value, ToolError> {
     let name = args.get("name").and_then(Value::as_str);
     let name = name.ok_or_else(|| ToolError::invalid("args.name is the token's name").with("name", "name"))?;
-    revoke(name, sources).map(|text| json!({ "text": text }))
+    revoke(name, sources).map(|(text, hashes)| json!({ "text": text, REVOKED: hashes }))
 }

@@ -94,7 +94,7 @@ def claimed(bench, member, file):
         door = pi.qmp.forwarded_port(SERVER)
         command = [
             "claim", f"https://127.0.0.1:{door}", "--fingerprint", fingerprint, "--code", code, "--restore", file,
-            "--passphrase-file", os.path.join(bench.folder, "words"),
+            "--passphrase-file", os.path.join(bench.folder, "words"), "--yes",
         ]
         bench.awaits(lambda: ours(*command) or True, 200, "a restore by the code", every=5)
         bench.check("another device before it", device == member.owner.device, False)

@@ -81,5 +81,5 @@ pub use policy::AgentPolicy;
 pub use processes::SignalName;
 pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
-pub use site::SiteOrders;
+pub use site::{REVOKED, SiteOrders};
 pub use start::{in_process, run};

@@ -25,6 +25,7 @@ mod partition;
 pub mod prepare;
 pub mod provisioning;
 mod reset;
+pub mod revoked;
 pub mod timezone;
 mod words;
 

@@ -24,7 +24,10 @@ use raspi_mcp::{
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
-use update::slots::{StateRecord, StateStore};
+use update::{
+    disk::{Access, Area},
+    slots::{StateRecord, StateStore},
+};
 
 /// Longer than this machine has been on.
 const FAR: Duration = Duration::from_secs(1 << 40);
@@ -77,6 +80,26 @@ impl Fresh {
             agent_dir: &self.places().agent_state_dir,
         });
         done.unwrap().faults
+    }
+
+    /// Its owner resets it: with a file on partition 1, and the initramfs that wipes the data partition.
+    pub fn is_reset(&self) {
+        let config = self.card().disk.open(Area::Config, Access::Shared).unwrap();
+        config.write(0, &super::partition(&[("factory-reset", b"reset\n")])).unwrap();
+        config.flush().unwrap();
+        drop(config);
+        self.power_on(FAR);
+        let places = self.places();
+        fs::remove_file(self.root.path().join("machine/data/factory-reset")).unwrap();
+        for entry in fs::read_dir(&places.agent_state_dir).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_file() {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+        for folder in [&places.site_dir, &places.state_dir] {
+            let _ = fs::remove_dir_all(folder);
+        }
+        self.power_on(FAR);
     }
 
     /// The file of the whole agent state.

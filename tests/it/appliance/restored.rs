@@ -9,7 +9,7 @@ use agent::{
     AgentLink, Peer, PeerKind,
     approvers::{ApproverSecret, KeyKind, NewApprover, SignedOrder},
     operations::{
-        approvals::{DescribeDevice, DeviceRequest, PerformOrder},
+        approvals::{DescribeDevice, DeviceRequest, PerformOrder, RecordRevokedTokens, TokensRevoked},
         backup::{BackupRequest, MakeBackup, SealedBackup},
         halt::{HaltRequest, SetHalt},
     },
@@ -23,7 +23,7 @@ use base::error::{ErrorCode, ToolError};
 use contract::{access::token::Token, config::TokenSetting, meta::Role};
 use raspi_mcp::claim::{client, uri::ClaimUri};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 const FAR: Duration = Duration::from_secs(1 << 40);
@@ -105,6 +105,94 @@ async fn a_new_card_with_the_old_identity_is_the_same_device_for_its_clients() {
     assert_eq!(generation::of(&old.fresh.state()), 0);
     let log = new.log();
     assert!(log.contains("\"restored\"") && !log.contains("PRIVATE"), "{log}");
+}
+
+impl Owned {
+    /// The owner's order, signed by anna.
+    async fn orders(&self, operation: &str, args: Value) {
+        let device = self.up.agent().call::<DescribeDevice>(DeviceRequest::default()).await.unwrap();
+        let about = (device.id.as_str(), device.boot.as_str(), device.time_ms);
+        let order = SignedOrder::by_cli(&self.anna, about, operation, &args).unwrap();
+        self.up.agent().call::<PerformOrder>(order).await.unwrap();
+    }
+}
+
+/// The next start of a card that a backup was restored on, and who approves there.
+async fn restarted(fresh: &Fresh, up: Up) -> (Up, Vec<String>) {
+    up.stops().await;
+    fresh.power_on(FAR);
+    let up = fresh.starts().await;
+    let approvers = up.approvers().await.into_iter().map(|one| one.name).collect();
+    (up, approvers)
+}
+
+#[tokio::test]
+async fn what_was_revoked_after_the_backup_stays_revoked_on_the_same_card() {
+    let old = owned().await;
+    let ben = secret();
+    old.orders("add_approver", json!({"name": "ben", "kind": "cli", "key": ben.public().text()})).await;
+    let (phone, desk) = (Token::mint().unwrap(), Token::mint().unwrap());
+    for (name, token) in [("phone", &phone), ("desk", &desk)] {
+        let args = json!({"name": name, "role": "admin", "sha256": token.sha256().hex()});
+        old.orders("make_token", args).await;
+    }
+    let backup = old.backup(true).await;
+    old.orders("revoke_approver", json!({"name": "ben"})).await;
+    old.orders("revoke_token", json!({"name": "phone"})).await;
+    // At the console it is the command that takes the file away, and tells the agent.
+    let tokens = vec![desk.sha256()];
+    assert!(old.up.at_the_console::<RecordRevokedTokens>(TokensRevoked { tokens }).await.kept);
+    let later = old.backup(false).await;
+    old.up.stops().await;
+
+    old.fresh.is_reset();
+    let up = old.fresh.starts().await;
+    let done = soon(client::restore(&wanted(&old.fresh, &up), &restore(&backup))).await.unwrap();
+    assert_eq!(done.left_out, ["token:desk", "token:phone", "approver:ben"]);
+    let (up, approvers) = restarted(&old.fresh, up).await;
+    assert_eq!(approvers, ["anna"]);
+    let status = async |token: &str| up.calls(Some(token)).await.0;
+    assert_eq!((status(&old.token).await, status(phone.reveal()).await, status(desk.reveal()).await), (200, 401, 401));
+    up.stops().await;
+
+    // Another card cannot know it.
+    let new = Fresh::new();
+    let up = new.starts().await;
+    let done = soon(client::restore(&wanted(&new, &up), &restore(&backup))).await.unwrap();
+    assert_eq!(done.left_out, [""; 0]);
+    let (up, approvers) = restarted(&new, up).await;
+    assert_eq!((approvers, up.calls(Some(phone.reveal())).await.0), (vec!["anna".to_owned(), "ben".to_owned()], 200));
+    up.stops().await;
+
+    // Nor is it forgotten by a later backup.
+    let third = Fresh::new();
+    let up = third.starts().await;
+    let token = Token::mint().unwrap();
+    let owner = agent::operations::claim::owner_token(token.sha256());
+    let both = Restore { owner: Some(owner), ..restore(&later) };
+    soon(client::restore(&wanted(&third, &up), &both)).await.unwrap();
+    up.stops().await;
+    third.is_reset();
+    let up = third.starts().await;
+    let done = soon(client::restore(&wanted(&third, &up), &restore(&backup))).await.unwrap();
+    assert_eq!(done.left_out, ["token:desk", "token:phone", "approver:ben"]);
+}
+
+#[tokio::test]
+async fn who_is_enrolled_again_is_not_left_out() {
+    let old = owned().await;
+    let ben = secret();
+    let new = json!({"name": "ben", "kind": "cli", "key": ben.public().text()});
+    old.orders("add_approver", new.clone()).await;
+    let backup = old.backup(true).await;
+    old.orders("revoke_approver", json!({"name": "ben"})).await;
+    old.orders("add_approver", new).await;
+    old.up.stops().await;
+    old.fresh.is_reset();
+    let up = old.fresh.starts().await;
+    let done = soon(client::restore(&wanted(&old.fresh, &up), &restore(&backup))).await.unwrap();
+    assert_eq!(done.left_out, [""; 0]);
+    assert_eq!(restarted(&old.fresh, up).await.1, ["anna", "ben"]);
 }
 
 #[tokio::test]

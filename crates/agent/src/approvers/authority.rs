@@ -42,7 +42,7 @@ struct Signature<'a> {
 pub(crate) struct Approvers {
     folder: PathBuf,
     /// The machine with two slots, if this is one whose record can be used.
-    system: Option<Arc<System>>,
+    pub(super) system: Option<Arc<System>>,
     clock: Clock,
     /// Another one after each start.
     boot: String,
@@ -143,6 +143,7 @@ impl Approvers {
         self.key(&mut state)?;
         let approvers = state.list.known().iter().cloned().chain([added.clone()]).collect();
         state.list.store(approvers)?;
+        self.keys_enrolled(std::slice::from_ref(&added));
         Ok(added)
     }
 
@@ -152,9 +153,12 @@ impl Approvers {
     /// `not_found`; `unavailable` when that cannot be stored: then it still counts.
     pub(crate) fn revoke(&self, name: &str) -> Result<Enrolled, ToolError> {
         let mut state = self.lock();
-        state.list.revoke(name)?.ok_or_else(|| {
+        let keys = state.list.keys_of(name);
+        let gone = state.list.revoke(name)?.ok_or_else(|| {
             ToolError::not_found(format!("there is no approver {name}")).hint("`raspi-mcp approver list` shows all")
-        })
+        })?;
+        self.keys_revoked(keys);
+        Ok(gone)
     }
 
     /// Enrols these approvers in place of all others. Those that are enrolled already stay as they are.
@@ -169,7 +173,9 @@ impl Approvers {
             let same = state.list.known().iter().find(|known| known.name == added.name && known.key == added.key);
             approvers.push(same.cloned().unwrap_or(added));
         }
-        state.list.replace(approvers)
+        state.list.replace(approvers.clone())?;
+        self.keys_enrolled(&approvers);
+        Ok(())
     }
 
     /// Signs for a code that was right and the approver's key that came with it.

@@ -1,9 +1,10 @@
 //! The file of the enrolled approvers. Another release may have written it: the one in the other slot, before or after a rollback. What this one
 //! cannot read does not count, is kept as it is, and never looks like a device without approvers, which a code would enrol one for.
 
-use super::{Approver, Enrolled};
+use super::{Approver, ApproverKey, Enrolled};
 use crate::files;
 use base::error::ToolError;
+use contract::config::Sha256;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +80,14 @@ impl ApproverList {
     /// Whether an entry that cannot be read has that name.
     pub(super) fn has_unread(&self, name: &str) -> bool {
         self.unread.iter().enumerate().any(|(n, entry)| label(n, entry) == name)
+    }
+
+    /// The IDs of the keys of that name, as far as they can be read.
+    pub(super) fn keys_of(&self, name: &str) -> Vec<Sha256> {
+        let known = self.known.iter().filter(|known| known.name == name).map(|known| known.key.clone());
+        let others = self.unread.iter().enumerate().filter(|(n, entry)| label(*n, entry) == name);
+        let unread = others.filter_map(|(_, entry)| ApproverKey::parse(entry.get("key")?.as_str()?));
+        known.chain(unread).filter_map(|key| Sha256::from_hex(&key.id())).collect()
     }
 
     /// Removes every entry of that name, whichever release wrote it: it must not answer again once the other slot runs. Returns what was

@@ -17,6 +17,7 @@ mod order;
 mod passkey;
 mod proof;
 mod registered;
+mod revocations;
 mod vouched;
 
 pub use answer::{Decision, SignedAnswer, challenge};

@@ -79,4 +79,5 @@ operations! {
     update::GetNextRoot,
     update::ChannelReached,
     update::UnblockRelease,
+    approvals::RecordRevokedTokens,
 }

@@ -4,7 +4,7 @@ use super::{
     Backup, PURPOSE, SavedFile, SavedFiles,
     files::{AGENT_FILES, ALL, LONGEST, MOST, is_site_path},
 };
-use crate::{connections::SavedConnections, device_key, generation, halt, identity, timezone, words};
+use crate::{connections::SavedConnections, device_key, generation, halt, identity, revoked::Revoked, timezone, words};
 use base::{
     base64url,
     error::ToolError,
@@ -100,6 +100,7 @@ pub fn collect(source: &BackupSource<'_>, identity: bool) -> Result<(Backup, Vec
             },
             Option::unwrap_or_default,
         ),
+        revoked: Revoked::of(state),
         timezone: timezone::kept(state),
         connections: connections.into_files(),
         files,

@@ -1,7 +1,7 @@
 //! What a backup has in it.
 
 use super::{MAX_PLAIN, SavedFiles};
-use crate::connections::SavedConnections;
+use crate::{connections::SavedConnections, revoked::Revoked};
 use base::error::{ErrorCode, ToolError};
 use contract::halt::HaltState;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct Backup {
     pub committed_time: u64,
     #[serde(default)]
     pub halt: HaltState,
+    /// What was revoked before it was made: older backups of the machine are not to bring it back either.
+    #[serde(default, skip_serializing_if = "Revoked::is_empty")]
+    pub revoked: Revoked,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
     /// NetworkManager's connections, by file name.

@@ -7,6 +7,7 @@
 mod aead;
 mod collect;
 mod contents;
+mod credentials;
 mod files;
 mod restore;
 pub mod sealed;
@@ -14,8 +15,9 @@ pub mod transfer;
 
 pub use collect::{BackupSource, collect};
 pub use contents::{Backup, PURPOSE};
+pub use credentials::Credential;
 pub use files::{SavedFile, SavedFiles};
-pub use restore::{Restore, restored};
+pub use restore::{Restore, left_out, restored};
 pub use sealed::MAX_PLAIN;
 
 use base::error::ToolError;

@@ -2,7 +2,8 @@
 
 use super::{Backup, contents::unusable, files::APPROVERS};
 use crate::{
-    FirstApprovers, Identity, connections::SavedConnections, device_key, generation, halt, identity, timezone,
+    FirstApprovers, Identity, connections::SavedConnections, device_key, generation, halt, identity, revoked::Revoked,
+    timezone,
 };
 use base::{
     base64url,
@@ -52,7 +53,7 @@ impl Restore {
 }
 
 /// The state of a machine with the backup on it, and what `over` makes of its identity. What only rises keeps the higher
-/// number, a halt stands if either has one, and nothing of the slots and of updates changes.
+/// number, a halt stands if either has one, what was revoked stays revoked, and nothing of the slots and of updates changes.
 ///
 /// # Errors
 /// `failed_precondition` on a machine with an owner, for a backup of another product, and for one that makes nobody the
@@ -74,6 +75,9 @@ pub fn restored(
         ))
         .hint("flash the image that the machine had, or a newer one of the same product"));
     }
+    let mut revoked = Revoked::of(state);
+    revoked.merge(&backup.revoked);
+    let backup = &backup.without_revoked(&revoked).0;
     let mut next = state.clone();
     let identity = over(merged(backup, &was)?);
     if !identity.tokens.iter().any(|token| token.role == Role::Admin && token.expires.is_none()) {
@@ -91,6 +95,7 @@ pub fn restored(
     if !halts && backup.halt.halted.is_some() {
         next = halt::to_keep(&backup.halt, &next).unwrap_or(next);
     }
+    next = revoked.to_keep(&next).unwrap_or(next);
     if let Some(zone) = &backup.timezone {
         next = timezone::to_keep(zone, &next).unwrap_or(next);
     }
@@ -109,6 +114,13 @@ pub fn restored(
     }
     backup.files.keep(&mut next);
     Ok(next)
+}
+
+/// What [`restored`] leaves out of a backup, as people name it: it was revoked on this card, or before the backup was made.
+pub fn left_out(backup: &Backup, state: &StateRecord) -> Vec<String> {
+    let mut revoked = Revoked::of(state);
+    revoked.merge(&backup.revoked);
+    backup.without_revoked(&revoked).1
 }
 
 /// The identity: the backup's fields over the machine's.

@@ -3,7 +3,7 @@
 use super::{PrepareResult, PrepareSite, Record};
 use crate::{
     Identity,
-    backup::{FILE, SavedFiles, restored, sealed::MAX_FILE},
+    backup::{Backup, Credential, FILE, SavedFiles, left_out, restored, sealed::MAX_FILE},
     connections::SavedConnections,
     network::data_lost,
     partition::{self, FileContent},
@@ -51,7 +51,18 @@ pub(super) fn beside(
         next.roots.clear();
     }
     let what = if backup.has_identity() { "with its identity" } else { "without an identity" };
-    Ok(Some((next, format!("{FILE} of device {} was restored, {what}", backup.device))))
+    let note = format!("{FILE} of device {} was restored, {what}; {}", backup.device, let_in(&backup, state));
+    Ok(Some((next, note)))
+}
+
+/// Whom a backup lets in again, and whom not.
+fn let_in(backup: &Backup, state: &StateRecord) -> String {
+    let gone = left_out(backup, state);
+    let all = backup.credentials();
+    let again: Vec<String> = all.iter().map(Credential::label).filter(|label| !gone.contains(label)).collect();
+    let list = |labels: Vec<String>| if labels.is_empty() { "nobody".to_owned() } else { labels.join(", ") };
+    let revoked = if gone.is_empty() { String::new() } else { format!("; revoked before: {}", list(gone)) };
+    format!("it lets in again: {}{revoked}", list(again))
 }
 
 /// What to say of a backup without a file beside it, on a machine without an owner.

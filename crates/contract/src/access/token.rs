@@ -129,6 +129,21 @@ pub fn lines(token: &TokenSetting) -> Result<String, ToolError> {
     ))
 }
 
+/// The tokens in a fragment of the configuration; none in one that cannot be read.
+pub fn in_fragment(text: &str) -> Vec<TokenSetting> {
+    let table: Option<toml::Table> = text.parse().ok();
+    let tokens = table.as_ref().and_then(|table| table.get("access")?.get("tokens")?.as_array());
+    let read = |token: &toml::Value| {
+        // The parser of the configuration reads times as TOML has them, serde as texts.
+        let mut token = token.clone();
+        if let Some(expires) = token.get_mut("expires") {
+            *expires = toml::Value::String(expires.to_string().trim_matches('"').to_owned());
+        }
+        token.try_into().ok()
+    };
+    tokens.map_or(&[][..], Vec::as_slice).iter().filter_map(read).collect()
+}
+
 /// `raspi-mcp token new`: generates a token and returns it, this one time, with the lines that make the server accept
 /// it. `devices`: names of the routers that it is good for; none: all.
 ///

@@ -8,6 +8,7 @@ mod list;
 mod list_approvers;
 mod order;
 mod revoke;
+mod token_revoked;
 
 pub use add::AddApprover;
 pub use answer::AnswerSigned;
@@ -17,6 +18,7 @@ pub use list::{ListSigned, ListSignedRequest};
 pub use list_approvers::{ApproversRequest, ListApprovers};
 pub use order::PerformOrder;
 pub use revoke::{RevokeApprover, RevokeRequest};
+pub use token_revoked::{RecordRevokedTokens, RevocationKept, TokensRevoked};
 
 use crate::context::Context;
 use base::error::ToolError;

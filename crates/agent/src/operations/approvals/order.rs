@@ -2,7 +2,7 @@
 
 use super::RevokeRequest;
 use crate::{
-    FLEET, GRANTS, NewSetting,
+    FLEET, GRANTS, NewSetting, REVOKED,
     approvers::{Approver, Enrolled, NewApprover, SignedOrder},
     context::Context,
     halt::HaltActor,
@@ -98,12 +98,30 @@ async fn perform(
             Ok(Enrolled::listed(&cx.approvers.device()?.0.id(), &cx.approvers.all()))
         }
         _ => {
-            let done = on_site(cx, by, operation, args).await?;
+            let mut done = on_site(cx, by, operation, args).await;
+            if operation == "revoke_token" {
+                record_revoked(cx, &mut done).await;
+            }
+            let done = done?;
             match operation {
                 "allow" => Ok(warned(cx, done, &GRANTS).await),
                 _ => Ok(done),
             }
         }
+    }
+}
+
+/// Records the hashes of tokens that were revoked, also where that is an error because a running server does not notice.
+async fn record_revoked(cx: &Context<'_>, done: &mut Result<Value, ToolError>) {
+    let hashes = match done {
+        Ok(done) => done.as_object_mut().and_then(|done| done.remove(REVOKED)),
+        Err(error) => error.details.remove(REVOKED),
+    };
+    let Some(tokens) = hashes.and_then(|hashes| serde_json::from_value(hashes).ok()) else { return };
+    let agent = Arc::clone(cx.agent);
+    let kept = blocking::run("revoke", move |_| agent.approvers.tokens_revoked(tokens)).await;
+    if let Err(error) = kept {
+        tracing::error!(target: "agent", %error, "a backup from before would bring back the token that was revoked");
     }
 }
 

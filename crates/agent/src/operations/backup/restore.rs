@@ -12,7 +12,7 @@ use crate::{
 };
 use appliance::{
     ClaimRefusal, Identity,
-    backup::{Restore, restored, transfer::open_by},
+    backup::{Restore, left_out, restored, transfer::open_by},
     claim::claimed_already,
 };
 use base::{base64url, error::ToolError, os::blocking};
@@ -44,6 +44,9 @@ pub struct Restored {
     pub name: Option<String>,
     /// Whether it restarts by itself.
     pub restarts: bool,
+    /// What of the backup was left out because it was revoked: `token:laptop`, `approver:anna`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// Uses one attempt for what is sealed. What the code opens is recorded in one write, with the owner; the machine then
@@ -89,10 +92,11 @@ impl Operation for RestoreBackup {
             let restore = Restore::parse(&json)?;
             restore.approver.as_ref().map_or(Ok(()), approvers::check)?;
             let product = &agent.settings.update.product;
-            let mut name = None;
+            let (mut name, mut without) = (None, Vec::new());
             system.record.step(|state| {
                 let next = restored(&restore.backup, state, product, |identity| restore.over(identity))?;
                 name = Identity::of(&next).0.name;
+                without = left_out(&restore.backup, state);
                 Ok(Step::to(next))
             })?;
             log("restored", "ok", None)?;
@@ -104,7 +108,7 @@ impl Operation for RestoreBackup {
             if let Err(error) = &restart {
                 tracing::error!(target: "agent", %error, "a backup was restored, and the machine does not restart by itself");
             }
-            Ok(Restored { name, restarts: restart.is_ok() })
+            Ok(Restored { name, restarts: restart.is_ok(), left_out: without })
         })
         .await
     }
