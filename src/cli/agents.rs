@@ -10,14 +10,19 @@ use agent::{
     AgentLink, AgentState, Client, ToolState,
     operations::agents::{AcceptAgent, AcceptRequest, FollowAgents, FollowRequest},
 };
-use base::error::ToolError;
+use base::{error::ToolError, os::local};
+use serde_json::json;
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
     io::{self, IsTerminal, Write},
+    path::Path,
     time::Duration,
 };
 
+/// How long the server may take to hear of what was accepted, and how often it is asked meanwhile.
+const HEARS: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_millis(100);
 /// How long an agent that has to be started first may take to describe its tools.
 const DESCRIBES: Duration = Duration::from_secs(20);
 
@@ -51,8 +56,47 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     if matches!(args.what, What::Accept { .. }) && !io::stdin().is_terminal() {
         return Err(Failure::new(Exit::Refused, "a person has to look at what is accepted: run it on a terminal"));
     }
+    let server = sources::reach(&settings.socket.path, |places| places.runtime_dir.join("mcp.sock"));
+    let accepts = if let What::Accept { agent } = &args.what { Some(agent.clone()) } else { None };
     let (agent, mut output) = (AgentLink::Socket(Client::new(&socket)), io::stdout().lock());
-    super::runtime()?.block_on(perform(&agent, args.what, &mut Terminal, &mut output))
+    super::runtime()?.block_on(async {
+        perform(&agent, args.what, &mut Terminal, &mut output).await?;
+        match accepts {
+            Some(name) => offered(&server, &name, &mut output).await,
+            None => Ok(()),
+        }
+    })
+}
+
+/// Whether the server offers what was accepted. It hears of it by itself, moments later, and no event tells this process.
+async fn offered(server: &Path, name: &str, output: &mut dyn Write) -> Result<(), Failure> {
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "agents.list", "params": {}});
+    let (name, mut waits) = (printable(name), HEARS);
+    let said = loop {
+        let Ok(answer) = local::request(server, &request).await else {
+            break format!("no server answers on {}: the tools of {name} are on once it runs\n", server.display());
+        };
+        let types = answer["result"]["types"].as_array();
+        let found = types.into_iter().flatten().find(|each| each["type"] == name.as_str());
+        let Some(found) = found else {
+            break format!("the server that runs does not know {name}: restart it, and its tools are on\n");
+        };
+        if let Some(why) = found["problem"].as_str() {
+            let why = format!("the server does not offer the tools of {name}: {}", printable(why));
+            return Err(Failure::new(Exit::Failed, why));
+        }
+        let tools = found["tools"].as_array().map_or(&[][..], Vec::as_slice);
+        if tools.iter().any(|tool| tool["state"] == "accepted") {
+            break format!("the tools of {name} are on\n");
+        }
+        let Some(left) = waits.checked_sub(SOON) else {
+            break format!("the server has not said yet that the tools of {name} are on: raspi-mcp call agents.list\n");
+        };
+        waits = left;
+        tokio::time::sleep(SOON).await;
+    };
+    let written = output.write_all(said.as_bytes()).and_then(|()| output.flush());
+    written.map_err(|error| Failure::new(Exit::Failed, format!("cannot write to the terminal: {error}")))
 }
 
 /// Does what `what` says.
@@ -99,7 +143,7 @@ pub async fn perform(
                 return Err(Failure::new(Exit::Refused, "nothing was accepted"));
             }
             agent.call::<AcceptAgent>(AcceptRequest { agent: name.clone(), tools: Some(tools) }).await?;
-            say(&format!("accepted; the tools of {} are on\n", printable(&name)))
+            say("accepted\n")
         }
     }
 }
@@ -133,6 +177,11 @@ fn listed(state: &AgentState) -> String {
     text
 }
 
+/// A text of several lines, each further one behind a mark: none of them passes for another field.
+fn lines(words: &str) -> String {
+    words.trim_end().lines().map(printable).collect::<Vec<_>>().join("\n    | ")
+}
+
 /// Everything that is accepted, with control characters escaped.
 fn shown(state: &AgentState) -> String {
     let mut text = String::new();
@@ -142,10 +191,22 @@ fn shown(state: &AgentState) -> String {
         for field in ["title", "description", "inputSchema", "outputSchema", "annotations"] {
             match &descriptor[field] {
                 serde_json::Value::Null => {}
-                serde_json::Value::String(words) => drop(writeln!(text, "  {field}: {}", printable(words))),
+                serde_json::Value::String(words) => drop(writeln!(text, "  {field}: {}", lines(words))),
                 other => drop(writeln!(text, "  {field}: {}", printable(&other.to_string()))),
             }
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+
+    #[test]
+    fn a_text_of_several_lines_is_shown_as_lines_that_imitate_nothing() {
+        let shown = lines("Water the plants.\n\nUse when: dry\n  title: other\n\u{1b}[2J\n");
+        assert_eq!(shown, "Water the plants.\n    | \n    | Use when: dry\n    |   title: other\n    | \\u{1b}[2J");
+        assert!(!shown.contains("\\u{a}"));
+    }
 }

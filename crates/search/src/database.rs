@@ -1,7 +1,12 @@
 //! The file of the index. It can be made again at any time: a damaged or older one is replaced.
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
 
 /// Chunks of both corpora, at most.
 pub const MAX_CHUNKS: i64 = 20_000;
@@ -56,6 +61,7 @@ impl SearchIndex {
     }
 
     fn at(path: &Path) -> rusqlite::Result<Self> {
+        keep_private(path).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Self::of(Connection::open_with_flags(path, flags)?)
     }
@@ -90,16 +96,40 @@ impl SearchIndex {
     }
 }
 
+/// The texts of indexed files are in it: nobody but its owner reads it, also where an earlier version made it. SQLite gives the
+/// files beside it the same mode.
+fn keep_private(path: &Path) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    for ending in BESIDE {
+        let file = beside(path, ending);
+        match fs::metadata(&file) {
+            Ok(about) if about.permissions().mode() & 0o177 != 0 => {
+                fs::set_permissions(&file, Permissions::from_mode(0o600))?;
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The endings of the files of an index.
+const BESIDE: [&str; 3] = ["-wal", "-shm", ""];
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
 /// Whether the file is not one that SQLite can use.
 fn is_damaged(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
 fn remove(path: &Path) -> io::Result<()> {
-    for ending in ["-wal", "-shm", ""] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        match fs::remove_file(&name) {
+    for ending in BESIDE {
+        match fs::remove_file(beside(path, ending)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

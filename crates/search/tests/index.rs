@@ -115,6 +115,29 @@ fn it_is_kept_in_a_file_and_a_damaged_one_is_made_again() {
 }
 
 #[test]
+fn nobody_but_its_owner_reads_it() {
+    use std::{fs, os::unix::fs::PermissionsExt};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.db");
+    let modes = || -> Vec<u32> {
+        let all = fs::read_dir(folder.path()).unwrap();
+        all.map(|entry| entry.unwrap().metadata().unwrap().permissions().mode() & 0o777).collect()
+    };
+    let mut index = SearchIndex::open(&path).unwrap();
+    put(&mut index, Corpus::Files, "garden", "a.txt", "pump\n");
+    assert_eq!(modes(), [0o600; 3], "with the log and its index");
+    // One of an earlier version, and what a killed server left beside it.
+    drop(index);
+    for name in ["search.db", "search.db-wal", "search.db-shm"] {
+        fs::OpenOptions::new().append(true).create(true).open(folder.path().join(name)).unwrap();
+        fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let index = SearchIndex::open(&path).unwrap();
+    assert_eq!(find(&index, Corpus::Files, &["garden"], None, "pump").len(), 1);
+    assert!(modes().iter().all(|mode| *mode == 0o600), "{:o?}", modes());
+}
+
+#[test]
 fn it_has_an_end_and_says_so() {
     let mut index = SearchIndex::in_memory().unwrap();
     let text: String = (0..400_000).map(|number| format!("{} ", number % 10)).collect::<String>();

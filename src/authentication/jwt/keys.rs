@@ -1,6 +1,6 @@
 //! The public keys that verify JWTs: a JWK set (RFC 7517) read from a file. Each key is used with one algorithm.
 
-use base::base64url;
+use base::{base64url, signing::is_small_order};
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::Deserialize;
 use std::path::Path;
@@ -152,7 +152,13 @@ impl Jwk {
             return Ok(None);
         }
         let material = match signer {
-            Signer::EdDsa => Material::Plain(fixed("x", self.x.as_deref(), 32)?),
+            Signer::EdDsa => {
+                let key = fixed("x", self.x.as_deref(), 32)?;
+                if is_small_order(&key) {
+                    return Err("is a point of small order, under which anybody can sign".into());
+                }
+                Material::Plain(key)
+            }
             Signer::Es256 => {
                 // SEC 1, 2.3.3: an uncompressed point is 4, x, y.
                 let mut point = vec![4];

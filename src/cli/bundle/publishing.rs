@@ -2,6 +2,7 @@
 
 use super::files::{create_with, failed, now, read, shown, usage};
 use crate::cli::exit::Failure;
+use base::signing::is_small_order;
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use std::path::{Path, PathBuf};
 use update::trust::{PublicKey, SecretKey};
@@ -45,9 +46,11 @@ pub(in crate::cli) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
     let bytes = read(path, MAX_KEY)?;
     let text = std::str::from_utf8(&bytes).ok().map(str::trim_end);
     let digits = text.and_then(update::bundle::Digest::from_hex);
-    digits
-        .map(|digits| PublicKey(digits.0))
-        .ok_or_else(|| failed(path, "is no public key: 64 hexadecimal digits and nothing else"))
+    let digits = digits.ok_or_else(|| failed(path, "is no public key: 64 hexadecimal digits and nothing else"))?;
+    if is_small_order(&digits.0) {
+        return Err(failed(path, "is no public key: a point of small order, under which anybody can sign"));
+    }
+    Ok(PublicKey(digits.0))
 }
 
 /// The given creation time, or that of `SOURCE_DATE_EPOCH` (reproducible-builds.org); never the clock's.

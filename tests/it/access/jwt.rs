@@ -281,3 +281,12 @@ fn many_callers_are_told_apart_whoever_came_before() {
         }
     }
 }
+
+#[test]
+fn a_key_of_small_order_is_refused() {
+    for x in ["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIA"] {
+        let set = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "x": x }] });
+        let why = Keys::parse(&set.to_string()).err().expect("it is no key");
+        assert!(why.contains("key 1 is a point of small order"), "{why}");
+    }
+}

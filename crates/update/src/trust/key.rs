@@ -2,11 +2,12 @@
 
 use super::Purpose;
 use crate::bundle::{Digest, Signature};
+use base::signing::is_small_order;
 use ring::{
     rand::SystemRandom,
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// The public half. As text: 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,13 @@ impl Serialize for PublicKey {
 impl<'de> Deserialize<'de> for PublicKey {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         // One spelling per key, as for digests.
-        Digest::deserialize(from).map(|bytes| Self(bytes.0))
+        let key = Digest::deserialize(from)?.0;
+        if is_small_order(&key) {
+            return Err(D::Error::custom(
+                "this is no Ed25519 key: a point of small order, under which anybody can sign",
+            ));
+        }
+        Ok(Self(key))
     }
 }
 
@@ -34,6 +41,7 @@ impl PublicKey {
     /// Whether `signature` is this key's, over `bytes`, for `purpose`.
     pub fn verifies(&self, purpose: Purpose, bytes: &[u8], signature: &Signature) -> bool {
         signature.key_id == self.id()
+            && !is_small_order(&self.0)
             && UnparsedPublicKey::new(&ED25519, self.0).verify(&purpose.message(bytes), &signature.signature).is_ok()
     }
 }
@@ -79,5 +87,25 @@ impl SecretKey {
 impl std::fmt::Debug for SecretKey {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "the secret half of {}", self.public().id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_of_small_order_is_no_key() {
+        let identity = format!("\"01{}\"", "00".repeat(31));
+        let error = serde_json::from_str::<PublicKey>(&identity).unwrap_err().to_string();
+        assert!(error.contains("small order"), "{error}");
+        // The identity as R and s = 0: what the equation alone accepts for any message under such a key.
+        let mut raw = [0; 32];
+        raw[0] = 1;
+        let mut signature = Signature { key_id: PublicKey(raw).id(), signature: [0; 64] };
+        signature.signature[0] = 1;
+        assert!(!PublicKey(raw).verifies(Purpose::Root, b"any message", &signature));
+        let good = format!("\"{}\"", "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+        serde_json::from_str::<PublicKey>(&good).unwrap();
     }
 }

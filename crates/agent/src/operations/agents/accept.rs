@@ -1,5 +1,6 @@
 //! The owner accepts the tools of an agent as they are, or takes that back.
 
+use super::tool::hashed;
 use crate::{
     context::Context,
     operations::{Done, Operation},
@@ -41,6 +42,10 @@ impl Operation for AcceptAgent {
             cx.agents.want(agent);
             return Ok(Done {});
         };
+        if !tools.is_empty() {
+            // A program that cannot be used is not accepted, whoever saw it before.
+            hashed(cx, agent).await?;
+        }
         let about = json!({ "agent": request.agent, "tools": tools });
         cx.noted("agent accepted", about, cx.agents.accept(agent, tools))?;
         Ok(Done {})

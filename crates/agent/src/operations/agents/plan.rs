@@ -20,7 +20,14 @@ use std::{
 /// `permission_denied` for a program that others than root may change, `not_found`.
 pub(crate) fn files_of(agent: &Agent, declared: &AgentType) -> Result<Vec<PathBuf>, ToolError> {
     if agent.runner.is_simulated() {
-        return Ok(Vec::new());
+        // Nothing of it runs, but what is not there is no program here either.
+        let program = &declared.program;
+        return match program.metadata() {
+            Ok(about) if about.is_file() => Ok(Vec::new()),
+            Ok(_) => Err(ToolError::not_found(format!("{} is no program: it is no file", program.display()))),
+            Err(error) => Err(ToolError::not_found(format!("{} cannot be looked at: {error}", program.display()))
+                .with("resource", program.display().to_string())),
+        };
     }
     let program = trusted(&declared.program)?;
     let mut paths = interpreters(&program)?;
