@@ -1,7 +1,7 @@
 //! A time that a caller gives counts when the caller has gone, over every door; and what a halt ends.
 
 use super::{
-    becomes, board, board_with, pin, stdio,
+    becomes, board_with, pin, stdio,
     time::{Desk, SECOND, http},
 };
 use crate::support::served::Door;
@@ -174,7 +174,7 @@ async fn a_halt_ends_slow_waves_and_holds_fast_ones() {
 
 #[tokio::test]
 async fn a_halt_by_its_tool_ends_a_repetition_and_the_refusals_name_force() {
-    let (pi, lines) = board().await;
+    let (pi, lines) = board_with(|settings| settings.tools.enable.extend(["manage".into()])).await;
     let (mut first, mut admin) = (pi.on(Door::Ws).await, stdio(&pi).await);
     let blink = json!({"pin": 17, "value": "high", "repeat": 600, "interval_ms": 20});
     first.call("gpio.write_pin", blink).await.ok();

@@ -47,7 +47,7 @@ async fn a_connection_that_ends_gives_its_ports_back() {
 
 #[tokio::test]
 async fn a_time_that_its_caller_gave_keeps_a_port_open_without_the_connection() {
-    let scene = Scene::new().await;
+    let scene = Scene::with(|settings| settings.tools.enable.extend(["gpio".into()])).await;
     let mut first = scene.pi.on(Door::Ws).await;
     first.call("serial.open", json!({"port": LOOPBACK, "lease_seconds": 600})).await.ok();
     // It goes with the connection, and shows that its end was heard of.
