@@ -84,9 +84,12 @@ impl Peer {
         } else if uid == 0 || groups::contains(&settings.root, &settings.approver_group, uid, gid) {
             PeerKind::Approver
         } else {
-            return Err(ToolError::denied(format!("{name} may not talk to the agent"))
-                .with("uid", uid)
-                .hint(format!("approvers are root and the members of group {}", settings.approver_group)));
+            let approvers = format!("approvers are root and the members of group {}", settings.approver_group);
+            let hint = match settings.server_uid {
+                None if !settings.simulated => format!("{approvers}; {}", settings.without_server()),
+                _ => approvers,
+            };
+            return Err(ToolError::denied(format!("{name} may not talk to the agent")).with("uid", uid).hint(hint));
         };
         Ok(Self { uid, name, standing })
     }

@@ -130,6 +130,15 @@ impl AgentSettings {
         own.into_iter().chain(program).chain(agent).chain(self.server_places.iter().cloned()).collect()
     }
 
+    /// What to say while no account is known as the server's, so that every request of the server is refused.
+    pub fn without_server(&self) -> String {
+        format!(
+            "no account {SERVER_USER} was found in {} when the agent started, so no server is served: make it \
+             (systemd-sysusers), then restart raspi-mcp-agent",
+            self.root.path("etc/passwd").display()
+        )
+    }
+
     /// Whether the network half has a user of its own, which must reach this one's socket.
     pub fn serves_another_user(&self) -> bool {
         self.server_uid.is_some_and(|uid| uid != rustix::process::getuid().as_raw())

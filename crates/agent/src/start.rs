@@ -26,6 +26,9 @@ pub async fn run(
     // On a simulated board only the agent's own user connects, unless the server is installed with a user of its own.
     let (path, open) = (settings.socket.clone(), !settings.simulated || settings.serves_another_user());
     let platform = Platform::of(&settings, board);
+    if !settings.simulated && settings.server_uid.is_none() {
+        tracing::warn!(target: "agent", "{}", settings.without_server());
+    }
     let agent = Agent::start(settings, platform)?;
     if agent.settings.exec.is_on() || !agent.settings.agents.is_empty() {
         agent.runner.sweep().await;

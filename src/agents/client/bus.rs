@@ -125,7 +125,7 @@ impl BusService {
             return refused(format!("{found} on the system bus, and not to {}", self.account));
         }
         // Without systemd, programs are in the group of this process. Where /proc does not show others, the user counts.
-        let group = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok();
+        let group = |pid: &str| std::fs::read(format!("/proc/{pid}/cgroup")).map(base::os::lossy).ok();
         let found = pid.and_then(|pid| group(&pid.to_string()));
         match (&self.unit, found) {
             (Some(unit), Some(found)) if !found.contains(unit) && group("self").is_some_and(|own| own != found) => {

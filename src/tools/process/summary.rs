@@ -4,7 +4,7 @@ use crate::tools::system::rounded;
 use base::{
     error::ToolError,
     os::{
-        meminfo,
+        Root, groups, meminfo,
         processes::{Proc, Stat, environment, load::EarlierReading, stat::TICKS},
         uptime::Uptime,
     },
@@ -94,7 +94,7 @@ impl Scale {
             boot: wall - now.as_secs_f64(),
             page: rustix::param::page_size() as u64,
             total: memory.total as f64,
-            users: users(&root.read("etc/passwd").unwrap_or_default()),
+            users: users(root),
         })
     }
 
@@ -140,13 +140,13 @@ impl Scale {
     }
 }
 
-fn users(passwd: &str) -> HashMap<u32, String> {
-    let parse = |line: &str| {
-        let mut fields = line.split(':');
-        let name = fields.next()?.to_owned();
-        Some((fields.nth(1)?.parse().ok()?, name))
-    };
-    passwd.lines().filter_map(parse).collect()
+fn users(root: &Root) -> HashMap<u32, String> {
+    let mut all = HashMap::new();
+    // Where there is no such file, accounts have their numbers.
+    let _ = groups::each_user(root, |uid, name| {
+        all.entry(uid).or_insert_with(|| name.to_owned());
+    });
+    all
 }
 
 /// The full name: the kernel keeps 15 bytes; the command line may have the rest.

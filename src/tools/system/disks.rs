@@ -18,6 +18,7 @@ const NOT_ASKED: &str = "not asked: one on a network or of a program may never a
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct DiskInfo {
+    /// U+FFFD where its name is not UTF-8.
     mount_point: String,
     device: String,
     /// ext4, vfat, ...
@@ -51,7 +52,7 @@ impl DiskInfo {
             None => (None, Some(NOT_ASKED.to_owned())),
         };
         Self {
-            mount_point: about.mount_point,
+            mount_point: about.mount_point.to_string_lossy().into_owned(),
             device: about.device,
             file_system: about.kind,
             read_only: about.read_only,

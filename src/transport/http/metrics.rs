@@ -104,7 +104,7 @@ fn process(services: &Services, text: &mut MetricsText) {
     text.single("process_cpu_seconds_total", MetricType::Counter, "Processor time used.", used);
     if let Ok(own) = own::read(&services.machine.root) {
         text.single("process_resident_memory_bytes", MetricType::Gauge, "Resident memory.", own.resident);
-        text.single("process_open_fds", MetricType::Gauge, "Open file descriptors, up to 1024.", own.descriptors);
+        text.single("process_open_fds", MetricType::Gauge, "Open file descriptors.", own.descriptors);
         text.single("process_threads", MetricType::Gauge, "Threads.", own.threads);
     }
 }
@@ -123,11 +123,9 @@ fn disks(services: &Services, text: &mut MetricsText) {
         text.family(family, MetricType::Gauge, help);
         for (about, space) in &found.file_systems {
             let Some(Ok(space)) = space else { continue };
-            let labels = [
-                ("device", about.device.as_str()),
-                ("fstype", about.kind.as_str()),
-                ("mountpoint", about.mount_point.as_str()),
-            ];
+            let mount_point = about.mount_point.to_string_lossy();
+            let labels =
+                [("device", about.device.as_str()), ("fstype", about.kind.as_str()), ("mountpoint", &mount_point)];
             text.sample(family, &labels, value(space, about.read_only));
         }
     }

@@ -5,6 +5,7 @@ use super::Root;
 use std::{
     collections::BTreeSet,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    ops::ControlFlow,
 };
 
 /// The host name, alone and in `.local` (multicast DNS), `localhost`, and every address, loopback first. Unreadable
@@ -26,9 +27,13 @@ pub fn names(root: &Root) -> Vec<String> {
 /// The addresses of this machine's interfaces, without link-local ones (`fe80::/10`).
 pub fn addresses(root: &Root) -> Vec<IpAddr> {
     let mut all = BTreeSet::new();
-    if let Ok(trie) = root.read("proc/net/fib_trie") {
-        all.extend(local_v4(&trie).map(IpAddr::V4));
-    }
+    // In parts: a router with thousands of routes still has its addresses. What cannot be read adds none.
+    let mut above = Vec::new();
+    let _ = root.each_line::<()>("proc/net/fib_trie", |line| {
+        all.extend(local_v4(&above, line).map(IpAddr::V4));
+        above = line.to_owned();
+        ControlFlow::Continue(())
+    });
     if let Ok(list) = root.read("proc/net/if_inet6") {
         all.extend(list.lines().filter_map(v6).map(IpAddr::V6));
     }
@@ -38,12 +43,9 @@ pub fn addresses(root: &Root) -> Vec<IpAddr> {
 }
 
 /// An address on a line of its own, "/32 host LOCAL" on the next.
-fn local_v4(trie: &str) -> impl Iterator<Item = Ipv4Addr> {
-    let pairs = trie.lines().zip(trie.lines().skip(1));
-    pairs.filter(|(_, below)| below.trim() == "/32 host LOCAL").filter_map(|(line, _)| {
-        let address = line.trim().strip_prefix("|-- ")?;
-        address.parse().ok()
-    })
+fn local_v4(above: &[u8], line: &[u8]) -> Option<Ipv4Addr> {
+    let address = above.trim_ascii().strip_prefix(b"|-- ").filter(|_| line.trim_ascii() == b"/32 host LOCAL")?;
+    std::str::from_utf8(address).ok()?.parse().ok()
 }
 
 /// "fd00000000000000021122fffe334455 02 40 00 80 eth0": address, index, prefix length, scope, flags, name.
@@ -82,5 +84,17 @@ mod tests {
         );
         let expected = ["localhost", "pi.example", "pi.local", "pi", "127.0.0.1", "::1", "192.0.2.15", "2001:db8::7"];
         assert_eq!(names(&root), expected);
+    }
+    #[test]
+    fn a_router_with_thousands_of_routes_still_has_its_addresses() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("proc/net")).unwrap();
+        let routes: String = (0..20_000_u32)
+            .map(|at| format!("        |-- {}\n           /24 link UNICAST\n", Ipv4Addr::from_bits(at << 8)))
+            .collect();
+        assert!(routes.len() > 512 * 1024);
+        let own = "        |-- 192.0.2.15\n           /32 host LOCAL\n";
+        std::fs::write(folder.path().join("proc/net/fib_trie"), routes + own).unwrap();
+        assert_eq!(addresses(&Root::at(folder.path())), [IpAddr::from([192, 0, 2, 15])]);
     }
 }

@@ -5,10 +5,16 @@
 //! queried: statvfs(2) blocks when their server is gone.
 
 use super::{
-    Root, malformed,
-    mounts::{IMMUTABLE, Space, space, unescaped},
+    Root, lossy, malformed,
+    mounts::{IMMUTABLE, Space, space, unescaped, unescaped_bytes},
 };
-use std::io;
+use std::{
+    ffi::OsString,
+    io,
+    ops::ControlFlow::{Break, Continue},
+    os::unix::ffi::OsStringExt,
+    path::PathBuf,
+};
 
 const FILE: &str = "proc/self/mountinfo";
 /// Limit of entries in an answer; a board has two to five.
@@ -21,8 +27,8 @@ const REMOTE: [&str; 10] = ["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ce
 /// One file system, at the mount point that shows most of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Unescaped.
-    pub mount_point: String,
+    /// Where it is mounted, unescaped; its name may be of any bytes.
+    pub mount_point: PathBuf,
     /// `/dev/mmcblk0p2`, a pool, or a server's path.
     pub device: String,
     /// ext4, vfat, ...
@@ -45,7 +51,7 @@ pub struct MountedFileSystems {
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when a line does not have the kernel's format.
 pub fn read(root: &Root) -> io::Result<MountedFileSystems> {
-    let mut all = parse(&root.read(FILE)?, |numbers| device_name(root, numbers))?;
+    let mut all = list(root, |numbers| device_name(root, numbers))?;
     let left_out = all.len().saturating_sub(MOST);
     all.truncate(MOST);
     let asked = |file_system: FileSystem| {
@@ -62,62 +68,68 @@ fn device_name(root: &Root, numbers: &str) -> Option<String> {
 }
 
 /// One line.
-struct Line<'a> {
-    numbers: &'a str,
-    /// The directory of the file system that is mounted there.
-    part: &'a str,
-    mount_point: &'a str,
-    kind: &'a str,
-    source: &'a str,
+struct Line {
+    numbers: String,
+    /// Whether the whole file system is mounted there, rather than a directory of it.
+    is_whole: bool,
+    /// Escaped.
+    mount_point: Vec<u8>,
+    kind: String,
+    source: String,
     read_only: bool,
 }
 
-impl<'a> Line<'a> {
+impl Line {
     /// `36 35 98:0 /part /mount rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue`: optional fields before the
-    /// dash.
-    fn parse(line: &'a str) -> Option<Self> {
-        let (mount, file_system) = line.split_once(" - ")?;
-        let mut mount = mount.split(' ').skip(2);
-        let (numbers, part, mount_point, _options) = (mount.next()?, mount.next()?, mount.next()?, mount.next()?);
+    /// dash. Only directories and sources have bytes that are not ASCII.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let mut fields = line.split(|byte| *byte == b' ').skip(2);
+        let numbers = std::str::from_utf8(fields.next()?).ok()?;
+        let (part, mount_point, _options) = (fields.next()?, fields.next()?, fields.next()?);
+        fields.find(|field| *field == b"-")?;
         // A source may be empty.
-        let mut file_system = file_system.split(' ');
-        let (kind, source, options) = (file_system.next()?, file_system.next()?, file_system.next()?);
+        let (kind, source, options) = (fields.next()?, fields.next()?, fields.next()?);
         numbers.split_once(':')?;
         Some(Self {
-            numbers,
-            part,
-            mount_point,
-            kind,
-            source,
-            read_only: options.split(',').any(|option| option == "ro"),
+            numbers: numbers.to_owned(),
+            is_whole: part == b"/",
+            mount_point: mount_point.to_owned(),
+            kind: std::str::from_utf8(kind).ok()?.to_owned(),
+            source: lossy(unescaped_bytes(source)),
+            read_only: options.split(|byte| *byte == b',').any(|option| option == b"ro"),
         })
     }
 
     fn is_remote(&self) -> bool {
         let named_by_server = || self.source.contains(':') || self.source.starts_with("//");
-        REMOTE.contains(&self.kind) || (self.kind.starts_with("fuse.") && named_by_server())
+        REMOTE.contains(&self.kind.as_str()) || (self.kind.starts_with("fuse.") && named_by_server())
     }
 
     fn counts(&self) -> bool {
-        let keeps = self.source.starts_with("/dev/") || WITHOUT_DEVICE.contains(&self.kind) || self.is_remote();
-        keeps && (!IMMUTABLE.contains(&self.kind) || self.mount_point == "/")
+        let keeps =
+            self.source.starts_with("/dev/") || WITHOUT_DEVICE.contains(&self.kind.as_str()) || self.is_remote();
+        keeps && (!IMMUTABLE.contains(&self.kind.as_str()) || self.mount_point == b"/")
     }
 }
 
-fn parse(text: &str, name: impl Fn(&str) -> Option<String>) -> io::Result<Vec<FileSystem>> {
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    for line in text.lines().filter(|line| !line.is_empty()) {
-        let line = Line::parse(line).ok_or_else(|| malformed(FILE, "a line has not the form of a mount"))?;
+/// Read in parts, and only lines that count are kept: a host of containers has thousands.
+fn list(root: &Root, name: impl Fn(&str) -> Option<String>) -> io::Result<Vec<FileSystem>> {
+    let mut lines: Vec<Line> = Vec::new();
+    let wrong = root.each_line(FILE, |line| {
+        let Some(line) = Line::parse(line) else { return if line.is_empty() { Continue(()) } else { Break(()) } };
         // A later mount on the same directory covers this one.
         lines.retain(|earlier| earlier.mount_point != line.mount_point);
-        lines.push(line);
+        lines.extend(Some(line).filter(Line::counts));
+        Continue(())
+    })?;
+    if wrong.is_some() {
+        return Err(malformed(FILE, "a line has not the form of a mount"));
     }
-    lines.retain(Line::counts);
-    let mut once: Vec<Line<'_>> = Vec::new();
+    let mut once: Vec<Line> = Vec::new();
     for line in lines {
         // A bind mount shows the same file system again.
         match once.iter_mut().find(|known| known.numbers == line.numbers && known.source == line.source) {
-            Some(known) if known.part != "/" && line.part == "/" => *known = line,
+            Some(known) if !known.is_whole && line.is_whole => *known = line,
             Some(_) => {}
             None => once.push(line),
         }
@@ -125,14 +137,14 @@ fn parse(text: &str, name: impl Fn(&str) -> Option<String>) -> io::Result<Vec<Fi
     Ok(once
         .into_iter()
         .map(|line| FileSystem {
-            mount_point: unescaped(line.mount_point),
-            device: match line.source {
-                "/dev/root" => name(line.numbers).unwrap_or_else(|| line.source.to_owned()),
-                source => unescaped(source),
-            },
-            kind: line.kind.to_owned(),
-            read_only: line.read_only,
             is_local: !line.is_remote() && !line.kind.starts_with("fuse"),
+            mount_point: OsString::from_vec(unescaped_bytes(&line.mount_point)).into(),
+            kind: line.kind,
+            read_only: line.read_only,
+            device: Some(line.source)
+                .filter(|source| source != "/dev/root")
+                .or_else(|| name(&line.numbers))
+                .unwrap_or_else(|| "/dev/root".to_owned()),
         })
         .collect())
 }
@@ -159,18 +171,29 @@ mod tests {
 39 38 8:17 / /mnt/auto rw - fuseblk /dev/sdb1 rw
 ";
 
+    fn parse(text: &[u8], name: impl Fn(&str) -> Option<String>) -> io::Result<Vec<FileSystem>> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/self")).unwrap();
+        std::fs::write(dir.path().join(FILE), text).unwrap();
+        list(&Root::at(dir.path()), name)
+    }
+
     fn names(text: &str) -> Vec<String> {
-        parse(text, |_| None).unwrap().into_iter().map(|found| found.mount_point).collect()
+        parse(text.as_bytes(), |_| None)
+            .unwrap()
+            .into_iter()
+            .map(|found| found.mount_point.into_os_string().into_string().unwrap())
+            .collect()
     }
 
     #[test]
     fn those_that_keep_something_each_once() {
-        let found = parse(PI, |numbers| (numbers == "179:2").then(|| "/dev/mmcblk0p2".to_owned())).unwrap();
+        let found = parse(PI.as_bytes(), |numbers| (numbers == "179:2").then(|| "/dev/mmcblk0p2".to_owned())).unwrap();
         let shown: Vec<_> = found
             .iter()
             .map(|found| {
                 (
-                    found.mount_point.as_str(),
+                    found.mount_point.to_str().unwrap(),
                     found.device.as_str(),
                     found.kind.as_str(),
                     found.read_only,
@@ -197,7 +220,7 @@ mod tests {
                     2 1 179:8 /etc /etc rw - ext4 /dev/mmcblk0p8 rw\n\
                     3 1 179:8 / /data rw - ext4 /dev/mmcblk0p8 rw\n\
                     4 1 179:8 /var /var rw - ext4 /dev/mmcblk0p8 rw\n";
-        let found = parse(slot, |_| None).unwrap();
+        let found = parse(slot.as_bytes(), |_| None).unwrap();
         assert_eq!(names(slot), ["/", "/data"]);
         assert_eq!((found[0].read_only, found[1].read_only), (true, false));
     }
@@ -211,6 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn names_that_are_not_utf8_stay_two_and_hide_no_other() {
+        let text = b"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /media/M\xfcsik rw - ext4 /dev/sda2 rw\n\
+                     3 1 8:3 / /media/M\xe4sik\\040\xa0 ro - ext4 /dev/M\xe4 ro\n";
+        let found = parse(text, |_| None).unwrap();
+        let points: Vec<&[u8]> = found.iter().map(|found| found.mount_point.as_os_str().as_encoded_bytes()).collect();
+        assert_eq!(points, [&b"/"[..], b"/media/M\xfcsik", b"/media/M\xe4sik \xa0"]);
+        assert_eq!((found[2].device.as_str(), found[2].read_only), ("/dev/M\u{fffd}", true));
+    }
+
+    #[test]
+    fn a_host_of_thousands_of_containers_has_its_disks() {
+        let mut text: String = (0..6000)
+            .map(|at| format!("{at} 1 0:{at} / /var/lib/docker/overlay2/{at:0>64}/merged rw - overlay overlay rw\n"))
+            .collect();
+        assert!(text.len() > 512 * 1024);
+        text += "7 1 8:1 / / rw - ext4 /dev/sda1 rw\n";
+        assert_eq!(names(&text), ["/"]);
+    }
+
+    #[test]
     fn malformed() {
         for bad in [
             "1 0 8:1 / /data rw ext4 /dev/sda1 rw",
@@ -218,7 +261,7 @@ mod tests {
             "1 0 8 / / rw - ext4 /dev/sda1 rw",
             "1 0 8:1 / / rw - ext4",
         ] {
-            assert_eq!(parse(bad, |_| None).unwrap_err().kind(), io::ErrorKind::InvalidData, "{bad}");
+            assert_eq!(parse(bad.as_bytes(), |_| None).unwrap_err().kind(), io::ErrorKind::InvalidData, "{bad}");
         }
         assert_eq!(names(""), [""; 0]);
     }

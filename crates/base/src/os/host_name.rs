@@ -16,7 +16,9 @@ const WHOLE: usize = 65;
 pub fn kept(root: &Root) -> Option<String> {
     let text = root.read(KEPT).ok()?;
     let mut lines = text.split(['\n', '\r', '\0']).map(str::trim);
-    lines.find(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned)
+    let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    // Bytes that are not UTF-8 are no name.
+    (!line.contains(char::REPLACEMENT_CHARACTER)).then(|| line.to_owned())
 }
 
 /// Writes `name`, at most 64 bytes, into the existing file, and returns when it is on the disk. In place, because a

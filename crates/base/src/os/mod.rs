@@ -59,4 +59,4 @@ pub mod usb;
 pub mod walk;
 pub mod whole;
 
-pub use root::{Root, if_there, malformed};
+pub use root::{Root, if_there, lossy, malformed};

@@ -1,7 +1,11 @@
 //! Mount points and their usage: `/proc/mounts` and `statvfs`.
 
-use super::{Root, malformed};
-use std::io;
+use super::{Root, lossy, malformed};
+use std::{
+    io,
+    ops::ControlFlow::{Break, Continue},
+    path::Path,
+};
 
 const FILE: &str = "proc/mounts";
 /// File systems of images, which are always full.
@@ -43,7 +47,15 @@ impl Space {
 /// # Errors
 /// `NotFound` without procfs, `InvalidData` when a line has fewer than four columns.
 pub fn read(root: &Root) -> io::Result<Vec<Mount>> {
-    parse(&root.read(FILE)?)
+    let mut mounts = Vec::new();
+    let fault = root.each_line(FILE, |line| match parse(&String::from_utf8_lossy(line)) {
+        Ok(mount) => {
+            mounts.extend(mount);
+            Continue(())
+        }
+        Err(fault) => Break(fault),
+    })?;
+    fault.map_or(Ok(mounts), Err)
 }
 
 /// The directory whose file system should be monitored: `/` or, if the root is an immutable image, the first writable
@@ -65,41 +77,59 @@ pub fn watched(mounts: &[Mount]) -> &str {
 ///
 /// # Errors
 /// Those of `statvfs`.
-pub fn space(root: &Root, directory: &str) -> io::Result<Space> {
-    let numbers = rustix::fs::statvfs(root.path(directory))?;
+pub fn space(root: &Root, directory: impl AsRef<Path>) -> io::Result<Space> {
+    let numbers = rustix::fs::statvfs(root.path_of(directory.as_ref()))?;
     let total = numbers.f_blocks.saturating_mul(numbers.f_frsize);
     let bytes = |blocks: u64| blocks.saturating_mul(numbers.f_frsize);
     Ok(Space { total, used: total.saturating_sub(bytes(numbers.f_bfree)), free: bytes(numbers.f_bavail) })
 }
 
-fn parse(text: &str) -> io::Result<Vec<Mount>> {
-    text.lines()
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| {
-            let mut columns = line.split_whitespace();
-            match (columns.next(), columns.next(), columns.next(), columns.next()) {
-                (Some(source), Some(target), Some(kind), Some(options)) => Ok(Mount {
-                    source: unescaped(source),
-                    target: unescaped(target),
-                    kind: kind.to_owned(),
-                    read_only: options.split(',').any(|option| option == "ro"),
-                }),
-                _ => Err(malformed(FILE, "a line has fewer than four columns")),
-            }
-        })
-        .collect()
+/// One line; an empty one has no mount. Columns are separated by one space each; a name may have other white space,
+/// which the kernel does not escape.
+fn parse(line: &str) -> io::Result<Option<Mount>> {
+    let mut columns = line.split(' ');
+    match (columns.next(), columns.next(), columns.next(), columns.next()) {
+        (Some(""), None, ..) => Ok(None),
+        (Some(source), Some(target), Some(kind), Some(options)) => Ok(Some(Mount {
+            source: unescaped(source),
+            target: unescaped(target),
+            kind: kind.to_owned(),
+            read_only: options.split(',').any(|option| option == "ro"),
+        })),
+        _ => Err(malformed(FILE, "a line has fewer than four columns")),
+    }
 }
 
-/// The kernel escapes space, tab, newline and backslash as three octal digits.
+/// The kernel escapes space, tab, newline, backslash and number sign as three octal digits.
+const ESCAPES: [(&str, u8); 5] =
+    [("\\040", b' '), ("\\011", b'\t'), ("\\012", b'\n'), ("\\043", b'#'), ("\\134", b'\\')];
+
+/// Text of a table of mounts as it was before the kernel escaped it.
 pub(super) fn unescaped(text: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
+    lossy(unescaped_bytes(text.as_bytes()))
+}
+
+/// The same for bytes, which a path may have of any value.
+pub(super) fn unescaped_bytes(mut rest: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(rest.len());
+    while let Some((first, after)) = rest.split_first() {
+        let escape = ESCAPES.iter().find(|(escape, _)| rest.starts_with(escape.as_bytes()));
+        plain.push(escape.map_or(*first, |(_, byte)| *byte));
+        rest = escape.map_or(after, |(escape, _)| &rest[escape.len()..]);
+    }
+    plain
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> io::Result<Vec<Mount>> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("proc")).unwrap();
+        std::fs::write(dir.path().join(FILE), text).unwrap();
+        read(&Root::at(dir.path()))
+    }
 
     #[test]
     fn good_with_escapes() {
@@ -127,8 +157,18 @@ mod tests {
     }
 
     #[test]
+    fn a_name_may_have_any_white_space_that_the_kernel_does_not_escape() {
+        let text = "/dev/sda1 /media/My\u{a0}disk\r ext4 rw 0 0\n /mnt/none tmpfs ro 0 0\n";
+        let mounts = parse(text).unwrap();
+        assert_eq!((mounts[0].target.as_str(), mounts[0].kind.as_str()), ("/media/My\u{a0}disk\r", "ext4"));
+        assert_eq!((mounts[1].source.as_str(), mounts[1].kind.as_str(), mounts[1].read_only), ("", "tmpfs", true));
+        assert_eq!(unescaped("\\134040\\043\\0"), "\\040#\\0");
+    }
+
+    #[test]
     fn malformed() {
         assert_eq!(parse("/dev/sda1 /\n").unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(parse("").unwrap(), []);
     }
 
     #[test]

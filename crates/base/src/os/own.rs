@@ -10,7 +10,7 @@ pub struct Own {
     pub resident: u64,
     /// `Threads`
     pub threads: u64,
-    /// Open file descriptors; at most 1024 are counted.
+    /// Open file descriptors.
     pub descriptors: usize,
 }
 
@@ -27,7 +27,7 @@ pub fn read(root: &Root) -> io::Result<Own> {
     Ok(Own {
         resident: field("VmRSS")?.saturating_mul(1024),
         threads: field("Threads")?,
-        descriptors: root.list("proc/self/fd")?.len(),
+        descriptors: root.names("proc/self/fd")?.count(),
     })
 }
 

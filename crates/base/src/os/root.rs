@@ -2,13 +2,20 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read},
+    io::{self, BufRead, BufReader, Read},
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
 /// Largest file that is read, in bytes: `/proc/cpuinfo` of 64 cores has 80 kB, `/proc/mounts` of a container host 200
 /// kB.
 const LARGEST_FILE: u64 = 512 * 1024;
+/// Longest line of [`Root::each_line`], in bytes; longer ones are passed over. A group of 30,000 members has as many.
+const LONGEST_LINE: u64 = 512 * 1024;
+/// Most bytes that [`Root::each_line`] reads of a file: `smaps` has at most 65,530 mappings of some 800 bytes.
+const LONGEST_FILE: u64 = 64 << 20;
+/// Bytes read at a time: procfs gives a whole number of lines for each.
+const PART: usize = 16 * 1024;
 /// Most entries read of a directory; further ones are ignored.
 const LONGEST_LIST: usize = 1024;
 
@@ -36,12 +43,50 @@ impl Root {
         self.path.join(relative.trim_start_matches('/'))
     }
 
-    /// The whole file as text.
+    /// The full path of `absolute` of the machine, which may be of any bytes.
+    pub fn path_of(&self, absolute: &Path) -> PathBuf {
+        self.path.join(absolute.strip_prefix("/").unwrap_or(absolute))
+    }
+
+    /// The whole file as text. Bytes that are not UTF-8 become U+FFFD: names of mount points, accounts, devices and
+    /// programs may have any, and one of them must not hide the rest. Where a name decides a right, compare bytes:
+    /// [`Root::each_line`].
     ///
     /// # Errors
-    /// Those of opening and reading; `InvalidData` for invalid UTF-8 or more than 512 KiB.
+    /// Those of opening and reading; `InvalidData` for more than 512 KiB.
     pub fn read(&self, relative: &str) -> io::Result<String> {
-        String::from_utf8(self.read_bytes(relative)?).map_err(|_| malformed(relative, "it is not UTF-8 text"))
+        self.read_bytes(relative).map(lossy)
+    }
+
+    /// Calls `each` with each line, without its newline, until it breaks, and returns what it broke with. The file is
+    /// read in parts, so that its length is not limited by memory; a line longer than 512 KiB is passed over.
+    ///
+    /// # Errors
+    /// Those of opening and reading; `InvalidData` for more than 64 MiB.
+    pub fn each_line<T>(&self, relative: &str, mut each: impl FnMut(&[u8]) -> ControlFlow<T>) -> io::Result<Option<T>> {
+        let failed = |fault: io::Error| named(relative, &fault);
+        let file = File::open(self.path(relative)).map_err(failed)?;
+        let mut parts = BufReader::with_capacity(PART, file.take(LONGEST_FILE + 1));
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let got = parts.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line).map_err(failed)?;
+            let ended = line.pop_if(|last| *last == b'\n').is_some();
+            if got == 0 {
+                return if parts.get_ref().limit() > 0 {
+                    Ok(None)
+                } else {
+                    Err(malformed(relative, "it is larger than 64 MiB"))
+                };
+            }
+            if !ended && got as u64 > LONGEST_LINE {
+                parts.skip_until(b'\n').map_err(failed)?;
+                continue;
+            }
+            if let ControlFlow::Break(found) = each(&line) {
+                return Ok(Some(found));
+            }
+        }
     }
 
     /// The whole file.
@@ -108,6 +153,16 @@ impl Root {
         Ok(names)
     }
 
+    /// All names in a directory, in its order: for counting and searching, where 1024 may be too few. One that is not
+    /// UTF-8 is among them, with U+FFFD.
+    ///
+    /// # Errors
+    /// Those of opening the directory.
+    pub fn names(&self, relative: &str) -> io::Result<impl Iterator<Item = String> + use<>> {
+        let entries = fs::read_dir(self.path(relative)).map_err(|fault| named(relative, &fault))?;
+        Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())))
+    }
+
     /// The target of a symbolic link, as written.
     ///
     /// # Errors
@@ -120,6 +175,11 @@ impl Root {
     pub fn has(&self, relative: &str) -> bool {
         self.path(relative).exists()
     }
+}
+
+/// Bytes as text: those that are not UTF-8 become U+FFFD.
+pub fn lossy(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|fault| String::from_utf8_lossy(fault.as_bytes()).into_owned())
 }
 
 /// `mmcblk10` as `("mmcblk", 10, name)`: numbers sort as numbers.
@@ -175,6 +235,37 @@ mod tests {
         let refused = root.read("full").unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
         assert_eq!(refused.to_string(), "/full cannot be understood: it is larger than 512 KiB");
+    }
+
+    #[test]
+    fn a_byte_that_is_not_utf8_hides_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("names"), b"a\nM\xfcsik\nb\n").unwrap();
+        assert_eq!(Root::at(dir.path()).read("names").unwrap(), "a\nM\u{fffd}sik\nb\n");
+    }
+
+    #[test]
+    fn lines_are_read_in_parts_of_a_file_larger_than_the_bound_of_a_whole_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        let overlong = vec![b'y'; LONGEST_LINE as usize + 1];
+        let longest = vec![b'z'; LONGEST_LINE as usize];
+        fs::write(dir.path().join("long"), [&overlong[..], b"\n\n\xff\n", &longest, b"\nlast"].concat()).unwrap();
+        let mut found = Vec::new();
+        let all = root.each_line::<()>("long", |line| {
+            found.push((line.len(), line.first().copied()));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(all.unwrap(), None);
+        assert_eq!(
+            found,
+            [(0, None), (1, Some(0xff)), (LONGEST_LINE as usize, Some(b'z')), (4, Some(b'l'))],
+            "the line beyond the bound is passed over"
+        );
+        let first = root.each_line("long", |line| ControlFlow::Break(line.len()));
+        assert_eq!(first.unwrap(), Some(0));
+        let none = root.each_line::<()>("none", |_| ControlFlow::Continue(()));
+        assert_eq!(none.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

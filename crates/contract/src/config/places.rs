@@ -56,11 +56,12 @@ impl Places {
     pub fn detect() -> Result<Self, Faults> {
         let uid = rustix::process::geteuid().as_raw();
         // A machine without the file has no named users; root and the XDG variables still work.
-        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let passwd = std::fs::read("/etc/passwd").map(base::os::lossy).unwrap_or_default();
         Self::for_user(uid, &passwd, |name| std::env::var_os(name).map(PathBuf::from))
     }
 
-    /// [`Places::detect`] for user `uid`, with the text of `/etc/passwd` and the environment passed in.
+    /// [`Places::detect`] for user `uid`, with the text of `/etc/passwd` and the environment passed in. A home whose name
+    /// is not UTF-8, in that text with U+FFFD, is no home: a folder of another name must not take its place.
     ///
     /// # Errors
     /// As [`Places::detect`].
@@ -71,7 +72,9 @@ impl Places {
         }
         // The XDG specification: a relative path in one of these is invalid and must be ignored.
         let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
-        let home = absolute("HOME").or_else(|| Some(PathBuf::from(home)).filter(|path| path.is_absolute()));
+        let home = absolute("HOME").or_else(|| {
+            Some(PathBuf::from(home)).filter(|path| path.is_absolute() && !home.contains(char::REPLACEMENT_CHARACTER))
+        });
         let folder = |name: &str, below_home: &str| {
             absolute(name).or_else(|| home.as_ref().map(|home| home.join(below_home))).ok_or_else(|| {
                 Faults(vec![ConfigError::new(

@@ -1,6 +1,6 @@
 //! Small files of sysfs: one line, one number.
 
-use base::os::{Root, malformed};
+use base::os::{Root, lossy, malformed};
 use std::{
     fs::File,
     io::{self, Read},
@@ -13,10 +13,11 @@ const NUMBER: usize = 40;
 /// Larger values are nonsense in every unit; smaller ones survive the conversions.
 const LARGEST: f64 = 1e15;
 
-/// The file's text, without white space around it.
+/// The file's text, without white space around it. Bytes that are not UTF-8 become U+FFFD: a label of a driver may have
+/// some, and a number has none.
 ///
 /// # Errors
-/// Those of reading; `InvalidData` for more than a page, or what is not UTF-8.
+/// Those of reading; `InvalidData` for more than a page.
 pub fn text(root: &Root, file: &str) -> io::Result<String> {
     let mut bytes = Vec::with_capacity(64);
     File::open(root.path(file)).and_then(|open| open.take(PAGE + 1).read_to_end(&mut bytes)).map_err(|fault| {
@@ -26,10 +27,7 @@ pub fn text(root: &Root, file: &str) -> io::Result<String> {
     if bytes.len() as u64 > PAGE {
         return Err(malformed(file, "it is longer than a page"));
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(text.trim().to_owned()),
-        Err(_) => Err(malformed(file, "it is not UTF-8 text")),
-    }
+    Ok(lossy(bytes).trim().to_owned())
 }
 
 /// A device that was removed: ENODEV and ENXIO beside ENOENT.
@@ -86,7 +84,8 @@ mod tests {
         std::fs::write(folder.path().join("binary"), b"21\xff").unwrap();
         let root = Root::at(folder.path());
         assert_eq!(text(&root, "page").unwrap(), "");
-        for (file, word) in [("endless", "longer than a page"), ("binary", "UTF-8"), ("page", "a number")] {
+        assert_eq!(text(&root, "binary").unwrap(), "21\u{fffd}");
+        for (file, word) in [("endless", "longer than a page"), ("binary", "a number"), ("page", "a number")] {
             let fault = number(&root, file).unwrap_err();
             assert!(fault.kind() == io::ErrorKind::InvalidData && fault.to_string().contains(word), "{fault}");
         }

@@ -22,8 +22,7 @@ pub fn session(root: &Root, major: u32, minor: u32) -> Option<String> {
         return None;
     }
     let number = i64::from((minor & 0xfff00) << 12 | major << 8 | minor & 0xff);
-    let pids = root.list("proc").unwrap_or_default().into_iter();
-    let numeric = pids.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let numeric = root.names("proc").ok()?.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     numeric.map(|pid| (root.read(&format!("proc/{pid}/stat")).unwrap_or_default(), pid)).find_map(|(stat, pid)| {
         // The name is in brackets and may have anything in it.
         let (start, rest) = stat.rsplit_once(')')?;

@@ -147,12 +147,12 @@ pub fn user_of(root: &Root, local: SocketAddr, remote: SocketAddr) -> Option<u32
 /// The process of each socket in `wanted`, for processes that this user may inspect: its own, or all for root.
 pub fn owners(root: &Root, wanted: &[u64]) -> HashMap<u64, u32> {
     let mut found = HashMap::new();
-    let processes = root.list("proc").unwrap_or_default();
-    let numbers = processes.iter().filter_map(|name| name.parse::<u32>().ok());
+    let Ok(processes) = root.names("proc") else { return found };
+    let numbers = processes.filter_map(|name| name.parse::<u32>().ok());
     for pid in numbers.take(PROCESSES) {
         let folder = format!("proc/{pid}/fd");
         // Not permitted, or the process is gone.
-        let Ok(files) = root.list(&folder) else { continue };
+        let Ok(files) = root.names(&folder) else { continue };
         for file in files {
             let Ok(target) = root.link(&format!("{folder}/{file}")) else { continue };
             let inode = target.to_str().and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok());

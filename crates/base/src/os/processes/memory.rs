@@ -3,7 +3,7 @@
 use crate::os::{Root, malformed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{collections::HashMap, io};
+use std::{collections::HashMap, io, ops::ControlFlow};
 
 /// What a process holds, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,8 @@ pub struct Map {
 
 /// Limit of mappings in an answer; the largest are kept.
 const MOST: usize = 64;
+/// Limit of files that are told apart.
+const FILES: usize = 4096;
 
 /// # Errors
 /// `PermissionDenied` for processes of others; `NotFound` before Linux 4.14.
@@ -54,44 +56,65 @@ fn kilobytes(line: &str, name: &str) -> Option<u64> {
     line.strip_prefix(name)?.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// The mappings, combined per file, largest first.
+/// The mappings, combined per file, largest first; beyond 4,096 files the further ones count together as
+/// `[further files]`. Read in parts: a process may have tens of thousands of mappings.
 ///
 /// # Errors
-/// As [`rollup`]; `InvalidData` for a process whose mappings exceed 512 KiB of text.
+/// As [`rollup`]; `InvalidData` for a process whose mappings exceed 64 MiB of text.
 pub fn maps(root: &Root, pid: u32) -> io::Result<Vec<Map>> {
-    Ok(parse_maps(&root.read(&format!("proc/{pid}/smaps"))?))
+    let mut maps = Maps::default();
+    root.each_line::<()>(&format!("proc/{pid}/smaps"), |line| {
+        maps.add(&String::from_utf8_lossy(line));
+        ControlFlow::Continue(())
+    })?;
+    Ok(maps.finish())
 }
 
-fn parse_maps(text: &str) -> Vec<Map> {
-    let mut maps: Vec<Map> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut at = None;
-    for line in text.lines() {
-        if let Some(map) = at.and_then(|at: usize| maps.get_mut(at)) {
+/// The mappings read so far.
+#[derive(Default)]
+struct Maps {
+    all: Vec<Map>,
+    /// By path.
+    places: HashMap<String, usize>,
+    /// The one that the lines are about.
+    at: Option<usize>,
+}
+
+impl Maps {
+    fn add(&mut self, line: &str) {
+        if let Some(map) = self.at.and_then(|at| self.all.get_mut(at)) {
             if let Some(bytes) = kilobytes(line, "Rss:") {
                 map.rss += bytes;
-                continue;
+                return;
             } else if let Some(bytes) = kilobytes(line, "Size:") {
                 map.size += bytes;
-                continue;
+                return;
             }
         }
         // `55e0-55e1 r--p 00000000 08:01 131 /usr/bin/cat`; attributes are `Name: ...`.
         let mut fields = line.split_ascii_whitespace();
-        let (Some(range), Some(perms)) = (fields.next(), fields.next()) else { continue };
+        let (Some(range), Some(perms)) = (fields.next(), fields.next()) else { return };
         if range.ends_with(':') || !range.contains('-') {
-            continue;
+            return;
         }
         let path = fields.skip(3).collect::<Vec<_>>().join(" ");
-        let path = if path.is_empty() { "[anonymous]".to_owned() } else { path };
-        at = Some(*places.entry(path.clone()).or_insert_with(|| {
-            maps.push(Map { path, rss: 0, size: 0, perms: perms.to_owned() });
-            maps.len() - 1
+        let path = match path.as_str() {
+            "" => "[anonymous]".to_owned(),
+            known if self.places.len() < FILES || self.places.contains_key(known) => path,
+            _ => "[further files]".to_owned(),
+        };
+        let all = &mut self.all;
+        self.at = Some(*self.places.entry(path).or_insert_with_key(|path| {
+            all.push(Map { path: path.clone(), rss: 0, size: 0, perms: perms.to_owned() });
+            all.len() - 1
         }));
     }
-    crate::sort::sort_by(&mut maps, |a, b| b.rss.cmp(&a.rss).then_with(|| a.path.cmp(&b.path)));
-    maps.truncate(MOST);
-    maps
+
+    fn finish(mut self) -> Vec<Map> {
+        crate::sort::sort_by(&mut self.all, |a, b| b.rss.cmp(&a.rss).then_with(|| a.path.cmp(&b.path)));
+        self.all.truncate(MOST);
+        self.all
+    }
 }
 
 #[cfg(test)]
@@ -111,11 +134,39 @@ mod tests {
     #[test]
     fn parts_of_one_file_count_together() {
         let text = "1-2 r--p 0 08:01 1 /bin/a b\nSize: 4 kB\nRss: 4 kB\n2-3 r-xp 0 08:01 1 /bin/a b\nSize: 8 kB\nRss: 0 kB\nVmFlags: rd\n3-4 rw-p 0 00:00 0\nSize: 16 kB\nRss: 16 kB\n";
-        let maps = parse_maps(text);
+        let dir = tempfile::tempdir().unwrap();
+        let maps = maps_of(dir.path(), text);
         assert_eq!(
             maps.iter().map(|map| (map.path.as_str(), map.size >> 10)).collect::<Vec<_>>(),
             [("[anonymous]", 16), ("/bin/a b", 12)]
         );
         assert_eq!(maps[1].perms, "r--p");
+    }
+
+    fn maps_of(dir: &std::path::Path, smaps: impl AsRef<[u8]>) -> Vec<Map> {
+        std::fs::create_dir_all(dir.join("proc/7")).unwrap();
+        std::fs::write(dir.join("proc/7/smaps"), smaps).unwrap();
+        maps(&Root::at(dir), 7).unwrap()
+    }
+
+    #[test]
+    fn thousands_of_mappings_are_read_in_parts_and_none_of_their_bytes_is_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let lines = |at: usize| {
+            let rest = "Pss:     4 kB\nAnonymous: 0 kB\nVmFlags: rd wr mr mw me ac sd\n".repeat(2);
+            format!("{at:x}-{:x} rw-p 0 08:01 {at} /srv/{at}\nSize: 8 kB\nRss: 4 kB\n{rest}", at + 1).into_bytes()
+        };
+        let mut smaps: Vec<u8> = (0..6000).flat_map(lines).collect();
+        smaps.extend(b"1-2 r--p 0 08:01 1 /srv/M\xfcsik\nSize: 4 kB\nRss: 4 kB\n");
+        assert!(smaps.len() > 512 * 1024);
+        let found = maps_of(dir.path(), &smaps);
+        assert_eq!(found.len(), MOST);
+        let further = 6001 - FILES as u64;
+        assert_eq!(
+            (found[0].path.as_str(), found[0].rss, found[0].size),
+            ("[further files]", further * 4096, (6000 - FILES as u64) * 8192 + 4096)
+        );
+        let latin = maps_of(dir.path(), b"1-2 r--p 0 08:01 1 /srv/M\xfcsik\nSize: 4 kB\nRss: 4 kB\n");
+        assert_eq!(latin[0].path, "/srv/M\u{fffd}sik");
     }
 }

@@ -4,7 +4,7 @@
 use crate::os::{Root, if_there, net::socket::endpoint};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{collections::HashMap, io};
+use std::{collections::HashMap, io, ops::ControlFlow};
 
 /// One end of a connection, or something that listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,16 +46,23 @@ pub fn join(root: &Root, pid: u32, fds: &HashMap<u64, u32>) -> io::Result<Vec<Pr
         ("udp", "AF_INET", "SOCK_DGRAM"),
         ("udp6", "AF_INET6", "SOCK_DGRAM"),
     ] {
-        let text = table_of(root, pid, table)?;
-        found.extend(text.lines().skip(1).filter_map(|line| internet(line, family, kind, fds)));
+        each_of(root, pid, table, |line| found.extend(internet(line, family, kind, fds)))?;
     }
-    found.extend(table_of(root, pid, "unix")?.lines().skip(1).filter_map(|line| unix(line, fds)));
+    each_of(root, pid, "unix", |line| found.extend(unix(line, fds)))?;
     crate::sort::sort_by_key(&mut found, |connection| connection.fd);
     Ok(found)
 }
 
-fn table_of(root: &Root, pid: u32, table: &str) -> io::Result<String> {
-    if_there(root.read(&format!("proc/{pid}/net/{table}"))).map(Option::unwrap_or_default)
+/// Each line of a table after its heading, in parts: a busy namespace has megabytes of them.
+fn each_of(root: &Root, pid: u32, table: &str, mut each: impl FnMut(&str)) -> io::Result<()> {
+    let mut is_heading = true;
+    let read = root.each_line::<()>(&format!("proc/{pid}/net/{table}"), |line| {
+        if !std::mem::take(&mut is_heading) {
+            each(&String::from_utf8_lossy(line));
+        }
+        ControlFlow::Continue(())
+    });
+    if_there(read).map(drop)
 }
 
 /// `sl local rem st tx:rx tr:when retrnsmt uid timeout inode ...`
