@@ -1,6 +1,6 @@
 //! A page of journal lines in an answer: secrets masked, long messages cut, total size limited.
 
-use super::journal_args::Priority;
+use super::{journal_args::Priority, journal_grep::JournalGrep};
 use base::{clock, os::journal::JournalLine, redact::redact_text};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -84,25 +84,38 @@ fn safe(message: &str) -> (String, bool) {
     }
 }
 
-/// Lines up to a limit.
+/// Lines up to a limit, of those that have what is searched for.
 pub struct JournalPage {
     entries: Vec<LogEntry>,
+    grep: Option<JournalGrep>,
     limit: usize,
     bytes: usize,
     last: Option<String>,
 }
 
 impl JournalPage {
-    pub fn of(limit: usize) -> Self {
-        Self { entries: Vec::new(), limit, bytes: 0, last: None }
+    pub fn of(limit: usize, grep: Option<JournalGrep>) -> Self {
+        Self { entries: Vec::new(), grep, limit, bytes: 0, last: None }
     }
 
-    pub fn add(&mut self, mut line: JournalLine) -> &LogEntry {
+    /// Adds the line and returns it as it is shown; `None` for one without what is searched for, which is passed over.
+    pub fn add(&mut self, mut line: JournalLine) -> Option<&LogEntry> {
         self.last = Some(std::mem::take(&mut line.cursor));
-        let shown = LogEntry::of(line);
+        let shown = self.shown(line)?;
         self.bytes += shown.message.len();
         self.entries.push(shown);
-        &self.entries[self.entries.len() - 1]
+        self.entries.last()
+    }
+
+    /// Whether the line would be added to this page if it were not full.
+    pub fn wants(&self, line: JournalLine) -> bool {
+        self.shown(line).is_some()
+    }
+
+    /// The line as it is shown, if that has what is searched for: what is masked or cut is not searched.
+    fn shown(&self, line: JournalLine) -> Option<LogEntry> {
+        let shown = LogEntry::of(line);
+        self.grep.as_ref().is_none_or(|grep| grep.fits(&shown.message)).then_some(shown)
     }
 
     pub fn is_full(&self) -> bool {
@@ -118,7 +131,7 @@ impl JournalPage {
     pub fn len(&self) -> usize {
         self.entries.len()
     }
-    /// The journal cursor of the last line.
+    /// The journal cursor of the last line that was added or passed over.
     pub fn last_cursor(&self) -> Option<String> {
         self.last.clone()
     }

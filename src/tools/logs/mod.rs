@@ -2,6 +2,8 @@
 
 mod journal_args;
 mod journal_empty;
+mod journal_end;
+mod journal_grep;
 mod journal_page;
 mod query_journal;
 mod recent_app_logs;

@@ -3,6 +3,8 @@
 use super::{
     journal_args::{Cursor, Pattern, Priority, Seconds, UnitName},
     journal_empty,
+    journal_end::{Verdict, judged},
+    journal_grep::JournalGrep,
     journal_page::{JournalPage, LogEntry, LogSource, own_log},
 };
 use crate::{
@@ -12,16 +14,21 @@ use crate::{
 use base::{
     clock,
     error::ToolError,
-    os::journal::{JournalReader, Query, QueryEnd},
+    os::{
+        journal::{JournalReader, Query},
+        journal_boots,
+    },
 };
 use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{io, time::Duration};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-/// Time limit of a query without following; a regular expression over years of journal takes long.
+/// Time limit of a query without following.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long lines are collected for a page; a search over years of journal takes longer, and goes on in the next page.
+const COLLECTED: Duration = Duration::from_secs(25);
 /// Shortest time between two progress reports; lines in between are sent together.
 const GATHER: Duration = Duration::from_millis(250);
 /// Most bytes in one progress report.
@@ -38,7 +45,7 @@ pub struct Args {
     until: Option<Moment>,
     /// At least this severe.
     priority: Option<Priority>,
-    /// Regular expression; without capitals case does not count.
+    /// Regular expression, of lines as shown: secrets are masked before. Without capitals case does not count.
     grep: Option<Pattern>,
     #[serde(default)]
     limit: PageLimit,
@@ -103,15 +110,12 @@ impl Tool for QueryJournal {
             return Err(ToolError::invalid("follow_seconds waits for lines that come after now; leave until out")
                 .with("parameter", "until"));
         }
-        if let (Some(since), Some(until)) = (args.since, args.until)
-            && since > until
-        {
-            return Err(
-                ToolError::invalid("since is later than until: nothing lies between them").with("parameter", "since")
-            );
+        args.grep()?;
+        if args.since.zip(args.until).is_some_and(|(since, until)| since > until) {
+            let why = "since is later than until: nothing lies between them";
+            return Err(ToolError::invalid(why).with("parameter", "since"));
         }
-        let too_long =
-            |_| ToolError::timeout(Self::META.name, PATIENCE).hint("narrow it: a later since, a unit, or no grep");
+        let too_long = |_| ToolError::timeout(Self::META.name, PATIENCE).hint("narrow it: a later since, or a unit");
         let Some(seconds) = args.follow_seconds else {
             return timeout(PATIENCE, args.page(cx)).await.map_err(too_long)?;
         };
@@ -151,12 +155,15 @@ impl Args {
             since: self.since.map(micros),
             until: self.until.map(micros),
             priority: self.priority.map(Priority::number),
-            grep: self.grep.clone().map(Pattern::into_text),
             after: self.cursor.clone().map(Cursor::into_text),
             newest_first: self.order == Order::NewestFirst && !follow,
             follow,
             ..Query::default()
         }
+    }
+
+    fn grep(&self) -> Result<Option<JournalGrep>, ToolError> {
+        self.grep.as_ref().map(JournalGrep::of).transpose()
     }
 
     /// Where following begins, unless the caller gave a cursor: after the newest line of any unit. No later line is
@@ -169,7 +176,7 @@ impl Args {
         let Some(mut reading) = start(cx, query)? else { return self.own(cx, NO_PROGRAM).map(Anchored::Instead) };
         let Some(newest) = reading.next().await.map_err(unreadable)? else {
             let ended = reading.end().await.map_err(unreadable)?;
-            return match self.judged(&ended, true)? {
+            return match judged(&ended, true, false)? {
                 Verdict::Fine(_) => Ok(Anchored::After(None)),
                 Verdict::NoJournal(why) => self.own(cx, &why).map(Anchored::Instead),
             };
@@ -182,24 +189,38 @@ impl Args {
 
     /// One page.
     async fn page(&self, cx: &Context) -> Result<Out, ToolError> {
-        let Some(mut reading) = start(cx, self.query())? else { return self.own(cx, NO_PROGRAM) };
-        let mut page = JournalPage::of(self.limit.get());
-        let more = loop {
-            match reading.next().await.map_err(unreadable)? {
-                Some(_) if page.is_full() => break true,
+        let ranged = self.since.or(self.until).is_some();
+        let scattered = ranged && journal_boots::overlap(&cx.services.machine.root).await;
+        let query = Query { scattered, ..self.query() };
+        let Some(mut reading) = start(cx, query)? else { return self.own(cx, NO_PROGRAM) };
+        let (mut page, end) = (JournalPage::of(self.limit.get(), self.grep()?), Instant::now() + COLLECTED);
+        let (more, note) = loop {
+            let Ok(next) = timeout_at(end, reading.next()).await else {
+                if page.last_cursor().is_none() {
+                    return Err(ToolError::timeout(QueryJournal::META.name, COLLECTED).hint(NARROW));
+                }
+                break (true, Some(NOT_ALL.to_owned()));
+            };
+            match next.map_err(unreadable)? {
+                Some(line) if page.is_full() => {
+                    if page.wants(line) {
+                        break (true, None);
+                    }
+                }
                 Some(line) => drop(page.add(line)),
-                None => break false,
+                None => break (false, None),
             }
         };
+        let note = note.or(scattered.then(|| SET_BACK.to_owned()));
         let left_out = reading.left_out;
         if more || reading.is_beyond {
             reading.stop().await.map_err(unreadable)?;
-            return Ok(self.answer(page, more, left_out, None));
+            return Ok(self.answer(page, more, left_out, note));
         }
         let ended = reading.end().await.map_err(unreadable)?;
-        let note = match self.judged(&ended, page.is_empty())? {
+        let note = match judged(&ended, page.is_empty(), self.cursor.is_some())? {
             Verdict::Fine(None) if page.is_empty() && self.cursor.is_none() => Some(self.why_empty(cx).await),
-            Verdict::Fine(note) => note,
+            Verdict::Fine(said) => said.or(note),
             Verdict::NoJournal(why) => return self.own(cx, &why),
         };
         Ok(self.answer(page, false, left_out, note))
@@ -221,7 +242,7 @@ impl Args {
     /// Collects new lines until the time is over or the page is full.
     async fn follow(&self, cx: &Context, after: Option<String>, time: Duration) -> Result<Out, ToolError> {
         let Some(mut reading) = start(cx, Query { after, ..self.query() })? else { return self.own(cx, NO_PROGRAM) };
-        let (mut page, end) = (JournalPage::of(self.limit.get()), Instant::now() + time);
+        let (mut page, end) = (JournalPage::of(self.limit.get(), self.grep()?), Instant::now() + time);
         let (mut gathered, mut flush) = (String::new(), Instant::now());
         let report = |gathered: &mut String, count: usize| {
             let message = std::mem::take(gathered);
@@ -247,12 +268,12 @@ impl Args {
             let Some(line) = line else {
                 // While following, journalctl ends by itself only after an error.
                 let ended = reading.end().await.map_err(unreadable)?;
-                return match self.judged(&ended, page.is_empty())? {
+                return match judged(&ended, page.is_empty(), self.cursor.is_some())? {
                     Verdict::NoJournal(why) => self.own(cx, &why),
                     Verdict::Fine(_) => Err(ToolError::unavailable("journalctl stopped following").hint("try again")),
                 };
             };
-            let shown = page.add(line);
+            let Some(shown) = page.add(line) else { continue };
             if cx.progress.wanted() && gathered.len() < LARGEST_REPORT {
                 if !gathered.is_empty() {
                     gathered.push('\n');
@@ -287,46 +308,6 @@ impl Args {
         }
     }
 
-    /// Interprets how journalctl ended.
-    fn judged(&self, ended: &QueryEnd, nothing_came: bool) -> Result<Verdict, ToolError> {
-        let said = ended.said.as_str();
-        let has = |words: &str| said.contains(words);
-        if nothing_came
-            && (has("No journal files were found") || has("No journal files were opened") && !has("permission"))
-        {
-            return Ok(Verdict::NoJournal("there are no journal files on this machine".into()));
-        }
-        if has("insufficient permissions") || has("not seeing messages from other users") {
-            let note = "only what this server's user may see: add it to the group systemd-journal for the rest";
-            return if ended.success || !nothing_came {
-                Ok(Verdict::Fine(Some(note.into())))
-            } else {
-                Err(ToolError::unavailable("this server's user may not read the journal")
-                    .hint("add it to the group systemd-journal and restart raspi-mcp"))
-            };
-        }
-        if ended.success {
-            return Ok(Verdict::Fine(None));
-        }
-        let short: String = said.lines().last().unwrap_or("it said nothing").chars().take(300).collect();
-        if self.grep.is_some() && (has("pattern") || has("PCRE")) {
-            return Err(ToolError::invalid(format!("journalctl does not take this pattern: {short}"))
-                .with("parameter", "grep")
-                .hint("it is a regular expression (PCRE2): a backslash before ( [ . * takes them as they are"));
-        }
-        if self.cursor.is_some() && has("cursor") {
-            return Err(ToolError::invalid(format!("journalctl does not know this cursor: {short}"))
-                .with("parameter", "cursor")
-                .hint("pass the next_cursor of an answer unchanged, or leave it out"));
-        }
-        // As grep(1): without matches it exits with 1 and prints nothing.
-        if said.is_empty() {
-            return Ok(Verdict::Fine(None));
-        }
-        Err(ToolError::unavailable(format!("journalctl failed: {short}"))
-            .hint("raspi-mcp doctor, or journalctl by hand"))
-    }
-
     /// The answer from the server's own log if there is no journal.
     fn own(&self, cx: &Context, why: &str) -> Result<Out, ToolError> {
         let missing = |what: &str| {
@@ -341,19 +322,18 @@ impl Args {
         }
         let stamp = |moment: Option<Moment>| moment.map(|moment| clock::stamp(moment.0));
         let (since, until) = (stamp(self.since), stamp(self.until));
-        let words = self.grep.clone().map(|pattern| pattern.into_text().to_lowercase());
+        let grep = self.grep()?;
         let mut lines = cx.services.log.newest(|line| {
             self.priority.is_none_or(|least| own_log::priority(line) <= least)
                 && since.as_ref().is_none_or(|since| line.timestamp >= *since)
                 && until.as_ref().is_none_or(|until| line.timestamp <= *until)
-                && words.as_ref().is_none_or(|words| line.message.to_lowercase().contains(words))
+                && grep.as_ref().is_none_or(|grep| grep.fits(&line.message))
         });
         if self.order == Order::OldestFirst {
             lines.reverse();
         }
         let has_more = lines.len() > self.limit.get();
         lines.truncate(self.limit.get());
-        let plain = if words.is_some() { "; grep looks for plain text there" } else { "" };
         Ok(Out {
             returned_count: lines.len(),
             entries: lines.into_iter().map(own_log::shown).collect(),
@@ -362,7 +342,7 @@ impl Args {
             source: LogSource::Server,
             left_out: 0,
             full: false,
-            note: Some(format!("{why}: this is the server's own log{plain}")),
+            note: Some(format!("{why}: this is the server's own log")),
         })
     }
 }
@@ -375,13 +355,10 @@ enum Anchored {
     Instead(Out),
 }
 
-enum Verdict {
-    /// With a note, if any.
-    Fine(Option<String>),
-    /// Why there is no journal.
-    NoJournal(String),
-}
-
+const SET_BACK: &str = "the clock was set back between two boots: lines have the order in which they were written";
+const NOT_ALL: &str =
+    "not all lines were looked at in time: next_cursor goes on, or narrow it with a unit or a later since";
+const NARROW: &str = "narrow it: a later since, or a unit";
 const NO_PROGRAM: &str = "there is no journalctl on this machine";
 
 fn start(cx: &Context, query: Query) -> Result<Option<JournalReader>, ToolError> {

@@ -33,7 +33,7 @@ impl Journal {
         let root = TempDir::new().unwrap();
         let at = root.path().join("usr/bin");
         fs::create_dir_all(&at).unwrap();
-        for (name, text) in [("lines", lines.as_ref()), ("said", b""), ("code", b"0")] {
+        for (name, text) in [("lines", lines.as_ref()), ("said", b""), ("code", b"0"), ("boots", b"")] {
             fs::write(at.join(name), text).unwrap();
         }
         symlink(SCRIPT, at.join("journalctl")).unwrap();
@@ -51,14 +51,14 @@ impl Journal {
         self.file("hang", "");
         self
     }
-    fn file(&self, name: &str, text: &str) {
+    pub fn file(&self, name: &str, text: &str) {
         fs::write(self.root.path().join("usr/bin").join(name), text).unwrap();
     }
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.root.path().join("usr/bin").join(name)).unwrap_or_default()
     }
 
-    async fn ok(&self, args: Value) -> Value {
+    pub async fn ok(&self, args: Value) -> Value {
         soon(self.pi.call("logs.query_journal", args)).await.ok()
     }
     async fn refused(&self, args: Value) -> Value {
@@ -129,13 +129,13 @@ async fn every_argument_becomes_one_word() {
         "--since=@1768487400.250000",
         "--until=@1768491000.000000",
         "--priority=4",
-        "--grep=a b; rm -rf /",
         "--output=json",
         "--no-pager",
     ] {
         assert!(args.contains(&expected), "{expected}: {args:#?}");
     }
     assert!(args.iter().all(|arg| arg.starts_with("--")) && !args.contains(&"--reverse"));
+    assert!(args.iter().all(|arg| !arg.contains("rm -rf")), "what is searched for is no business of journalctl's");
     // On from a cursor: backward, unless told otherwise.
     journal.ok(json!({ "cursor": "s=a;i=1" })).await;
     let args = journal.read("args");
@@ -243,7 +243,7 @@ async fn long_lines_and_odd_ones_cost_nothing_else() {
 #[tokio::test]
 async fn complaints_become_errors_that_help() {
     let bad = |said: &'static str| Journal::with("").says(1, said);
-    let refused = bad("Failed to compile pattern: missing closing parenthesis").refused(json!({ "grep": "(" })).await;
+    let refused = bad("").refused(json!({ "grep": "(" })).await;
     assert_eq!(
         (&refused["error_code"], &refused["details"]["parameter"]),
         (&json!("invalid_argument"), &json!("grep"))
@@ -253,7 +253,7 @@ async fn complaints_become_errors_that_help() {
     let refused = bad("No journal files were opened due to insufficient permissions.").refused(json!({})).await;
     assert!(refused["hint"].as_str().unwrap().contains("systemd-journal"), "{refused}");
     assert_eq!(bad("Something else broke").refused(json!({})).await["error_code"], "unavailable");
-    // Nothing fits: journalctl ends like grep.
+    // No lines: some versions end like grep.
     let none = bad("").ok(json!({ "grep": "nothing", "unit": "ssh" })).await;
     assert_eq!(none["returned_count"], 0);
     let note = none["note"].as_str().unwrap();

@@ -1,4 +1,6 @@
 //! `logs.*`.
 
+mod grep;
 pub mod journal;
 mod recent;
+mod set_back;

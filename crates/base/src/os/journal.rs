@@ -36,7 +36,8 @@ const TYPES: [&str; 11] = [
     ".device",
 ];
 
-/// Which lines, and in which order.
+/// Which lines, and in which order. What is searched for in them is not part of it: journalctl would search the text
+/// before secrets are masked.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// A unit's name, validated by the caller.
@@ -46,8 +47,6 @@ pub struct Query {
     pub until: Option<u64>,
     /// The lowest severity included: 0 (emerg) to 7 (debug).
     pub priority: Option<u8>,
-    /// A regular expression of PCRE2.
-    pub grep: Option<String>,
     /// Continues after the line with this cursor.
     pub after: Option<String>,
     pub newest_first: bool,
@@ -55,6 +54,9 @@ pub struct Query {
     pub this_boot: bool,
     /// Waits for new lines at the end.
     pub follow: bool,
+    /// Times do not grow from line to line ([`super::journal_boots::overlap`]): each line is compared with `since` and
+    /// `until`, since journalctl would stop at the first one outside.
+    pub scattered: bool,
 }
 
 impl Query {
@@ -66,12 +68,11 @@ impl Query {
         // (252) skips the first line that matches. So it reads all lines, and [`Query::wants`] filters.
         add("unit", self.unit.clone().filter(|_| !self.follow));
         add("priority", self.priority.filter(|_| !self.follow).map(|level| level.to_string()));
-        add("grep", self.grep.clone());
         add("after-cursor", self.after.clone());
         let moment = |micros: u64| format!("@{}.{:06}", micros / 1_000_000, micros % 1_000_000);
         // It accepts one start only; with a cursor, [`Query::ends`] and the reader apply this one.
-        add("since", self.since.filter(|_| self.after.is_none()).map(moment));
-        add("until", self.until.map(moment));
+        add("since", self.since.filter(|_| self.after.is_none() && !self.scattered).map(moment));
+        add("until", self.until.filter(|_| !self.scattered).map(moment));
         if self.this_boot {
             all.push("--boot=0".into());
         }
@@ -118,6 +119,22 @@ pub struct JournalLine {
     pub message: String,
 }
 
+/// The program, with its output piped and without error output; dropping its process ends it. `None` if there is none.
+pub(super) fn journalctl(root: &Root) -> Option<Command> {
+    let places = ["usr/bin/journalctl", "bin/journalctl"];
+    let program = places.into_iter().map(|at| root.path(at)).find(|path| path.exists())?;
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("SYSTEMD_COLORS", "0"), ("SYSTEMD_URLIFY", "0")])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    Some(command)
+}
+
 /// A running query. Dropping it ends its process.
 pub struct JournalReader {
     query: Query,
@@ -147,20 +164,8 @@ impl JournalReader {
     /// # Errors
     /// Those of starting a process.
     pub fn start(root: &Root, query: Query) -> io::Result<Option<Self>> {
-        let places = ["usr/bin/journalctl", "bin/journalctl"];
-        let Some(program) = places.into_iter().map(|at| root.path(at)).find(|path| path.exists()) else {
-            return Ok(None);
-        };
-        let mut child = Command::new(program)
-            .args(query.arguments())
-            .env_clear()
-            .envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("SYSTEMD_COLORS", "0"), ("SYSTEMD_URLIFY", "0")])
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
+        let Some(mut command) = journalctl(root) else { return Ok(None) };
+        let mut child = command.args(query.arguments()).stderr(Stdio::piped()).spawn()?;
         let lost = || io::Error::other("a pipe of the process is missing");
         let (out, said) = (child.stdout.take().ok_or_else(lost)?, child.stderr.take().ok_or_else(lost)?);
         let complaint = crate::task::spawn(async move {
@@ -201,7 +206,7 @@ impl JournalReader {
             match (self.query.misses(line.micros), self.query.newest_first) {
                 ((false, false), _) => return Ok(Some(line)),
                 // Beyond the end of the requested range.
-                ((true, _), true) | ((_, true), false) => {
+                ((true, _), true) | ((_, true), false) if !self.query.scattered => {
                     self.is_beyond = true;
                     return Ok(None);
                 }
@@ -336,13 +341,12 @@ mod tests {
     fn no_value_can_be_an_option() {
         let query = Query {
             unit: Some("--file=/etc/shadow".into()),
-            grep: Some("--root=/".into()),
             after: Some("-D/".into()),
             since: Some(1),
             ..Query::default()
         };
         let arguments = query.arguments();
-        for known in ["--unit=--file=/etc/shadow", "--grep=--root=/", "--after-cursor=-D/"] {
+        for known in ["--unit=--file=/etc/shadow", "--after-cursor=-D/"] {
             assert!(arguments.iter().any(|argument| argument == known), "{known}: {arguments:?}");
         }
         assert!(!arguments.iter().any(|argument| argument.starts_with("--since")), "one beginning only");
