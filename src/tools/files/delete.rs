@@ -4,12 +4,13 @@ use super::{
     bounded_or_null,
     place::{FileAccess, LONGEST_PATH, RootedPath},
     remove,
+    visit::changing,
 };
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::bounded,
 };
-use base::{error::ToolError, os::blocking};
+use base::error::ToolError;
 use contract::meta::{Effect, Listing, Meta};
 use rustix::fs::FileType;
 use schemars::JsonSchema;
@@ -97,10 +98,8 @@ impl Tool for Delete {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
-        let turn = blocking::unless_told("files", cx.services.files.turn()).await?;
-        let out = blocking::run("files", move |stop| {
-            let _turn = turn;
-            let removed = remove::remove(&place, args.recursive, args.etag.as_deref(), args.dry_run, stop)?;
+        let out = changing(cx, place, move |place, stop| {
+            let removed = remove::remove(place, args.recursive, args.etag.as_deref(), args.dry_run, stop)?;
             Ok(Out {
                 path: place.shown(),
                 root: place.root.name.clone(),

@@ -7,6 +7,7 @@ use super::{
     place::{FileAccess, LONGEST_PATH, RootedPath},
     reach::{RootOut, roots},
     size,
+    visit::visiting,
 };
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -19,7 +20,7 @@ use base::{
     error::ToolError,
     os::{
         beneath::Beneath,
-        blocking::{self, StopSignal},
+        blocking::StopSignal,
         glob::{self, Glob},
         walk::{WalkStep, walk},
     },
@@ -141,7 +142,7 @@ impl Tool for List {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
         let roots = roots(cx);
-        blocking::run("files", move |stop| args.list(&place, roots, stop)).await
+        visiting(cx, place, move |place, stop| args.list(place, roots, stop)).await
     }
 }
 

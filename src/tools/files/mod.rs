@@ -11,6 +11,7 @@ mod put;
 mod reach;
 mod read;
 mod remove;
+mod visit;
 mod whole;
 mod write;
 

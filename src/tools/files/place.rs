@@ -165,7 +165,13 @@ impl RootedPath {
         let (shown, done) = (self.shown(), self.want.done());
         let error = match fault {
             Errno::NOENT => ToolError::not_found(format!("there is no {shown}")).hint("files.list shows what there is"),
-            Errno::XDEV | Errno::LOOP => {
+            Errno::LOOP => ToolError::denied(format!(
+                "the way to {shown} never ends, through symbolic links that lead back to themselves or more than 40 of \
+                 them, or goes through a link of /proc, which is not followed"
+            ))
+            .with("required_permission", self.permission())
+            .hint("files.list shows what each link says (target); name the file that it is about"),
+            Errno::XDEV => {
                 ToolError::denied(format!("the way to {shown} leads out of the root {}", self.root.name))
                     .with("required_permission", self.permission())
                     .hint("a symbolic link or a mount on the way points elsewhere; what is mounted there can be a root of its own")

@@ -3,7 +3,7 @@
 use super::{
     content::{etag, tag},
     mtime,
-    place::RootedPath,
+    place::{RootedPath, words},
     read::kind_words,
     size, whole,
 };
@@ -11,6 +11,7 @@ use base::{
     clock,
     error::{ErrorCode, ToolError},
     os::{
+        attributes,
         beneath::{Beneath, OpenedFile},
         blocking::StopSignal,
         replace::{Over, ReplacementFile, sync_folder, write_all},
@@ -20,7 +21,7 @@ use rustix::{
     fs::{Access, AtFlags, FileType, Mode, OFlags, Stat, accessat, fchmod, fstat, fsync, ftruncate, mkdirat},
     io::Errno,
 };
-use std::{ffi::OsStr, path::Path};
+use std::{ffi::OsStr, fs::File, path::Path};
 
 /// Default permission bits of a new file, as for most programs.
 const NEW_FILE: u32 = 0o644;
@@ -61,6 +62,7 @@ pub struct Before {
     pub mode: u32,
     pub owner_kept: bool,
     about: Stat,
+    file: File,
 }
 
 /// Writes `bytes` to `place`.
@@ -231,11 +233,31 @@ fn before(
             .hint("overwrite: true replaces it, its etag does so only while it is the same; or choose another name"));
     }
     accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS).map_err(fault)?;
-    Ok(Some(Before { size, etag, mode: about.st_mode & 0o777, owner_kept: true, about }))
+    // A change through one of its names would be one of the others, or part them without a word.
+    if about.st_nlink > 1 {
+        return Err(ToolError::precondition(format!("{shown} has other names (hard links), which may lie elsewhere"))
+            .with("parameter", "path")
+            .with("names", about.st_nlink)
+            .hint("files.delete takes this name away and leaves the others; then write a file of its own"));
+    }
+    Ok(Some(Before { size, etag, mode: about.st_mode & 0o777, owner_kept: true, about, file }))
 }
 
 fn conflict(message: &str, etag: &str) -> ToolError {
     ToolError::new(ErrorCode::Conflict, message).with("parameter", "path").with("etag", etag)
+}
+
+fn not_kept(place: &RootedPath, why: Errno) -> ToolError {
+    if matches!(why, Errno::NOSPC | Errno::DQUOT) {
+        return place.fault(why);
+    }
+    let shown = place.shown();
+    ToolError::precondition(format!(
+        "the access control list or the attributes of {shown} cannot be kept ({}), so it stays as it is",
+        words(why)
+    ))
+    .with("parameter", "path")
+    .hint("getfacl and getfattr show them; a new name has none")
 }
 
 fn changed_meanwhile(shown: &str) -> ToolError {
@@ -260,10 +282,12 @@ fn replace(
     if let Some(before) = &mut put.before {
         let (user_kept, group_kept) = draft.set_owner(before.about.st_uid, before.about.st_gid).map_err(fault)?;
         before.owner_kept = user_kept && group_kept;
-        if how.bits.is_none() && !group_kept {
-            // The rights of the old group must not pass to another one.
+        let has_list = attributes::has_list(&before.file).map_err(fault)?;
+        // The rights of the old group must not pass to another one. With a list these bits are not the group's.
+        if how.bits.is_none() && !group_kept && !has_list {
             put.mode &= !0o070;
         }
+        attributes::copy(&before.file, draft.file(), group_kept).map_err(|why| not_kept(place, why))?;
     }
     draft.set_mode(put.mode).map_err(fault)?;
     stop.check()?;
@@ -298,15 +322,13 @@ fn append(
     let fault = |fault| place.fault(fault);
     let shown = place.shown();
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = std::fs::File::from(folder.open_plainly(Path::new(name), flags).map_err(fault)?);
+    let file = File::from(folder.open_plainly(Path::new(name), flags).map_err(fault)?);
     let about = fstat(&file).map_err(fault)?;
     if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
         return Err(changed_meanwhile(&shown));
     }
     if about.st_nlink > 1 {
-        return Err(ToolError::precondition(format!("{shown} has other names (hard links), which may lie elsewhere"))
-            .with("parameter", "mode")
-            .hint("mode \"overwrite\" puts a file of its own there"));
+        return Err(changed_meanwhile(&shown));
     }
     let mut whole = whole::read(place, &file, size(&about), 0, 0, stop)?;
     let held = whole.size;

@@ -6,6 +6,7 @@ use super::{
     mtime,
     place::{FileAccess, LONGEST_PATH, RootedPath},
     size,
+    visit::visiting,
     whole::{self, WholeFile},
 };
 use crate::{
@@ -14,10 +15,7 @@ use crate::{
 };
 use base::{
     error::{ErrorCode, ToolError},
-    os::{
-        beneath::OpenedFile,
-        blocking::{self, StopSignal},
-    },
+    os::{beneath::OpenedFile, blocking::StopSignal},
 };
 use contract::meta::Meta;
 use rustix::fs::{FileType, Stat};
@@ -29,8 +27,6 @@ use std::{fs::File, num::NonZeroU32};
 const LARGEST: u64 = 4 << 20;
 /// Default size limit in bytes; more would fill a model's context with one call.
 const DEFAULT_MAX: u64 = 1 << 20;
-/// Read without a worker thread: reading from the page cache is faster than waking one.
-const SMALL: u64 = 64 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -126,15 +122,16 @@ impl Tool for Read {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
-        let (file, about) = match place.open()?.regular(&place.relative).map_err(|fault| place.fault(fault))? {
-            (OpenedFile::File(file), about) => (file, about),
-            (OpenedFile::Other(kind), _) => return Err(no_file(&place, kind)),
-        };
-        whole::fits(&place, size(&about))?;
-        if size(&about) <= SMALL {
-            return args.read(&place, &file, &about, &StopSignal::of("files"));
-        }
-        blocking::run("files", move |stop| args.read(&place, &file, &about, stop)).await
+        visiting(cx, place, move |place, stop| {
+            let opened = place.open()?.regular(&place.relative).map_err(|fault| place.fault(fault))?;
+            let (file, about) = match opened {
+                (OpenedFile::File(file), about) => (file, about),
+                (OpenedFile::Other(kind), _) => return Err(no_file(place, kind)),
+            };
+            whole::fits(place, size(&about))?;
+            args.read(place, &file, &about, stop)
+        })
+        .await
     }
 }
 

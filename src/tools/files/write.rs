@@ -5,12 +5,13 @@ use super::{
     content::{Encoding, from_base64},
     place::{FileAccess, LONGEST_PATH, RootedPath},
     put::{self, How, Put},
+    visit::changing,
 };
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::bounded,
 };
-use base::{error::ToolError, os::blocking};
+use base::error::ToolError;
 use contract::meta::{Effect, Meta};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -196,17 +197,13 @@ impl Tool for Write {
         let place = args.place(cx)?;
         let (dry_run, how) = (args.dry_run, args.how()?);
         let bytes = args.bytes()?;
-        let turn = blocking::unless_told("files", cx.services.files.turn()).await?;
-        let (place, put) = blocking::run("files", move |stop| {
-            let _turn = turn;
-            let put = put::put(&place, &bytes, &how, stop)?;
-            Ok((place, put))
-        })
-        .await?;
+        let out =
+            changing(cx, place, move |place, stop| Ok(Out::of(place, put::put(place, &bytes, &how, stop)?, dry_run)))
+                .await?;
         if !dry_run {
             cx.notes.changed();
         }
-        Ok(Out::of(&place, put, dry_run))
+        Ok(out)
     }
 }
 

@@ -3,6 +3,7 @@
 mod asked;
 mod bounds;
 mod delete;
+mod hang;
 mod list;
 mod read;
 mod write;

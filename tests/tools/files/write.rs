@@ -87,12 +87,65 @@ async fn more_goes_to_the_end() {
     let stale = json!({ "path": "log", "content": "x", "mode": "append", "etag": sha256("one\n") });
     files.call("files.write", stale).await.failed("conflict");
     fs::hard_link(files.data("log"), files.outside("other-name")).unwrap();
-    let linked = files.call("files.write", json!({ "path": "log", "content": "x", "mode": "append" })).await;
-    assert!(linked.failed("failed_precondition")["message"].as_str().unwrap().contains("hard links"));
+    for how in [json!({ "mode": "append" }), json!({ "mode": "overwrite" }), json!({ "etag": sha256("one\ntwo\n") })] {
+        for dry_run in [true, false] {
+            let mut args = json!({ "path": "log", "content": "x", "dry_run": dry_run });
+            args.as_object_mut().unwrap().extend(how.as_object().unwrap().clone());
+            let linked = files.call("files.write", args).await;
+            let error = linked.failed("failed_precondition");
+            assert!(error["message"].as_str().unwrap().contains("hard links"), "{how} {error}");
+        }
+    }
     assert_eq!(fs::read_to_string(files.outside("other-name")).unwrap(), "one\ntwo\n");
-    // Replacing leaves the other name what it was.
-    files.call("files.write", json!({ "path": "log", "content": "x", "mode": "overwrite" })).await.ok();
+    assert_eq!(fs::metadata(files.data("log")).unwrap().nlink(), 2, "neither name was parted from the other");
+    // As the hint says: away with this name, and the other is what it was.
+    files.call("files.delete", json!({ "path": "log" })).await.ok();
+    files.call("files.write", json!({ "path": "log", "content": "x" })).await.ok();
     assert_eq!(fs::read_to_string(files.outside("other-name")).unwrap(), "one\ntwo\n");
+}
+
+/// An access control list as the kernel has it: `user::rw-`, `user:1000:rw-`, `group::---`, `mask::rw-`, `other::---`.
+const LIST: &[u8] = b"\x02\0\0\0\x01\0\x06\0\xff\xff\xff\xff\x02\0\x06\0\xe8\x03\0\0\x04\0\0\0\xff\xff\xff\xff\
+    \x10\0\x06\0\xff\xff\xff\xff\x20\0\0\0\xff\xff\xff\xff";
+
+#[tokio::test]
+async fn an_access_control_list_and_attributes_stay() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let files = Files::new().await;
+    let path = files.has("shared", "old");
+    let list = |path: &std::path::Path| {
+        let mut value = vec![0; 256];
+        let length = getxattr(path, "system.posix_acl_access", &mut value[..]).ok()?;
+        Some(value[..length].to_vec())
+    };
+    if setxattr(&path, "system.posix_acl_access", LIST, XattrFlags::empty()).is_err() {
+        println!("not looked at: this file system has no access control lists");
+        return;
+    }
+    let noted = setxattr(&path, "user.note", b"kept", XattrFlags::empty()).is_ok();
+    let etag = sha256("old");
+    for args in [json!({ "overwrite": true }), json!({ "etag": etag }), json!({ "mode": "append" })] {
+        fs::write(&path, "old").unwrap();
+        let mut args = args;
+        args.as_object_mut().unwrap().extend([("path".into(), json!("shared")), ("content".into(), json!("new"))]);
+        let answer = files.call("files.write", args.clone()).await;
+        assert_eq!(answer.ok()["mode"], 0o660, "{args}");
+        assert_eq!(list(&path).as_deref(), Some(LIST), "{args}");
+        let mut note = [0; 16];
+        let length = getxattr(&path, "user.note", &mut note[..]).unwrap_or(0);
+        assert_eq!(&note[..length], if noted { &b"kept"[..] } else { b"" }, "{args}");
+    }
+    // Bits that the caller gives are what chmod(1) would make of them: the group's are the mask.
+    let args = json!({ "path": "shared", "content": "x", "overwrite": true, "permissions": 0o640 });
+    assert_eq!(files.call("files.write", args).await.ok()["mode"], 0o640);
+    let after = list(&path).unwrap();
+    assert_eq!((after[4 + 2 * 8 + 2], after[4 + 3 * 8 + 2]), (0, 4), "no right for the group, and the mask r--");
+    // A folder's default list gives a file that had none nothing.
+    let folder = path.parent().unwrap().to_owned();
+    let plain = files.has("plain", "old");
+    setxattr(&folder, "system.posix_acl_default", LIST, XattrFlags::empty()).unwrap();
+    files.call("files.write", json!({ "path": "plain", "content": "new", "overwrite": true })).await.ok();
+    assert_eq!(list(&plain), None);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2, statat},
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2},
     io::Errno,
 };
 use std::{
@@ -76,16 +76,26 @@ impl Beneath {
         self.open_plainly(Path::new(name), DIRECTORY).map(Self::at)
     }
 
-    /// The status of `name` in this folder, without following links; `None` when it does not exist.
+    /// The status of `name` in this folder, without following links; `None` when it does not exist. A mount point is
+    /// refused before its file system is asked: fstatat(2) would ask it, and wait for ever for one that never answers.
     ///
     /// # Errors
-    /// Those of fstatat(2).
+    /// `EXDEV` for a mount point; those of openat2(2).
     pub fn look(&self, name: &OsStr) -> Result<Option<Stat>, Errno> {
-        match statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Some(found)),
+        match self.open_plainly(Path::new(name), OFlags::PATH) {
+            Ok(found) => fstat(&found).map(Some),
             Err(Errno::NOENT) => Ok(None),
             Err(fault) => Err(fault),
         }
+    }
+
+    /// The number of the device whose file system has the folder. Asks the file system.
+    ///
+    /// # Errors
+    /// Those of fstat(2).
+    pub fn device(&self) -> Result<u64, Errno> {
+        #[allow(clippy::useless_conversion)] // 32 bits wide on some platforms.
+        fstat(&self.folder).map(|about| u64::from(about.st_dev))
     }
 
     /// Opens a regular file at `relative` for reading, with its status. Anything else is only examined: opening a

@@ -77,6 +77,11 @@ impl<'a> ReplacementFile<'a> {
         Ok((user, group))
     }
 
+    /// The file itself.
+    pub fn file(&self) -> &OwnedFd {
+        &self.file
+    }
+
     /// Moves it to `name` in its folder, and syncs both to the disk.
     ///
     /// # Errors
