@@ -59,17 +59,40 @@ impl CapturedOutput {
         self.total.saturating_sub((self.head.len() + self.tail.len()) as u64)
     }
 
-    /// As text: invalid UTF-8 becomes U+FFFD, and a note replaces the bytes that were dropped.
+    /// As text: invalid UTF-8 becomes U+FFFD, and a note replaces the bytes that were dropped, with those of characters
+    /// that the cut has split.
     pub fn text(&self) -> String {
         match self.cut() {
             // Joined before decoding: the seam may split a character.
             0 => String::from_utf8_lossy(&[&self.head[..], &self.tail].concat()).into_owned(),
             cut => {
-                let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
-                format!("{head}\n[{cut} bytes left out]\n{tail}")
+                let (end, start) = (unfinished(&self.head), rest_of_one(&self.tail));
+                let head = String::from_utf8_lossy(&self.head[..self.head.len() - end]);
+                let tail = String::from_utf8_lossy(&self.tail[start..]);
+                format!("{head}\n[{} bytes left out]\n{tail}", cut + (end + start) as u64)
             }
         }
     }
+}
+
+/// How many bytes at the end begin a character of UTF-8 that is not complete: 0 to 3.
+fn unfinished(bytes: &[u8]) -> usize {
+    for (back, byte) in bytes.iter().rev().take(3).enumerate() {
+        let whole = match byte {
+            0x80..=0xBF => continue,
+            0xC2..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xF4 => 4,
+            _ => return 0,
+        };
+        return if back + 1 < whole { back + 1 } else { 0 };
+    }
+    0
+}
+
+/// How many bytes at the start continue a character that began before: 0 to 3.
+fn rest_of_one(bytes: &[u8]) -> usize {
+    bytes.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count()
 }
 
 /// Bytes on the wire as base64url: as a JSON string they could take six times their size.
@@ -103,7 +126,7 @@ impl OutputStream {
     }
 }
 
-/// A piece of output.
+/// A piece of output. A character of UTF-8 is never divided between two; bytes that are none become U+FFFD.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chunk {
@@ -130,18 +153,33 @@ struct State {
     chunks: VecDeque<Chunk>,
     bytes: usize,
     offsets: [u64; 2],
+    /// The start of a character of each stream, which waits for its rest: at most 3 bytes.
+    started: [Vec<u8>; 2],
     ended: bool,
+}
+
+impl State {
+    fn add(&mut self, stream: OutputStream, bytes: &[u8]) {
+        let offset = &mut self.offsets[stream as usize];
+        let chunk = Chunk { stream, offset: *offset, text: String::from_utf8_lossy(bytes).into_owned() };
+        *offset += bytes.len() as u64;
+        self.bytes += chunk.text.len();
+        self.chunks.push_back(chunk);
+    }
 }
 
 impl LiveOutput {
     pub fn push(&self, stream: OutputStream, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        for piece in bytes.chunks(CHUNK) {
-            let offset = &mut state.offsets[stream as usize];
-            let chunk = Chunk { stream, offset: *offset, text: String::from_utf8_lossy(piece).into_owned() };
-            *offset += piece.len() as u64;
-            state.bytes += chunk.text.len();
-            state.chunks.push_back(chunk);
+        let mut all = std::mem::take(&mut state.started[stream as usize]);
+        all.extend_from_slice(bytes);
+        let mut rest = &all[..all.len() - unfinished(&all)];
+        state.started[stream as usize] = all[rest.len()..].to_vec();
+        while !rest.is_empty() {
+            let piece = &rest[..rest.len().min(CHUNK)];
+            let piece = if piece.len() < rest.len() { &piece[..piece.len() - unfinished(piece)] } else { piece };
+            state.add(stream, piece);
+            rest = &rest[piece.len()..];
         }
         while state.bytes > WAITING {
             let Some(lost) = state.chunks.pop_front() else { break };
@@ -150,9 +188,17 @@ impl LiveOutput {
         self.news.notify_one();
     }
 
-    /// Marks the end of the output.
+    /// Marks the end of the output. A character that has begun gets no rest any more.
     pub fn end(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        for stream in [OutputStream::Stdout, OutputStream::Stderr] {
+            let started = std::mem::take(&mut state.started[stream as usize]);
+            if !started.is_empty() {
+                state.add(stream, &started);
+            }
+        }
+        state.ended = true;
+        drop(state);
         self.news.notify_one();
     }
 
@@ -204,5 +250,63 @@ mod tests {
         live.end();
         let (chunks, ended) = live.next().await;
         assert!(ended && chunks[0].offset > 0 && chunks.len() <= WAITING / CHUNK);
+    }
+    #[tokio::test]
+    async fn a_letter_waits_for_its_rest_wherever_the_output_is_divided() {
+        let text = "Müsik ä € 😀 日本".repeat(3);
+        for size in 1..text.len() {
+            let live = LiveOutput::default();
+            for piece in text.as_bytes().chunks(size) {
+                live.push(OutputStream::Stdout, piece);
+                // The other stream's letters are not mixed with these.
+                live.push(OutputStream::Stderr, "ü".as_bytes().get(..1).unwrap());
+                live.push(OutputStream::Stderr, "ü".as_bytes().get(1..).unwrap());
+            }
+            live.end();
+            let (chunks, _) = live.next().await;
+            let mut offset = 0;
+            let mut whole = String::new();
+            for chunk in chunks.iter().filter(|chunk| chunk.stream == OutputStream::Stdout) {
+                assert_eq!(chunk.offset, offset, "pieces of {size}");
+                offset += chunk.text.len() as u64;
+                whole += &chunk.text;
+            }
+            assert_eq!(whole, text, "pieces of {size}");
+            assert!(chunks.iter().all(|chunk| !chunk.text.contains('\u{fffd}')), "pieces of {size}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_letter_is_not_held_back_and_a_long_piece_is_divided_between_letters() {
+        let live = LiveOutput::default();
+        live.push(OutputStream::Stdout, b"a\xff");
+        live.push(OutputStream::Stdout, b"b\xe2\x82");
+        let (chunks, _) = live.next().await;
+        let texts: Vec<&str> = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+        assert_eq!(texts, ["a\u{fffd}", "b"]);
+        live.end();
+        let (chunks, ended) = live.next().await;
+        assert!(ended && chunks.len() == 1 && chunks[0].offset == 3, "{chunks:?}");
+        assert_eq!(chunks[0].text, "\u{fffd}");
+        let live = LiveOutput::default();
+        let long = format!("a{}", "€".repeat(CHUNK));
+        live.push(OutputStream::Stdout, long.as_bytes());
+        let (chunks, _) = live.next().await;
+        assert!(chunks.len() > 2 && chunks.iter().all(|chunk| chunk.text.len() <= CHUNK));
+        assert_eq!(chunks.iter().map(|chunk| chunk.text.as_str()).collect::<String>(), long);
+    }
+
+    #[test]
+    fn a_cut_divides_no_letter() {
+        for limit in 8..24 {
+            let mut kept = HeadAndTail::new(limit);
+            let all = "aä€😀".repeat(10);
+            kept.push(all.as_bytes());
+            let text = kept.finish().text();
+            assert!(!text.contains('\u{fffd}'), "{limit}: {text}");
+            let (head, rest) = text.split_once("\n[").unwrap();
+            let (count, tail) = rest.split_once(" bytes left out]\n").unwrap();
+            assert_eq!(head.len() + tail.len() + count.parse::<usize>().unwrap(), all.len(), "{limit}");
+        }
     }
 }
