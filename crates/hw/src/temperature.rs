@@ -17,13 +17,13 @@ pub struct TemperatureReading {
 pub enum TemperatureSource {
     /// The simulated board, which excludes the others.
     Simulated,
-    /// `/sys/class/thermal/thermal_zone0`
+    /// The zone of `/sys/class/thermal` whose type is the processor's.
     ThermalZone,
     /// `vcgencmd measure_temp`
     Vcgencmd,
     /// `/sys/class/hwmon`
     Hwmon,
-    /// Other sensors that the sysinfo crate finds: other thermal zones, other layouts of hwmon.
+    /// The processor's sensors that the sysinfo crate finds: other layouts of hwmon.
     Sysinfo,
 }
 
@@ -46,7 +46,7 @@ pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result
         let celsius = simulated.celsius(uptime::read(root)?)?;
         return Ok(Some(TemperatureReading { celsius, source: TemperatureSource::Simulated }));
     }
-    if let Some(reading) = found(TemperatureSource::ThermalZone, thermal::zone(root, 0)) {
+    if let Some(reading) = found(TemperatureSource::ThermalZone, thermal::processor(root)) {
         return Ok(Some(reading));
     }
     let measured = firmware.measured_celsius().await;
@@ -62,11 +62,10 @@ pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result
     fault.map_or(Ok(None), Err)
 }
 
-/// The processor's sensor, otherwise the first.
+/// The processor's sensor, and never that of another part.
 fn processor(sensors: io::Result<Vec<hwmon::Sensor>>) -> io::Result<f64> {
     let sensors = sensors?;
-    let about_cpu = |chip: &str| ["cpu", "coretemp", "k10temp", "soc"].iter().any(|name| chip.contains(name));
-    let chosen = sensors.iter().find(|sensor| about_cpu(&sensor.chip)).or(sensors.first());
+    let chosen = sensors.iter().find(|sensor| thermal::is_processor(&sensor.chip));
     chosen.map(|sensor| sensor.celsius).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
@@ -76,7 +75,7 @@ fn from_sysinfo(root: &Root) -> Option<f64> {
         return None;
     }
     let components = sysinfo::Components::new_with_refreshed_list();
-    let measured =
-        components.iter().find_map(|component| component.temperature().filter(|celsius| celsius.is_finite()));
+    let processors = components.iter().filter(|component| thermal::is_processor(component.label()));
+    let measured = processors.filter_map(|one| one.temperature()).find(|celsius| celsius.is_finite());
     measured.map(f64::from)
 }

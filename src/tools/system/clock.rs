@@ -40,6 +40,10 @@ pub struct ClockStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "uuid"))]
     boot_id: Option<String>,
+    /// What is wrong with the zone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 fn read(machine: &Machine, now: OffsetDateTime) -> Result<ClockStatus, ToolError> {
@@ -59,6 +63,7 @@ fn read(machine: &Machine, now: OffsetDateTime) -> Result<ClockStatus, ToolError
         uptime_seconds: uptime.as_secs(),
         boot_time: stamp::stamp(boot),
         boot_id: ids::boot(root).ok(),
+        note: zone.missing,
     })
 }
 

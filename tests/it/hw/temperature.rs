@@ -49,6 +49,25 @@ async fn of_several_monitors_the_processors() {
 }
 
 #[tokio::test]
+async fn a_zone_is_the_processors_by_its_type_and_another_parts_is_none() {
+    let pi = Copied::of("pi-5");
+    pi.without("sys/class/thermal").without("sys/class/hwmon");
+    let zone = |number: u32, kind: &str, millidegrees: u32| {
+        pi.write(&format!("sys/class/thermal/thermal_zone{number}/type"), &format!("{kind}\n"));
+        pi.write(&format!("sys/class/thermal/thermal_zone{number}/temp"), &format!("{millidegrees}\n"));
+    };
+    for (number, other) in ["iwlwifi_1", "acpitz", "battery", "nvme", "gpu-thermal"].into_iter().enumerate() {
+        zone(u32::try_from(number).unwrap(), other, 81_000);
+        assert_eq!(measured(&machine(pi.root())).await.unwrap(), None, "{other}");
+    }
+    pi.write("sys/class/hwmon/hwmon0/name", "nvme\n").write("sys/class/hwmon/hwmon0/temp1_input", "33000\n");
+    assert_eq!(measured(&machine(pi.root())).await.unwrap(), None, "a disk's sensor is no processor's");
+    zone(12, "cpu-thermal", 47_500);
+    let reading = measured(&machine(pi.root())).await.unwrap().unwrap();
+    assert_eq!(reading, TemperatureReading { celsius: 47.5, source: TemperatureSource::ThermalZone });
+}
+
+#[tokio::test]
 async fn when_every_source_fails_the_first_fault_is_told() {
     let pi = Copied::of("pi-4b");
     pi.write("sys/class/thermal/thermal_zone0/temp", "hot\n").write("sys/class/hwmon/hwmon0/temp1_input", "");

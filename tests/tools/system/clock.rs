@@ -44,6 +44,28 @@ async fn a_broken_zone_is_a_fault_with_its_file() {
 }
 
 #[tokio::test]
+async fn a_zone_whose_rules_are_not_there_is_utc_and_a_note_says_so() {
+    let copy = Copied::of("pi-4b");
+    let localtime = copy.root().path("etc/localtime");
+    for (target, name) in
+        [("../usr/share/zoneinfo/Mars/Olympus", "Mars/Olympus"), ("/usr/share/zoneinfo/posix/Nowhere", "posix/Nowhere")]
+    {
+        let _ = std::fs::remove_file(&localtime);
+        std::os::unix::fs::symlink(target, &localtime).unwrap();
+        let clock = Pi::on(machine(copy.root())).call(TOOL, json!({})).await.ok();
+        assert_eq!(
+            (&clock["timezone"], &clock["utc_offset_seconds"], &clock["timezone_abbreviation"]),
+            (&json!(name), &json!(0), &json!("UTC"))
+        );
+        assert!(clock["time"].is_string() && clock["uptime_seconds"].is_u64(), "{clock}");
+        let note = clock["note"].as_str().unwrap();
+        assert!(note.contains(&format!("/usr/share/zoneinfo/{name}")) && note.contains("UTC"), "{note}");
+    }
+    let well = Pi::like("pi-4b").call(TOOL, json!({})).await.ok();
+    assert_eq!(well.get("note"), None);
+}
+
+#[tokio::test]
 async fn an_uptime_longer_than_time_is_refused() {
     let copy = Copied::of("pi-4b");
     copy.write("proc/uptime", "9000000000000000000.0 0.0\n");

@@ -34,12 +34,14 @@ pub struct Zone {
     pub name: String,
     /// The rules; `None` for UTC.
     rules: Option<tz::TimeZone>,
+    /// Why local time is UTC although the zone is another one: its rules are not there.
+    pub missing: Option<String>,
 }
 
 impl Zone {
     /// The default when nothing is configured.
     pub fn utc() -> Self {
-        Self { name: "UTC".into(), rules: None }
+        Self { name: "UTC".into(), rules: None, missing: None }
     }
 
     /// The offset from UTC in seconds at `unix_seconds`, with summer time, and its name (`BST`).
@@ -59,7 +61,7 @@ impl Zone {
 /// `/etc/timezone`.
 ///
 /// # Errors
-/// `InvalidData` when the rules are not a TZif file (RFC 9636), `NotFound` when the link leads nowhere.
+/// `InvalidData` when the rules are not a TZif file (RFC 9636). A link that leads nowhere is UTC ([`Zone::missing`]).
 pub fn zone(root: &Root) -> io::Result<Zone> {
     let leads = |target: &Path| target.to_str().is_some_and(|target| target.contains("zoneinfo/"));
     // Of an appliance, through a second link in /run: /etc is read-only.
@@ -74,19 +76,26 @@ pub fn zone(root: &Root) -> io::Result<Zone> {
         .or_else(|| root.line("etc/timezone").ok());
     let Some(name) = name else {
         return match root.read_bytes(LOCALTIME) {
-            Ok(bytes) => Ok(Zone { name: "unnamed".into(), rules: Some(rules(LOCALTIME, &bytes)?) }),
+            Ok(bytes) => Ok(Zone { name: "unnamed".into(), rules: Some(rules(LOCALTIME, &bytes)?), missing: None }),
             // No configuration means UTC.
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(Zone { name: "UTC".into(), rules: None }),
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(Zone::utc()),
             Err(fault) => Err(fault),
         };
     };
     if matches!(name.as_str(), "UTC" | "Etc/UTC" | "Etc/UCT" | "Zulu") {
-        return Ok(Zone { name, rules: None });
+        return Ok(Zone { name, rules: None, missing: None });
     }
     // Resolved below `root`, because the link is written for a machine whose root is "/".
     let file = if linked.is_some() { format!("{ZONES}/{name}") } else { LOCALTIME.into() };
-    let bytes = root.read_bytes(&file)?;
-    Ok(Zone { rules: Some(rules(&file, &bytes)?), name })
+    match root.read_bytes(&file) {
+        Ok(bytes) => Ok(Zone { rules: Some(rules(&file, &bytes)?), name, missing: None }),
+        // As for every program of the machine (tzset(3)).
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => {
+            let missing = format!("there is no /{file}, so local time is UTC: install tzdata, or choose another zone");
+            Ok(Zone { name, rules: None, missing: Some(missing) })
+        }
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Whether `name` fits [`ZONE_PATTERN`] and [`LONGEST_ZONE`].
