@@ -6,7 +6,7 @@
 
 use super::{
     Root, lossy, malformed,
-    mounts::{IMMUTABLE, Space, space, unescaped, unescaped_bytes},
+    mounts::{IMMUTABLE, Space, space, unescaped_bytes},
 };
 use std::{
     ffi::OsString,

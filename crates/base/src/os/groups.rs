@@ -8,7 +8,7 @@ use crate::os::Root;
 use std::{
     collections::BTreeSet,
     io,
-    ops::ControlFlow::{self, Break, Continue},
+    ops::ControlFlow::{self, Continue},
     str,
 };
 
