@@ -3,7 +3,7 @@
 use super::Registry;
 use crate::{registry::progress::Progress, services::Services};
 use base::error::ToolError;
-use contract::access::caller::Caller;
+use contract::access::{caller::Caller, reach::Reach};
 use contract::audit::changed::Changed;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -34,6 +34,21 @@ pub struct Context {
     /// The client, for tools that ask it something.
     pub peer: Option<Arc<dyn ClientPeer>>,
     pub notes: Arc<Notes>,
+}
+
+impl Context {
+    /// What this caller may reach with `tool`; nothing with a tool that there is not.
+    pub fn reach(&self, tool: &str) -> Reach {
+        let policy = self.services.policy.held();
+        self.registry
+            .resolve(tool)
+            .map_or_else(|_| Reach::default(), |(entry, _)| policy.reach(&entry.meta(), &self.caller))
+    }
+
+    /// Whether the answer of `tool` has the part that `action` reads ([`contract::actions::SHOWS`]).
+    pub fn shows(&self, tool: &str, action: &'static str) -> bool {
+        self.services.policy.held().shows(tool, action)
+    }
 }
 
 /// What can be asked of the client during a call. Only conversations that rmcp carries have one.

@@ -5,6 +5,7 @@ pub mod commands;
 pub mod policy;
 pub mod presence;
 pub mod question;
+pub mod reach;
 pub mod seats;
 pub mod shares;
 pub mod token;

@@ -4,7 +4,7 @@
 
 use crate::{
     access::{caller::Caller, way},
-    actions::{Does, Ruling, Words, of_call},
+    actions::{Does, Ruling, Words, is_declared, of_call},
     config::{Grant, RECOVERY, Settings},
     meta::{Declaration, Environment, Mode, Tier},
 };
@@ -75,9 +75,12 @@ impl Policy {
 
     /// Whether the tool's namespace is on, for `caller`.
     pub fn has_namespace(&self, meta: &Declaration<'_>, caller: Option<&str>) -> bool {
-        meta.tier == Tier::Fundamental
-            || self.enabled.contains(meta.namespace())
-            || self.grants(meta.name, caller).next().is_some()
+        self.has_namespace_without_grant(meta) || self.grants(meta.name, caller).next().is_some()
+    }
+
+    /// Whether the tool's namespace is on for everybody.
+    pub(super) fn has_namespace_without_grant(&self, meta: &Declaration<'_>) -> bool {
+        meta.tier == Tier::Fundamental || self.enabled.contains(meta.namespace())
     }
 
     /// Whether a tool is off because part of the configuration was not understood.
@@ -89,6 +92,15 @@ impl Policy {
     /// The entries of `policy` and `tools.disable`.
     pub fn words(&self) -> Words<'_> {
         Words { modes: &self.modes, disabled: &self.disabled }
+    }
+
+    /// Whether the answer of `reader`, a tool or an endpoint, has the part that `action` reads.
+    ///
+    /// # Panics
+    /// In debug builds, if [`crate::actions::SHOWS`] does not have that part.
+    pub fn shows(&self, reader: &str, action: &'static str) -> bool {
+        debug_assert!(is_declared(reader, action), "{reader} does not declare {action}");
+        self.words().lets(action)
     }
 
     /// The mode from the configuration, or the tool's own default. For a tool whose calls differ, that of the least

@@ -2,10 +2,13 @@
 //!
 //! A tool's name in a policy stands for its main actions (`own`). A call is judged by all its actions, including side
 //! effects (`also`), and by the strictest entry for any of them. Server and agent use this table, each with its own
-//! configuration.
+//! configuration. That holds for reads as well: an answer of which a part is what an action reads leaves that part out
+//! where the action may not run ([`SHOWS`]).
 
+mod shows;
 mod table;
 
+pub use shows::{SHOWS, is_declared};
 pub use table::{ACTIONS, DOES};
 
 use super::meta::Mode;
@@ -115,6 +118,12 @@ impl<'a> Words<'a> {
         let said = actions.iter().copied().chain(doers.map(|does| does.tool)).filter_map(|name| self.about(name));
         // Among equally strict entries, the tool's own is named.
         said.fold(own, |strictest, word| if word.mode > strictest.mode { word } else { strictest })
+    }
+
+    /// Whether what this action reads may be part of an answer to another call: no entry denies it or has a person asked
+    /// first, for the action or for a tool that is there for it.
+    pub fn lets(&self, action: &'static str) -> bool {
+        self.judge_actions("", &[action], Mode::Allow).mode == Mode::Allow
     }
 
     /// The entry for a tool or an action by its own name, or for the tool's namespace.

@@ -37,6 +37,7 @@ pub const ACTIONS: &[(&str, &str)] = &[
     ("onewire:read", "read a 1-Wire device"),
     ("process:inspect", "show the details of a process"),
     ("process:signal", "send a signal to a process"),
+    ("sensors:read", "read sensors that the kernel has drivers for"),
     ("serial:close", "close a serial port"),
     ("serial:open", "open a serial port"),
     ("serial:read", "read what has arrived at an open serial port"),
@@ -48,6 +49,7 @@ pub const ACTIONS: &[(&str, &str)] = &[
     ("service:start", "start a service; a restart also starts a stopped one"),
     ("service:stop", "stop a service"),
     ("spi:transfer", "exchange bytes with an SPI device"),
+    ("system:health", "read how the machine is: load, memory, disks, temperature, power, traffic"),
     ("system:mark_good", "commit the version on trial"),
     ("system:reboot", "restart the device, as an update and a rollback also do"),
     ("system:rollback", "end an update, or return to the previous version"),
@@ -58,7 +60,8 @@ pub const ACTIONS: &[(&str, &str)] = &[
     ("vector:rebuild", "index files anew"),
 ];
 
-/// The actions of each tool. A tool that is not listed only returns what every caller may know.
+/// The actions of each tool. A tool that is listed neither here nor in [`super::SHOWS`] only returns what every caller may
+/// know.
 pub const DOES: &[Does] = &[
     // Each task is a call of its own as well, which is judged.
     does("agents.send_task", &["agents:send_task"]),
@@ -78,6 +81,7 @@ pub const DOES: &[Does] = &[
         kind: |args| word(args, "mode", &["input", "output"]),
         ..does("gpio.configure_pin", &["gpio:configure"])
     },
+    Does { also: &["gpio:read"], ..reads("gpio.list_pins", &[]) },
     reads("gpio.read_pin", &["gpio:read"]),
     repairs("gpio.release_pin", &["gpio:release"]),
     Does { also: &["gpio:drive"], ..does("gpio.set_pwm", &["gpio:pwm"]) },
@@ -101,6 +105,7 @@ pub const DOES: &[Does] = &[
     repairs("manage.mark_good", &["system:mark_good"]),
     Does { also: &["system:reboot"], ..repairs("manage.rollback", &["system:rollback"]) },
     Does { also: &["system:reboot"], ..repairs("manage.update_server", &["system:update"]) },
+    Does { also: &["system:health"], ..reads("metrics.get_realtime_metrics", &[]) },
     does("metrics.start_sampling_job", &["metrics:start"]),
     does("metrics.stop_sampling_job", &["metrics:stop"]),
     does("network.activate_connection", &["network:activate"]),
@@ -111,6 +116,7 @@ pub const DOES: &[Does] = &[
     reads("onewire.read", &["onewire:read"]),
     reads("process.get_process_details", &["process:inspect"]),
     does("process.send_signal", &["process:signal"]),
+    reads("sensors.read", &["sensors:read"]),
     repairs("serial.close", &["serial:close"]),
     does("serial.open", &["serial:open"]),
     reads("serial.read", &["serial:read"]),
@@ -130,6 +136,7 @@ pub const DOES: &[Does] = &[
     does("service.start", &["service:start"]),
     does("service.stop", &["service:stop"]),
     does("spi.transfer", &["spi:transfer"]),
+    reads("system.get_health_snapshot", &["system:health"]),
     does("system.reboot", &["system:reboot"]),
     does("system.set_hostname", &["system:set_hostname"]),
     does("system.set_timezone", &["system:set_timezone"]),
