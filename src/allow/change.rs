@@ -13,7 +13,8 @@ pub struct GrantChange {
 }
 
 impl GrantChange {
-    /// Adds the grant. Its lists are merged into an existing grant of the same tool for the same callers.
+    /// Adds the grant. Its lists are merged into an existing grant of the same tool for the same callers. A grant that names
+    /// nothing stays apart from one that does: together they would open less.
     pub fn open(&self, kept: &mut GrantFragment) {
         let mut new = self.grant.clone();
         base::sort::sort(&mut new.callers);
@@ -21,7 +22,10 @@ impl GrantChange {
         if let Some(mode) = self.policy {
             kept.policy.insert(new.tool.clone(), mode);
         }
-        let same = kept.grants.iter_mut().find(|grant| grant.tool == new.tool && grant.callers == new.callers);
+        let is_same = |grant: &&mut Grant| {
+            (&grant.tool, &grant.callers, grant.names_something()) == (&new.tool, &new.callers, new.names_something())
+        };
+        let same = kept.grants.iter_mut().find(is_same);
         match same {
             None => kept.grants.push(new),
             Some(grant) => {
@@ -67,21 +71,16 @@ fn lists(grant: &mut Grant) -> [&mut Vec<String>; 4] {
     [&mut grant.units, &mut grant.cameras, &mut grant.devices, &mut grant.paths]
 }
 
-fn has_lists(grant: &Grant) -> bool {
-    !grant.pins.is_empty()
-        || [&grant.units, &grant.cameras, &grant.devices, &grant.paths].into_iter().any(|list| !list.is_empty())
-}
-
 /// The rest of a grant; `None` once its lists are empty, because a grant without lists would open more than before.
 fn less_of(mut grant: Grant, less: &Grant) -> Option<Grant> {
-    if !has_lists(less) {
+    if !less.names_something() {
         return None;
     }
     grant.pins.retain(|pin| !less.pins.contains(pin));
     for (list, gone) in lists(&mut grant).into_iter().zip([&less.units, &less.cameras, &less.devices, &less.paths]) {
         list.retain(|item| !gone.contains(item));
     }
-    has_lists(&grant).then_some(grant)
+    grant.names_something().then_some(grant)
 }
 
 #[cfg(test)]
@@ -105,6 +104,17 @@ mod tests {
     fn grants_of_the_same_callers_become_one() {
         let both = kept(&[write_pin(&[17], &["loopback"]), write_pin(&[27], &["loopback"]), write_pin(&[4], &[])]);
         assert_eq!(both.grants, [write_pin(&[17, 27], &["loopback"]).grant, write_pin(&[4], &[]).grant]);
+    }
+
+    #[test]
+    fn a_grant_of_all_that_is_listed_and_one_that_names_something_stay_two() {
+        let (all, one) = (write_pin(&[], &["loopback"]), write_pin(&[17], &["loopback"]));
+        for changes in [[all.clone(), one.clone(), one.clone()], [one.clone(), all.clone(), all.clone()]] {
+            let mut both = kept(&changes);
+            assert_eq!(both.grants, [changes[0].grant.clone(), changes[1].grant.clone()]);
+            // What opens the list opens this pin too: after the revocation nothing does.
+            assert!(one.close(&mut both) && both.is_empty(), "{both:?}");
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::{
 use crate::services::Services;
 use base::error::ToolError;
 use contract::{
+    access::caller::Caller,
     access::policy::Policy,
-    config::Grant,
     meta::{Declaration, OwnedMeta},
     schema::{self, Checker},
 };
@@ -123,9 +123,9 @@ impl Entry {
 
     /// Why it can reach nothing by the configuration or by a grant to `caller`; `None` if it can. See
     /// [`Tool::NEEDS`](super::tool::Tool::NEEDS).
-    pub fn lacks(&self, services: &Services, policy: &Policy, caller: &str) -> Option<ToolError> {
+    pub fn lacks(&self, services: &Services, policy: &Policy, caller: &Caller) -> Option<ToolError> {
         let missing = (self.row()?.needs?)(services).err()?;
-        let granted = policy.grants(self.name(), Some(caller)).any(Grant::names_something);
+        let granted = policy.reach(&self.meta(), caller).names_something();
         (!granted).then(|| missing.with("tool", self.name()))
     }
 

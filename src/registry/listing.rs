@@ -194,7 +194,7 @@ impl Listings {
         let mut listed: Vec<ListedTool> = permitted
             .map(|entry| {
                 let enabled = policy.off_for(&entry.meta(), Some(&caller.principal)).is_none()
-                    && entry.lacks(services, policy, &caller.principal).is_none();
+                    && entry.lacks(services, policy, caller).is_none();
                 let mut value = at_run_time(policy, self.limits, entry, enabled);
                 value["name"] = json!(naming.spell(entry.name()));
                 if let Some(fields) = value.as_object_mut() {

@@ -66,8 +66,7 @@ pub fn fitting(pipeline: &Pipeline, caller: &Caller, filter: &ListingFilter) -> 
     let mut tools = Vec::new();
     for entry in pipeline.registry.entries() {
         let meta = entry.meta();
-        let enabled = policy.admit(&meta, caller).is_ok()
-            && entry.lacks(&pipeline.services, &policy, &caller.principal).is_none();
+        let enabled = policy.admit(&meta, caller).is_ok() && entry.lacks(&pipeline.services, &policy, caller).is_none();
         let fits = wanted.as_ref().is_none_or(|names| names.iter().any(|name| name == meta.name))
             && filter.tags.as_ref().is_none_or(|tags| tags.iter().any(|tag| meta.tags.contains(&tag.as_str())))
             && filter.enabled.is_none_or(|only| only == enabled);

@@ -49,7 +49,8 @@ pub struct AgentPolicy {
     pub namespaces: BTreeSet<String>,
     /// Disabled tools and namespaces.
     pub disabled: BTreeSet<String>,
-    /// Grants of single tools. The server checks the caller, which only it knows.
+    /// Grants of single tools. The server checks the caller and its role, which only it knows; what a grant names holds here
+    /// for the caller that the server names.
     pub grants: Vec<Grant>,
     /// Services that tools may touch, with `*` and `?`.
     pub services: Vec<String>,
@@ -122,10 +123,17 @@ impl AgentPolicy {
         self.grants.iter().filter(move |grant| grant.tool == tool)
     }
 
-    /// The services that `tool` may touch, with `*` and `?`.
-    pub fn services(&self, tool: &str) -> Vec<String> {
-        let granted = self.grants(tool).flat_map(|grant| &grant.units);
-        self.services.iter().chain(granted).cloned().collect()
+    /// The services that `tool` may touch for `principal`, with `*` and `?`. Where only grants open the tool, they are those
+    /// that the grants name, and `service.allow` counts if one of them names nothing.
+    pub fn services(&self, tool: &str, principal: &str) -> Vec<String> {
+        let grants: Vec<&Grant> = self.grants(tool).filter(|grant| grant.is_for(Some(principal))).collect();
+        let listed = self.has_namespace(tool) || grants.iter().any(|grant| !grant.names_something());
+        let granted = grants.into_iter().flat_map(|grant| &grant.units);
+        self.services.iter().filter(|_| listed).chain(granted).cloned().collect()
+    }
+
+    fn has_namespace(&self, tool: &str) -> bool {
+        self.namespaces.contains(namespace_of(tool))
     }
 
     /// Whether a call of `tool` becomes an operation of the agent.
@@ -163,13 +171,13 @@ impl AgentPolicy {
                 .with("tool", tool)
                 .hint("mend the fragment and restart raspi-mcp-agent"));
         }
-        let namespace = tool.split_once('.').map_or(tool, |(namespace, _)| namespace);
+        let namespace = namespace_of(tool);
         if self.disabled.contains(tool) || self.disabled.contains(namespace) {
             return Err(ToolError::denied(format!("the agent's configuration switches {tool} off"))
                 .with("tool", tool)
                 .hint("take it out of tools.disable in /etc/raspi-mcp and restart raspi-mcp-agent"));
         }
-        if !self.namespaces.contains(namespace) && self.grants(tool).next().is_none() {
+        if !self.has_namespace(tool) && self.grants(tool).next().is_none() {
             return Err(ToolError::denied(format!("the agent's configuration does not enable namespace {namespace}"))
                 .with("tool", tool)
                 .with("namespace", namespace)
@@ -217,6 +225,10 @@ impl AgentPolicy {
             .with("client", client)
             .hint("approve on the device with `raspi-mcp approve`, or list the client in approval.elicitation_clients"))
     }
+}
+
+fn namespace_of(tool: &str) -> &str {
+    tool.split_once('.').map_or(tool, |(namespace, _)| namespace)
 }
 
 /// `[policy]`, and the modes that the owner gave the tools of agents.

@@ -11,8 +11,7 @@ use base::{
     os::{glob::Glob, systemd::ServiceName},
 };
 use contract::{
-    access::{caller::Caller, policy::Policy},
-    config::Grant,
+    access::{caller::Caller, policy::Policy, reach::Reach},
     values::{I2cAddress, Pin},
 };
 use hw::i2c::I2cAccessKind;
@@ -29,41 +28,45 @@ pub(super) fn list(
     judged: Option<&ToolError>,
 ) -> Option<Gate> {
     let number = |name: &str| named.resources.get(name).and_then(Value::as_u64);
-    let mut grants = policy.grants(entry.name(), Some(&caller.principal));
+    let reach = policy.reach(&entry.meta(), caller);
+    // What the configuration lists counts for the caller, or the grant is too narrow.
+    let told = |what: String, list: &str| match reach.check_listed(&what) {
+        Ok(()) => format!("{what} is not in {list}"),
+        Err(narrow) => narrow.message.clone(),
+    };
     let (by, closed) = match entry.meta().namespace() {
         "gpio" => {
             let pin = Pin::try_from(number("pin")?).ok()?;
             let rules = &services.gpio.rules;
             let never = pin.is_reserved() || rules.keeps(pin);
-            let open = rules.allows(pin) || !never && grants.any(|grant| grant.pins.contains(&pin.bcm()));
+            let open = reach.listed && rules.allows(pin) || !never && reach.has_pin(pin.bcm());
             let opener = if never { Opener::Nobody } else { Opener::Allow };
-            ("gpio.allow", (!open).then(|| (format!("GPIO {} is not in gpio.allow", pin.bcm()), opener)))
+            ("gpio.allow", (!open).then(|| (told(format!("GPIO {}", pin.bcm()), "gpio.allow"), opener)))
         }
         "i2c" => {
             let bus = u32::try_from(number("bus")?).ok()?;
             if entry.name() == "i2c.scan_bus" {
-                let open = !services.i2c.allow().on(bus).readable.is_empty()
-                    || grants.any(|grant| !grant.addresses(bus).is_empty());
-                let closed = (!open).then(|| (format!("I2C bus {bus} is not in i2c.buses"), Opener::Allow));
+                let listed = reach.listed && !services.i2c.allow().on(bus).readable.is_empty();
+                let open = listed || !reach.addresses(bus).is_empty();
+                let closed = (!open).then(|| (told(format!("I2C bus {bus}"), "i2c.buses"), Opener::Allow));
                 return Some(Gate { name: "list", by: "i2c.buses".into(), closed });
             }
             let address = I2cAddress::new(u8::try_from(number("address")?).ok()?)?;
             let want = if entry.meta().effect.is_write() { I2cAccessKind::Write } else { I2cAccessKind::Read };
-            let open = services.i2c.allow().check(bus, address, want).is_ok()
-                || grants.any(|grant| grant.has_device(bus, address));
-            ("i2c.buses", (!open).then(|| (format!("{address} on I2C bus {bus} is not in i2c.buses"), Opener::Allow)))
+            let listed = reach.listed && services.i2c.allow().check(bus, address, want).is_ok();
+            let open = listed || reach.addresses(bus).holds(address);
+            ("i2c.buses", (!open).then(|| (told(format!("{address} on I2C bus {bus}"), "i2c.buses"), Opener::Allow)))
         }
-        "spi" | "serial" => device_file(services, policy, entry, caller, named)?,
+        "spi" | "serial" => device_file(services, policy, entry, caller, named, told)?,
         "service" => {
             let name = ServiceName::parse(named.resources.get("service_name")?.as_str()?).ok()?;
             let unit = name.as_str();
-            let open = services.machine.board.is_simulated()
-                || !entry.meta().effect.is_write()
-                || allow::check(&services.settings.service.allow, &[unit.to_owned()], "").is_ok()
-                || grants.any(|grant| grant.has_unit(unit));
-            ("service.allow", (!open).then(|| (format!("{unit} is not in service.allow"), Opener::Allow)))
+            let listed = services.machine.board.is_simulated()
+                || allow::check(&services.settings.service.allow, &[unit.to_owned()], "").is_ok();
+            let open = !entry.meta().effect.is_write() || reach.listed && listed || reach.has_unit(unit);
+            ("service.allow", (!open).then(|| (told(unit.to_owned(), "service.allow"), Opener::Allow)))
         }
-        "camera" if entry.meta().effect.is_write() => ("camera.allow", camera(services, grants, named, judged)?),
+        "camera" if entry.meta().effect.is_write() => ("camera.allow", camera(services, &reach, named, judged)?),
         // Where policy refused, the tool was not asked.
         "files" => {
             let judged = judged.filter(|error| !error.details.contains_key("decided_by"))?;
@@ -83,6 +86,7 @@ fn device_file(
     entry: &Entry,
     caller: &Caller,
     named: &Named,
+    told: impl FnOnce(String, &str) -> String,
 ) -> Option<(&'static str, Closed)> {
     let device = command::device_file(named, entry)?;
     let (by, listed) = match entry.name() {
@@ -98,20 +102,16 @@ fn device_file(
     let tools: &[&str] = if entry.name() == "serial.open" { &["serial.open", "serial.write"] } else { &[entry.name()] };
     let granted =
         |tool: &&str| policy.grants(tool, Some(&caller.principal)).any(|grant| grant.has_device_file(&device));
+    let listed = listed && policy.reach(&entry.meta(), caller).listed;
     let open = listed || tools.iter().any(granted);
-    Some((by, (!open).then(|| (format!("{device} is not in {by} for this tool"), Opener::Allow))))
+    Some((by, (!open).then(|| (format!("{} for this tool", told(device, by)), Opener::Allow))))
 }
 
 /// `None`: only a look at the cameras there are can tell, since a list names them also by their names and places.
-fn camera<'a>(
-    services: &Services,
-    grants: impl Iterator<Item = &'a Grant>,
-    named: &Named,
-    judged: Option<&ToolError>,
-) -> Option<Closed> {
+fn camera(services: &Services, reach: &Reach, named: &Named, judged: Option<&ToolError>) -> Option<Closed> {
     let camera = named.resources.get("camera").and_then(Value::as_str);
-    let patterns: Vec<&String> =
-        services.cameras.allowed().iter().chain(grants.flat_map(|grant| &grant.cameras)).collect();
+    let listed = services.cameras.allowed().iter().filter(|_| reach.listed);
+    let patterns: Vec<&String> = listed.chain(reach.cameras()).collect();
     let fits = |camera: &str| patterns.iter().any(|pattern| Glob::of_bytes(pattern).fits(camera));
     if patterns.is_empty() || judged.is_some_and(|error| error.details.contains_key("camera_allowed")) {
         return Some(Some((

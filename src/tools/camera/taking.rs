@@ -56,21 +56,21 @@ pub struct PictureRequest {
     pub max_bytes: usize,
 }
 
-/// Checks before any device is opened whether the configuration allows any camera.
+/// Checks before any device is opened whether this caller reaches any camera.
 ///
 /// # Errors
 /// `permission_denied` naming the setting.
 pub fn permit(cx: &Context, tool: &str, camera: Option<&str>) -> Result<(), ToolError> {
-    let policy = cx.services.policy.held();
-    let granted = policy.grants(tool, Some(&cx.caller.principal)).any(|grant| !grant.cameras.is_empty());
-    if granted || cx.services.cameras.allows_any() { Ok(()) } else { Err(not_allowed(camera.unwrap_or("*"))) }
+    let reach = cx.reach(tool);
+    let some = reach.cameras().next().is_some() || reach.listed && cx.services.cameras.allows_any();
+    if some { Ok(()) } else { Err(not_allowed(camera.unwrap_or("*"))) }
 }
 
-/// Whether the configuration or a grant of this tool allows the camera.
+/// Whether a grant of this tool, or the configuration where that counts for the caller, allows the camera.
 pub(super) fn allows(cx: &Context, tool: &str, camera: &Camera) -> bool {
-    let policy = cx.services.policy.held();
-    cx.services.cameras.allows(camera)
-        || policy.grants(tool, Some(&cx.caller.principal)).any(|grant| camera.is_among(&grant.cameras))
+    let reach = cx.reach(tool);
+    let granted: Vec<String> = reach.cameras().cloned().collect();
+    reach.listed && cx.services.cameras.allows(camera) || camera.is_among(&granted)
 }
 
 fn not_allowed(camera: &str) -> ToolError {

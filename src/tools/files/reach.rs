@@ -20,15 +20,15 @@ pub struct RootOut {
     max_bytes: u64,
 }
 
-/// The roots of one call, in search order: configured roots before grants, and an outer granted folder before those
-/// inside it.
+/// The roots of one call, in search order: the configured ones, where they count for the caller, before grants, and an outer
+/// granted folder before those inside it.
 pub fn reach(cx: &Context, want: FileAccess) -> Vec<Arc<FolderRoot>> {
-    let policy = cx.services.policy.held();
-    let tool = format!("files.{}", want.name());
-    let paths = policy.grants(&tool, Some(&cx.caller.principal)).flat_map(|grant| &grant.paths);
-    let mut granted: Vec<_> = paths.map(|path| Arc::new(FileRoot::granted_folder(path, want.is_change()))).collect();
+    let reach = cx.reach(&format!("files.{}", want.name()));
+    let granted = reach.paths().map(|path| Arc::new(FileRoot::granted_folder(path, want.is_change())));
+    let mut granted: Vec<_> = granted.collect();
     base::sort::sort_by_key(&mut granted, |root| root.resolved.components().count());
-    cx.services.files.iter().cloned().chain(granted).collect()
+    let listed = cx.services.files.iter().filter(|_| reach.listed);
+    listed.cloned().chain(granted).collect()
 }
 
 /// All folders that any tool of `files.*` may reach for this caller.

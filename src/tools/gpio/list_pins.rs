@@ -51,8 +51,9 @@ impl Tool for ListPins {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines) = (begin(cx, None).await, &cx.services.gpio);
         let chip = lines.port().map_err(|fault| broken(None, fault))?.name();
-        let wanted = Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { usable(cx, *pin) });
-        let pins: Vec<PinInfo> = wanted.map(|pin| look(cx, &owner, pin)).collect::<Result<_, _>>()?;
+        let usable = usable(cx);
+        let wanted = Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { usable(*pin) });
+        let pins: Vec<PinInfo> = wanted.map(|pin| look(cx, &owner, pin, &usable)).collect::<Result<_, _>>()?;
         let note = (pins.is_empty() && !args.all).then_some(NONE_ALLOWED);
         let recovered: Vec<u8> = lines.recovered().iter().map(|pin| pin.bcm()).collect();
         Ok(Out { pins, chip, recovered: (!recovered.is_empty()).then_some(recovered), note })

@@ -15,8 +15,11 @@ mod write_pin;
 use crate::registry::{context::Context, row::ToolRow};
 use agent::operations::pins::ReadPins;
 use base::error::ToolError;
-use contract::{access::way, values::Pin};
-use hw::gpio::lease::Owner;
+use contract::{
+    access::{reach::Reach, way},
+    values::Pin,
+};
+use hw::gpio::{lease::Owner, rules::Rules};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::time::Duration;
 
@@ -58,42 +61,48 @@ pub(super) fn lasts(cx: &Context, seconds: Option<u32>) -> Option<Duration> {
     seconds.or(usual).map(|seconds| Duration::from_secs(seconds.into()))
 }
 
-/// Whether a grant of a tool accepted by `of` opens the pin to this caller. Never for the agent's and the reserved
-/// pins.
-fn granted(cx: &Context, pin: Pin, of: impl Fn(&str) -> bool) -> bool {
-    let (rules, caller) = (&cx.services.gpio.rules, Some(cx.caller.principal.as_str()));
-    let free = !pin.is_reserved() && !rules.keeps(pin);
-    let policy = cx.services.policy.held();
-    free && policy.grants.iter().any(|grant| of(&grant.tool) && grant.is_for(caller) && grant.pins.contains(&pin.bcm()))
+/// Whether this caller reaches the pin with one tool. A grant never opens the agent's and the reserved pins.
+fn reaches(rules: &Rules, reach: &Reach, pin: Pin) -> bool {
+    let grantable = !pin.is_reserved() && !rules.keeps(pin);
+    reach.listed && rules.allows(pin) || grantable && reach.has_pin(pin.bcm())
 }
 
-/// Whether any tool may use the pin for this caller.
-fn usable(cx: &Context, pin: Pin) -> bool {
-    cx.services.gpio.rules.allows(pin) || granted(cx, pin, |tool| tool.starts_with("gpio."))
+/// Tells of a pin whether any tool may use it for this caller.
+fn usable(cx: &Context) -> impl Fn(Pin) -> bool + use<'_> {
+    let reach: Vec<Reach> = TOOLS.iter().map(|tool| cx.reach(tool.name())).collect();
+    move |pin| reach.iter().any(|reach| reaches(&cx.services.gpio.rules, reach, pin))
 }
 
-/// The current state of a pin, for this caller.
-fn look(cx: &Context, owner: &Owner, pin: Pin) -> Result<info::PinInfo, ToolError> {
+/// The current state of a pin, for a caller for which it is `usable`.
+fn look(cx: &Context, owner: &Owner, pin: Pin, usable: &dyn Fn(Pin) -> bool) -> Result<info::PinInfo, ToolError> {
     let info = info::PinInfo::look(&cx.services.gpio, owner, pin)?;
-    Ok(info::PinInfo { allowed: usable(cx, pin), ..info })
+    Ok(info::PinInfo { allowed: usable(pin), ..info })
+}
+
+/// The state of a pin after a call of `tool`: without its level where policy does not let callers read one.
+fn look_after(cx: &Context, tool: &str, owner: &Owner, pin: Pin) -> Result<info::PinInfo, ToolError> {
+    let info = look(cx, owner, pin, &usable(cx))?;
+    Ok(if cx.shows(tool, "gpio:read") { info } else { info::PinInfo { value: None, ..info } })
 }
 
 /// # Errors
-/// `permission_denied` if neither `gpio.allow` nor a grant of this tool names the pin.
+/// `permission_denied` if neither a grant of this tool names the pin, nor `gpio.allow` where that counts for the caller.
 fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolError> {
-    if cx.services.gpio.rules.allows(pin) || granted(cx, pin, |granted| granted == tool) {
+    let (rules, reach, number) = (&cx.services.gpio.rules, cx.reach(tool), pin.bcm());
+    if reaches(rules, &reach, pin) {
         return Ok(());
     }
-    let number = pin.bcm();
     let verbs = if verb == "read" { "read" } else { "write to" };
     let denied = ToolError::denied(format!("User is not allowed to {verbs} this GPIO pin"))
         .with("pin", number)
         .with("required_permission", format!("gpio:{verb}:{number}"));
-    Err(if cx.services.gpio.rules.keeps(pin) {
+    Err(if rules.keeps(pin) {
         denied
             .hint(format!("GPIO {number} belongs to the agent (approval.button_pin, approval.led_pin); no tool has it"))
     } else if pin.is_reserved() {
         denied.hint("GPIO 0 and 1 are reserved: add-on boards identify themselves there")
+    } else if let Err(narrow) = reach.check_listed(&format!("GPIO {number}")) {
+        denied.hint(narrow.advice())
     } else {
         let way = way::to_the_configuration(&cx.caller, &format!("add {number} to gpio.allow"));
         denied.hint(format!("gpio.list_pins lists the pins that may be used; {way}"))

@@ -3,7 +3,7 @@
 use super::{
     begin,
     info::{PinInfo, PinMode, unread},
-    look, permit, pin,
+    look, permit, pin, usable,
 };
 use crate::registry::{context::Context, tool::Tool};
 use base::{clock, error::ToolError};
@@ -52,7 +52,7 @@ impl Tool for ReadPin {
         let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.services.gpio, args.pin);
         cx.notes.resource(format!("raspi://gpio/{}", pin.bcm()));
         let value = lines.read(&owner, pin);
-        let info = look(cx, &owner, pin)?;
+        let info = look(cx, &owner, pin, &usable(cx))?;
         let value = match value {
             Ok(value) => Some(value),
             // A hardware wave, whose momentary level is not needed; or a pin that nothing has used yet.

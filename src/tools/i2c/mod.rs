@@ -27,17 +27,23 @@ pub static TOOLS: &[ToolRow] = &[
 
 /// The devices of `bus` that grants open to this tool and caller.
 fn granted(cx: &Context, tool: &str, bus: u32) -> Addresses {
-    let policy = cx.services.policy.held();
-    let grants = policy.grants(tool, Some(&cx.caller.principal));
-    grants.fold(Addresses::default(), |all, grant| all.and(grant.addresses(bus)))
+    cx.reach(tool).addresses(bus)
 }
 
-/// Whether the configuration or a grant of this tool allows reading or writing this device.
+/// Whether a grant of this tool, or the configuration where that counts for the caller, allows reading or writing this
+/// device.
 ///
 /// # Errors
 /// `permission_denied`.
 fn permit(cx: &Context, tool: &str, bus: u32, address: I2cAddress, want: I2cAccessKind) -> Result<(), ToolError> {
-    if granted(cx, tool, bus).holds(address) { Ok(()) } else { cx.services.i2c.allow().check(bus, address, want) }
+    let reach = cx.reach(tool);
+    if reach.addresses(bus).holds(address) {
+        return Ok(());
+    }
+    reach
+        .check_listed(&format!("{address} on I2C bus {bus}"))
+        .map_err(|error| error.with("required_permission", format!("i2c:{}:{bus}:{address}", want.word())))?;
+    cx.services.i2c.allow().check(bus, address, want)
 }
 
 /// Marks answers of a simulated board.

@@ -36,23 +36,27 @@ fn port<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
     Err(D::Error::custom(format!("{text:?} is no port like \"ttyUSB0\", a path below /dev")))
 }
 
-/// Whether this caller may open the port, and write to it: by the configuration, or by a grant of serial.open or
-/// serial.write.
+/// Whether this caller may open the port, and write to it: by a grant of serial.open or serial.write, or by the
+/// configuration where that counts for the caller. What may be written may be opened.
 fn allowed(cx: &Context, port: &str) -> (bool, bool) {
     let (opens, writes) = cx.services.serial.allow().on(port);
-    let policy = cx.services.policy.held();
-    let granted = |tool| policy.grants(tool, Some(&cx.caller.principal)).any(|grant| grant.has_device_file(port));
-    let writes = writes || granted("serial.write");
-    (opens || writes || granted("serial.open"), writes)
+    let (open, write) = (cx.reach("serial.open"), cx.reach("serial.write"));
+    let writes = write.has_device_file(port) || write.listed && writes;
+    let granted = open.has_device_file(port) || write.has_device_file(port);
+    (granted || open.listed && opens, writes)
 }
 
 /// # Errors
-/// `permission_denied` if the port is not on the list, or not for writing.
+/// `permission_denied` if the port is out of this caller's reach, or out of its reach for writing.
 fn permit(cx: &Context, port: &str, verb: &str) -> Result<(), ToolError> {
     let (opens, writes) = allowed(cx, port);
     if if verb == "write" { writes } else { opens } {
         return Ok(());
     }
+    let tool = if verb == "write" { "serial.write" } else { "serial.open" };
+    cx.reach(tool)
+        .check_listed(port)
+        .map_err(|error| error.with("port", port).with("required_permission", format!("serial:{verb}:{port}")))?;
     Err(cx.services.serial.allow().refusal(port, verb))
 }
 

@@ -47,11 +47,13 @@ fn service_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
 /// `permission_denied` naming the setting, and the permission as `service:verb:name`.
 fn permit(cx: &Context, tool: &str, given: &str, verb: &str) -> Result<(), ToolError> {
     let name = ServiceName::parse(given)?;
-    if cx.services.machine.board.is_simulated() {
+    let reach = cx.reach(tool);
+    if reach.has_unit(name.as_str()) {
         return Ok(());
     }
-    let policy = cx.services.policy.held();
-    if policy.grants(tool, Some(&cx.caller.principal)).any(|grant| grant.has_unit(name.as_str())) {
+    let permission = format!("service:{verb}:{}", name.as_str());
+    reach.check_listed(name.as_str()).map_err(|error| error.with("required_permission", permission))?;
+    if cx.services.machine.board.is_simulated() {
         return Ok(());
     }
     agent::units::allow::check(&cx.services.settings.service.allow, &[name.as_str().to_owned()], verb)

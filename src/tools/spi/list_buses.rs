@@ -61,7 +61,7 @@ impl Tool for ListBuses {
         mark(cx);
         let mut buses: Vec<BusOut> = Vec::new();
         for device in cx.services.spi.devices() {
-            let max_speed_hz = speed(cx, (device.bus, device.chip_select));
+            let max_speed_hz = speed(cx, (device.bus, device.chip_select)).ok();
             let out = DeviceOut {
                 chip_select: device.chip_select,
                 description: device.name,

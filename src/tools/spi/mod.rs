@@ -7,18 +7,26 @@ mod list_buses;
 mod transfer;
 
 use crate::registry::{context::Context, row::ToolRow};
+use base::error::ToolError;
 use contract::config::SpiDeviceSetting;
 
 pub static TOOLS: &[ToolRow] = &[ToolRow::of::<list_buses::ListBuses>(), ToolRow::of::<transfer::Transfer>()];
 
-/// The fastest clock of a device for this caller, in hertz, by the configuration or by a grant of spi.transfer.
-fn speed(cx: &Context, device: (u32, u32)) -> Option<u32> {
-    let granted = || {
-        let (policy, name) = (cx.services.policy.held(), format!("spidev{}.{}", device.0, device.1));
-        let mut grants = policy.grants(transfer::NAME, Some(&cx.caller.principal));
-        grants.any(|grant| grant.has_device_file(&name)).then(SpiDeviceSetting::usual_speed)
-    };
-    cx.services.spi.allow().speed(device).or_else(granted)
+/// The fastest clock of a device for this caller, in hertz, by a grant of spi.transfer, or by the configuration where that
+/// counts for the caller.
+///
+/// # Errors
+/// `permission_denied` if the device is out of its reach.
+fn speed(cx: &Context, device: (u32, u32)) -> Result<u32, ToolError> {
+    let (reach, name) = (cx.reach(transfer::NAME), format!("spidev{}.{}", device.0, device.1));
+    let (listed, granted) = (cx.services.spi.allow().speed(device), reach.has_device_file(&name));
+    if granted {
+        return Ok(listed.unwrap_or_else(SpiDeviceSetting::usual_speed));
+    }
+    reach
+        .check_listed(&name)
+        .map_err(|error| error.with("required_permission", format!("spi:transfer:{}:{}", device.0, device.1)))?;
+    listed.ok_or_else(|| cx.services.spi.allow().refusal(device))
 }
 
 /// Marks answers of a simulated board.

@@ -90,7 +90,7 @@ impl Tool for Transfer {
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         let device = (args.bus, args.chip_select);
-        let fastest = speed(cx, device).ok_or_else(|| cx.services.spi.allow().refusal(device))?;
+        let fastest = speed(cx, device)?;
         match args.speed_hz {
             Some(hertz) if hertz > fastest => {
                 Err(ToolError::denied(format!("spidev{}.{} is allowed {fastest} Hz at most", device.0, device.1))
@@ -106,7 +106,7 @@ impl Tool for Transfer {
         mark(cx);
         let Args { bus, chip_select, data, mode, delay_us, .. } = args;
         let device = (bus, chip_select);
-        let fastest = speed(cx, device).ok_or_else(|| cx.services.spi.allow().refusal(device))?;
+        let fastest = speed(cx, device)?;
         let speed_hz = args.speed_hz.unwrap_or(USUAL_HZ).min(fastest);
         // Both are bounded above.
         let small = |number: u32| u16::try_from(number).unwrap_or(u16::MAX);

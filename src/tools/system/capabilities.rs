@@ -134,7 +134,7 @@ async fn read(cx: &Context) -> Capabilities {
     let users = || tools.newest().filter(|entry| !entry.carries());
     let refusal = |entry: &Entry| {
         let policy = services.policy.held();
-        let lacks = || entry.lacks(services, &policy, &cx.caller.principal);
+        let lacks = || entry.lacks(services, &policy, &cx.caller);
         policy.admit(&entry.meta(), &cx.caller).err().or_else(lacks)
     };
     let module = |found: Result<ProbeResult, String>, whose: &str, uses: &dyn Fn(&Declaration<'_>) -> bool| {

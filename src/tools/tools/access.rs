@@ -14,7 +14,7 @@ pub(super) struct Access {
 impl Access {
     pub fn of(cx: &Context, entry: &Entry) -> Self {
         let (policy, meta) = (cx.services.policy.held(), &entry.meta());
-        let lacks = || entry.lacks(&cx.services, &policy, &cx.caller.principal);
+        let lacks = || entry.lacks(&cx.services, &policy, &cx.caller);
         if let Some(refusal) = policy.admit(meta, &cx.caller).err().or_else(lacks) {
             return Self { enabled: false, reason: Some(refusal.advice()), call_with: None };
         }

@@ -97,7 +97,7 @@ impl Described {
         let Access { enabled, reason, call_with } = Access::of(cx, entry);
         let principal = &cx.caller.principal;
         let listed = policy.off_for(&entry.meta(), Some(principal)).is_none()
-            && entry.lacks(&cx.services, &policy, principal).is_none();
+            && entry.lacks(&cx.services, &policy, &cx.caller).is_none();
         let mut descriptor = at_run_time(&policy, CallLimits::of(&cx.services.settings.limits), entry, listed);
         if let (Some(more), Some(meta)) = (entry.more_meta(), descriptor["_meta"].as_object_mut()) {
             meta.extend(more.clone());

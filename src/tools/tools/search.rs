@@ -84,7 +84,7 @@ impl Tool for Search {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let policy = cx.services.policy.get();
-        let can_reach = |entry: &Arc<Entry>| entry.lacks(&cx.services, &policy, &cx.caller.principal).is_none();
+        let can_reach = |entry: &Arc<Entry>| entry.lacks(&cx.services, &policy, &cx.caller).is_none();
         let tools: Vec<Arc<Entry>> = cx.registry.entries().filter(can_reach).collect();
         let question = args.query.clone();
         let ranking = blocking::run("tools.search", move |_| {

@@ -69,8 +69,7 @@ impl Door {
         let found = self.server.pipeline.registry.resolve(name);
         let (entry, _) = found.map_err(|unknown| no_tool(&unknown.explain(name)))?;
         let policy = services.policy.held();
-        let enabled =
-            policy.admit(&entry.meta(), caller).is_ok() && entry.lacks(services, &policy, &caller.principal).is_none();
+        let enabled = policy.admit(&entry.meta(), caller).is_ok() && entry.lacks(services, &policy, caller).is_none();
         let descriptor = at_run_time(&policy, CallLimits::of(&services.settings.limits), &entry, enabled);
         Ok(Reply::Fields(vec![text(descriptor.to_string())]))
     }

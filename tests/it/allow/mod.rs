@@ -3,6 +3,7 @@
 mod files;
 mod lists;
 pub mod walk;
+mod width;
 mod write;
 
 use crate::support::served::{Door, Pi, Wire, soon, token};

@@ -124,7 +124,7 @@ async fn control(cx: &Context<'_>, request: &ControlRequest) -> Result<Controlle
     let does = json!({ "action": request.action });
     cx.policy().check_call(tool, &does)?;
     let (action, verb) = (request.action, request.action.word());
-    let unit = service(cx, tool, &request.service_name, verb).await?;
+    let unit = service(cx, tool, &request.authorization.principal, &request.service_name, verb).await?;
     let reach = reach::of(&*cx.units, &unit, action).await?;
     fit(&unit, action)?;
     if action == Action::Stop && !request.break_dependents {

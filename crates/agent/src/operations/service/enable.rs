@@ -79,7 +79,7 @@ async fn enable(cx: &Context<'_>, request: &EnableRequest) -> Result<Enabled, To
     let does = json!({ "enabled": request.enabled });
     cx.policy().check_call(TOOL, &does)?;
     let verb = if request.enabled { "enable" } else { "disable" };
-    let unit = service(cx, TOOL, &request.service_name, verb).await?;
+    let unit = service(cx, TOOL, &request.authorization.principal, &request.service_name, verb).await?;
     guard(&unit, &unit.names, verb)?;
     let also = together(cx, &unit, verb).await?;
     let previous = unit.unit_file_state.clone();

@@ -16,8 +16,8 @@ use base::{
 };
 use serde_json::{Value, json};
 
-/// Looks up the service `given`, if tools may touch it.
-async fn service(cx: &Context<'_>, tool: &str, given: &str, verb: &str) -> Result<Unit, ToolError> {
+/// Looks up the service `given`, if `tool` may touch it for `principal`.
+async fn service(cx: &Context<'_>, tool: &str, principal: &str, given: &str, verb: &str) -> Result<Unit, ToolError> {
     let name = ServiceName::parse(given)?;
     let found = match cx.units.look(name.as_str()).await {
         Ok(unit) => Some(unit),
@@ -28,7 +28,7 @@ async fn service(cx: &Context<'_>, tool: &str, given: &str, verb: &str) -> Resul
     // The allow-list is checked first: a caller without permission learns nothing about the service.
     let own = [name.as_str().to_owned()];
     allow::check(
-        &cx.policy().services(tool),
+        &cx.policy().services(tool, principal),
         found.as_ref().map_or(own.as_slice(), |unit| unit.names.as_slice()),
         verb,
     )?;
