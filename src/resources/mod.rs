@@ -81,9 +81,15 @@ pub enum UpdateTrigger {
 /// The resource behind log messages: callers that may not read it do not receive them either.
 pub const LOG: &str = "raspi://logs/app";
 
-/// Whether this caller may read the resource at `uri`.
+/// Whether this caller may read the resource at `uri`, and be sent what changes there.
 pub fn admits(uri: &str, pipeline: &Pipeline, caller: &Caller) -> bool {
-    ResourceAddress::parse(uri).is_ok_and(|address| address.resource.admit(pipeline, caller).is_ok())
+    let admitted = |address: &ResourceAddress| address.resource.admit(pipeline, caller).is_ok();
+    ResourceAddress::parse(uri).is_ok_and(|address| admitted(&address) && may_be_sent(&address, pipeline))
+}
+
+/// Whether nobody has to be asked before news are sent: those of the log are its lines.
+pub fn may_be_sent(address: &ResourceAddress, pipeline: &Pipeline) -> bool {
+    address.resource.source != UpdateTrigger::Log || pipeline.services.policy.get().words().lets("logs:app")
 }
 
 const fn text(name: &'static str) -> Parameter {

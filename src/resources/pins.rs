@@ -35,11 +35,13 @@ impl Pins {
     }
 }
 
-/// Whether `gpio.read_pin` reads this pin for this caller.
+/// Whether `gpio.read_pin` reads this pin for this caller, without a person being asked.
 pub(super) fn may_read(services: &Services, pin: Pin, caller: &Caller) -> bool {
-    let rules = &services.gpio.rules;
+    let (rules, policy) = (&services.gpio.rules, services.policy.held());
+    if !policy.words().lets("gpio:read") {
+        return false;
+    }
     let granted = || {
-        let policy = services.policy.held();
         let mut grants = policy.grants("gpio.read_pin", Some(&caller.principal));
         !pin.is_reserved() && !rules.keeps(pin) && grants.any(|grant| grant.pins.contains(&pin.bcm()))
     };

@@ -3,7 +3,7 @@
 use super::router::Server;
 use crate::{
     registry::pipeline::Call,
-    resources::{ResourceAddress, subscription::Ear},
+    resources::{self, ResourceAddress, subscription::Ear},
 };
 use base::error::ToolError;
 use contract::access::caller::Caller;
@@ -27,7 +27,7 @@ impl Server {
         let args = Value::Object(address.args.clone());
         let admitted = self.pipeline.services.policy.get().admit(&entry.meta(), caller);
         let Err(refusal) = admitted.and_then(|()| entry.prepare(args.clone()).map(drop)) else {
-            return Ok(());
+            return self.may_be_sent(address);
         };
         let call = Call {
             entry,
@@ -41,6 +41,17 @@ impl Server {
             alias: None,
         };
         self.pipeline.run(call).await.result.and(Err(refusal))
+    }
+
+    /// The log is sent line by line, not read: nobody could be asked about it.
+    fn may_be_sent(&self, address: &ResourceAddress) -> Result<(), ToolError> {
+        if resources::may_be_sent(address, &self.pipeline) {
+            return Ok(());
+        }
+        Err(ToolError::denied(
+            "a person is asked before the log is read, and nobody is asked about lines that are sent",
+        )
+        .hint("read raspi://logs/app instead"))
     }
 
     /// Subscribes a caller who may read it.

@@ -134,7 +134,7 @@ fn nobody_but_its_owner_reads_it() {
     }
     let index = SearchIndex::open(&path).unwrap();
     assert_eq!(find(&index, Corpus::Files, &["garden"], None, "pump").len(), 1);
-    assert!(modes().iter().all(|mode| *mode == 0o600), "{:o?}", modes());
+    assert!(modes().iter().all(|mode| *mode == 0o600), "{:?}", modes());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::cli::{exit::Failure, running::Running, sources};
 use crate::{registry::Registry, terminal::printable};
 use contract::{
     access::policy::Policy,
-    actions::{ACTIONS, DOES, Does, Ruling, Words},
+    actions::{ACTIONS, DOES, Does, Ruling, SHOWS, Words},
     halt,
     meta::{Declaration, Mode},
 };
@@ -59,6 +59,10 @@ pub fn table(registry: &Registry, policy: &Policy) -> String {
     for (action, what) in ACTIONS {
         let tools: Vec<&str> = DOES.iter().filter(|does| does.all().contains(action)).map(|does| does.tool).collect();
         out.push_str(&format!("| `{action}` | {what} | {} |\n", named(&tools)));
+    }
+    out.push_str("\n| answer | leaves out what these read, where policy denies or asks about them |\n| --- | --- |\n");
+    for (reader, actions) in SHOWS {
+        out.push_str(&format!("| `{reader}` | {} |\n", named(actions)));
     }
     out
 }

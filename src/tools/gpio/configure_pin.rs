@@ -1,6 +1,6 @@
 //! `gpio.configure_pin`: leases a pin as input or output.
 
-use super::{begin, info::PinInfo, lasts, lease_seconds, look, permit, pin, refusal::told, value::Value};
+use super::{begin, info::PinInfo, lasts, lease_seconds, look_after, permit, pin, refusal::told, value::Value};
 use crate::registry::{context::Context, tool::Tool};
 use base::{error::ToolError, os::blocking};
 use contract::{meta::Meta, values::Pin};
@@ -90,7 +90,7 @@ impl Tool for ConfigurePin {
         };
         lines.configure(&owner, pin, how, lasts(cx, args.lease_seconds)).map_err(|refusal| told(pin, refusal))?;
         cx.notes.changed();
-        let info = look(cx, &owner, pin)?;
+        let info = look_after(cx, Self::META.name, &owner, pin)?;
         Ok(Out { expires_at: info.expires_at(), info })
     }
 }

@@ -47,7 +47,7 @@ pub struct PinInfo {
     #[schemars(range(min = 1, max = 40))]
     pub header: u8,
     pub mode: PinMode,
-    /// What is on it; null where only its holder could tell.
+    /// What is on it; null where only its holder could tell, or policy denies gpio:read.
     pub value: Option<Level>,
     /// Whether tools may use it.
     pub allowed: bool,

@@ -1,6 +1,6 @@
 //! `gpio.release_pin`: releases a pin.
 
-use super::{begin, info::PinInfo, look, permit, pin, refusal::told};
+use super::{begin, info::PinInfo, look_after, permit, pin, refusal::told};
 use crate::registry::{context::Context, tool::Tool};
 use base::{error::ToolError, os::blocking};
 use contract::{
@@ -56,6 +56,6 @@ impl Tool for ReleasePin {
         if lines.release(&owner, pin, args.force).map_err(|refusal| told(pin, refusal))? {
             cx.notes.changed();
         }
-        look(cx, &owner, pin)
+        look_after(cx, Self::META.name, &owner, pin)
     }
 }

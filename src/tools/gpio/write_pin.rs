@@ -171,11 +171,11 @@ impl Tool for WritePin {
         };
         let written = written.map_err(|refusal| told(pin, refusal))?;
         cx.notes.changed();
-        let stamp = stamps();
+        let (stamp, shown) = (stamps(), cx.shows(Self::META.name, "gpio:read"));
         Ok(Out {
             pin: pin.bcm(),
             value: args.value,
-            previous_value: written.previous.map(|level| args.value.with(level)),
+            previous_value: written.previous.filter(|_| shown).map(|level| args.value.with(level)),
             reverts_at: written.revert.map(|(at, _)| stamp(at)),
             reverts_to: written.revert.map(|(_, to)| back(lines, pin, to)),
             expires_at: written.ends.map(stamp),

@@ -1,13 +1,15 @@
 //! A page of journal lines in an answer: secrets masked, long messages cut, total size limited.
 
-use super::{journal_args::Priority, journal_grep::JournalGrep};
-use base::{clock, os::journal::JournalLine, redact::redact_text};
+use super::{journal_args::Priority, journal_grep::JournalGrep, query_journal::QueryJournal};
+use crate::registry::{context::Context, tool::Tool};
+use base::{clock, error::ToolError, os::journal::JournalLine, redact::redact_text};
 use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
 
 /// Longest message, in characters: enough for a long traceback.
 const LONGEST_MESSAGE: usize = 8 * 1024;
+const NAME: &str = QueryJournal::META.name;
 /// Size limit of a page, in bytes of its messages.
 const LARGEST_PAGE: usize = 1 << 20;
 
@@ -73,6 +75,23 @@ impl LogEntry {
             cut,
         }
     }
+}
+
+/// Tells the lines that are not shown: those that this program's services wrote, where policy hides its log.
+pub fn hidden(cx: &Context) -> impl Fn(&JournalLine) -> bool + use<> {
+    let shown = cx.shows(NAME, "logs:app");
+    let is_own = |unit: &Option<String>| unit.as_deref().is_some_and(|unit| unit.starts_with("raspi-mcp"));
+    move |line| !shown && (is_own(&line.unit) || is_own(&line.writer))
+}
+
+/// # Errors
+/// `permission_denied` where policy hides this program's log.
+pub fn check_own(cx: &Context) -> Result<(), ToolError> {
+    if cx.shows(NAME, "logs:app") {
+        return Ok(());
+    }
+    Err(ToolError::denied("there is no journal, and policy denies logs:app, or has a person asked first")
+        .hint("the owner can change that line of [policy] in both halves"))
 }
 
 /// Masks secrets, then cuts: a secret that is cut first might not be recognised. Returns whether it was cut.

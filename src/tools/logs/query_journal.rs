@@ -5,7 +5,7 @@ use super::{
     journal_empty,
     journal_end::{Verdict, judged},
     journal_grep::JournalGrep,
-    journal_page::{JournalPage, LogEntry, LogSource, own_log},
+    journal_page::{self, JournalPage, LogEntry, LogSource, own_log},
 };
 use crate::{
     registry::{context::Context, progress::Update, tool::Tool},
@@ -194,6 +194,7 @@ impl Args {
         let query = Query { scattered, ..self.query() };
         let Some(mut reading) = start(cx, query)? else { return self.own(cx, NO_PROGRAM) };
         let (mut page, end) = (JournalPage::of(self.limit.get(), self.grep()?), Instant::now() + COLLECTED);
+        let is_hidden = journal_page::hidden(cx);
         let (more, note) = loop {
             let Ok(next) = timeout_at(end, reading.next()).await else {
                 if page.last_cursor().is_none() {
@@ -202,6 +203,7 @@ impl Args {
                 break (true, Some(NOT_ALL.to_owned()));
             };
             match next.map_err(unreadable)? {
+                Some(line) if is_hidden(&line) => {}
                 Some(line) if page.is_full() => {
                     if page.wants(line) {
                         break (true, None);
@@ -244,6 +246,7 @@ impl Args {
         let Some(mut reading) = start(cx, Query { after, ..self.query() })? else { return self.own(cx, NO_PROGRAM) };
         let (mut page, end) = (JournalPage::of(self.limit.get(), self.grep()?), Instant::now() + time);
         let (mut gathered, mut flush) = (String::new(), Instant::now());
+        let is_hidden = journal_page::hidden(cx);
         let report = |gathered: &mut String, count: usize| {
             let message = std::mem::take(gathered);
             #[expect(clippy::cast_precision_loss)] // At most 1000 lines.
@@ -273,6 +276,9 @@ impl Args {
                     Verdict::Fine(_) => Err(ToolError::unavailable("journalctl stopped following").hint("try again")),
                 };
             };
+            if is_hidden(&line) {
+                continue;
+            }
             let Some(shown) = page.add(line) else { continue };
             if cx.progress.wanted() && gathered.len() < LARGEST_REPORT {
                 if !gathered.is_empty() {
@@ -310,6 +316,7 @@ impl Args {
 
     /// The answer from the server's own log if there is no journal.
     fn own(&self, cx: &Context, why: &str) -> Result<Out, ToolError> {
+        journal_page::check_own(cx)?;
         let missing = |what: &str| {
             Err(ToolError::missing(format!("{why}, so {what}"))
                 .hint("logs.get_recent_app_logs has this server's own log"))

@@ -3,6 +3,7 @@
 use super::{
     job::{self, LONGEST, PATTERN},
     shown::JobSample,
+    visible::VisibleMetrics,
     why,
 };
 use crate::{
@@ -80,13 +81,17 @@ impl Tool for GetSamples {
         let first = args.offset.get() as u64;
         let page =
             cx.services.sampling.page(args.job_id.as_deref(), times.clone(), first..first + limit.get() as u64).await?;
-        let samples: Vec<JobSample> =
-            page.samples.into_iter().map(|(job_id, sensors, sample)| JobSample { job_id, sensors, sample }).collect();
+        let visible = VisibleMetrics::of(cx, Self::META.name);
+        let covered = page.samples.into_iter().map(|(job_id, sensors, mut sample)| {
+            visible.cover(&mut sample, &sensors);
+            JobSample { job_id, sensors, sample }
+        });
+        let samples: Vec<JobSample> = covered.collect();
         let total = usize::try_from(page.total).unwrap_or(usize::MAX);
         let pagination = Pagination::at(limit, args.offset, samples.len(), total);
         let note = match total {
             0 if page.damaged == 0 => Some(why::nothing(cx, args.job_id.as_deref(), &times, &[]).await?),
-            _ => empty::beyond(&pagination),
+            _ => empty::beyond(&pagination).or_else(|| visible.note()),
         };
         Ok(Out { samples, damaged_blocks: (page.damaged > 0).then_some(page.damaged), pagination, note })
     }

@@ -10,6 +10,7 @@ mod shown;
 mod start_sampling_job;
 mod stop_sampling_job;
 mod threshold;
+mod visible;
 mod why;
 
 use crate::registry::row::ToolRow;

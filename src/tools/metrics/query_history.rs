@@ -3,6 +3,7 @@
 use super::{
     job::{self, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN},
     resolution::Resolution,
+    visible::VisibleMetrics,
     why,
 };
 use crate::{
@@ -136,6 +137,8 @@ impl Tool for QueryHistory {
         let mut seen = BTreeSet::new();
         names.retain(|name| seen.insert(name.clone()));
         let metrics = job::known("metric_names", &names)?;
+        let visible = VisibleMetrics::of(cx, Self::META.name);
+        metrics.iter().try_for_each(|metric| visible.check(metric))?;
         let start_ms = clock::millis(args.start_time.0);
         let end_ms = args.end_time.map_or_else(|| cx.services.sampling.now_ms(), |end| clock::millis(end.0));
         if start_ms >= end_ms {

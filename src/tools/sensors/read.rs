@@ -4,7 +4,7 @@ use super::{NONE, mark, measured::Measured};
 use crate::registry::{context::Context, tool::Tool};
 use base::error::ToolError;
 use contract::meta::{Listing, Meta};
-use hw::sensors::{LONGEST_NAME, Reading, SensorReading, Wanted};
+use hw::sensors::{LONGEST_NAME, Reading, SensorReading, Wanted, is_onewire};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String
 
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
-    /// In the order of the names, else by name.
+    /// In the order of the names, else by name; what policy hides comes last.
     readings: Vec<ReadingOut>,
     /// What to know about this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,6 +100,27 @@ fn rounded(value: f64) -> f64 {
     if value.abs() < 1e6 { (value * 1e9).round() / 1e9 } else { value }
 }
 
+const HIDDEN: &str = "1-Wire sensors were not read: policy denies onewire:read, or has a person asked first";
+
+/// What may be read of `wanted`, and the answers for the rest: policy about 1-Wire devices holds here too.
+fn without_hidden(cx: &Context, wanted: Wanted) -> (Wanted, Vec<SensorReading>) {
+    if cx.shows(Read::META.name, "onewire:read") {
+        return (wanted, Vec::new());
+    }
+    let names = match wanted {
+        Wanted::Names(names) => names,
+        Wanted::Quantity(quantity) => {
+            let mut there = cx.services.machine.sensors.list();
+            there.retain(|sensor| quantity.is_none_or(|quantity| sensor.quantity == quantity));
+            there.into_iter().map(|sensor| sensor.name).collect()
+        }
+    };
+    let (hidden, shown): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| is_onewire(name));
+    let refusal = || ToolError::denied(HIDDEN).hint("the owner can change that line of [policy] in both halves");
+    let told = |name| SensorReading { name, sensor: None, reading: Err(refusal()) };
+    (Wanted::Names(shown), hidden.into_iter().map(told).collect())
+}
+
 pub struct Read;
 
 impl Tool for Read {
@@ -128,8 +149,15 @@ impl Tool for Read {
             Some(names) => Wanted::Names(names),
             None => Wanted::Quantity(args.quantity.map(|Measured(quantity)| quantity)),
         };
-        let read = cx.services.machine.sensors.read(Self::META.name, wanted, PATIENCE).await?;
+        let (wanted, hidden) = without_hidden(cx, wanted);
+        let mut read = match wanted {
+            Wanted::Names(names) if names.is_empty() => Vec::new(),
+            wanted => cx.services.machine.sensors.read(Self::META.name, wanted, PATIENCE).await?,
+        };
+        let left_out = !hidden.is_empty();
+        read.extend(hidden);
         let note = match args.quantity {
+            _ if left_out => Some(HIDDEN.to_owned()),
             _ if !read.is_empty() => None,
             Some(Measured(quantity)) => {
                 Some(format!("no sensor measures {}; sensors.list has those there are", quantity.word))

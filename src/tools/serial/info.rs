@@ -84,6 +84,7 @@ impl PortOut {
         let SerialPort { name, driver, product, taken } = port;
         let serial = &cx.services.serial;
         let (allowed, writable) = allowed(cx, &name);
+        let shown = cx.shows("serial.list_ports", "serial:read");
         let open = serial.status(&name, owner).map(|status| {
             let SerialStatus { owner: holder, yours, ends, line, received, waiting, hung_up } = status;
             let preview = || String::from_utf8_lossy(&serial.peek(owner, &name, PREVIEW)).into_owned();
@@ -93,7 +94,7 @@ impl PortOut {
                 line: line.into(),
                 received_bytes: received,
                 waiting_bytes: waiting,
-                preview: (alone && yours).then(preview),
+                preview: (alone && yours && shown).then(preview),
                 hung_up,
                 expires_at: ends.map(stamp),
             }

@@ -15,7 +15,7 @@ use base::{
         name::{LONGEST, PATTERN},
         properties::{self, GetAllReply},
     },
-    redact::{MASK, is_secret_name, redact_text},
+    redact::{MASK, is_secret_name, redact_command, redact_text},
 };
 use contract::meta::Meta;
 use schemars::JsonSchema;
@@ -147,7 +147,7 @@ fn environment(lines: Vec<String>) -> BTreeMap<String, String> {
 }
 
 fn commands(properties: &UnitProperties<'_>, name: &str) -> Vec<String> {
-    properties.commands(name).iter().map(|words| redact_text(&words.join(" "))).collect()
+    properties.commands(name).into_iter().map(|words| redact_command(words).join(" ")).collect()
 }
 
 fn out(cx: &Context, name: &ServiceName, of: &UnitProperties<'_>) -> Out {

@@ -1,5 +1,6 @@
 //! The newest lines of a service's log, for `service.get_status`: with the rights that `logs.query_journal` needs.
 
+use super::get_status::GetStatus;
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::logs::{QueryJournal, newest_of},
@@ -41,7 +42,8 @@ pub(super) async fn read(cx: &Context, name: &ServiceName) -> (Option<Vec<LogLin
 async fn lines(cx: &Context, unit: &str) -> Result<(Vec<LogLine>, Option<String>), ToolError> {
     let (meta, policy) = (&QueryJournal::META, cx.services.policy.held());
     policy.admit(meta, &cx.caller)?;
-    if policy.judge(meta, &json!({"unit": unit}))? != Mode::Allow {
+    let shown = cx.shows(GetStatus::META.name, "logs:journal");
+    if policy.judge(meta, &json!({"unit": unit}))? != Mode::Allow || !shown {
         return Err(ToolError::denied("a person is asked before the journal is read")
             .hint("call logs.query_journal with this unit"));
     }

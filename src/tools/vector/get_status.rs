@@ -75,7 +75,7 @@ impl Tool for GetStatus {
 
     async fn call(cx: &Context, _: Args) -> Result<Out, ToolError> {
         let (indexing, tools) = (cx.services.indexing.clone(), descriptions(cx));
-        let files = may_read_files(cx);
+        let files = may_read_files(cx, Self::META.name);
         let (progress, any) = (indexing.progress(), indexing.roots().next().is_some());
         let (counts, size_bytes) =
             blocking::run("vector.get_status", move |stop| indexing.counts(&tools, stop)).await?;

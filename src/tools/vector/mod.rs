@@ -24,13 +24,15 @@ pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<rebuild::Rebuild>(),
 ];
 
-/// Whether `files.read` would show the caller the files of a configured root: a search shows no more than that.
-fn may_read_files(cx: &Context) -> bool {
+/// Whether `files.read` and `files.list` would show the caller the files of a configured root: `tool` shows no more than
+/// that.
+fn may_read_files(cx: &Context, tool: &str) -> bool {
     let Some(read) = files::TOOLS.iter().find(|row| row.name() == "files.read") else { return false };
     let policy = cx.services.policy.held();
     let meta = read.meta;
-    // A file that a person has to be asked about is not shown without asking.
-    policy.admit(meta, &cx.caller).is_ok() && matches!(policy.judge(meta, &Value::Null), Ok(Mode::Allow))
+    // A passage names its file. A file that a person has to be asked about is not shown without asking.
+    let shown = ["files:list", "files:read"].into_iter().all(|action| cx.shows(tool, action));
+    shown && policy.admit(meta, &cx.caller).is_ok() && matches!(policy.judge(meta, &Value::Null), Ok(Mode::Allow))
 }
 
 /// The descriptions of the tools that this server has.

@@ -169,7 +169,7 @@ impl Tool for Search {
                 .numbered(UNAVAILABLE));
         }
         let indexing = cx.services.indexing.clone();
-        let files = may_read_files(cx);
+        let files = may_read_files(cx, Self::META.name);
         if let Some(name) = &args.namespace {
             let known = [MANUAL, TOOLS].into_iter().chain(indexing.roots().filter(|_| files));
             let known: Vec<&str> = known.collect();

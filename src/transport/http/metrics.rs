@@ -1,7 +1,7 @@
 //! `/metrics`: this server, its process and its machine, for Prometheus.
 //!
 //! Every caller that may call tools may read it: it shows no more than `manage.get_server_status`, the health snapshot and
-//! the other reads of `system.*`. Names that begin with `node_` are those of node_exporter.
+//! the other reads of `system.*`, and leaves the machine out where policy does not let `system:health` run. Names that begin with `node_` are those of node_exporter.
 //! Numbers that cannot be read are omitted, never 0.
 
 use super::App;
@@ -21,6 +21,9 @@ use axum::{
 use base::os::{file_systems, own};
 use hw::temperature;
 
+/// Where it is.
+pub const PATH: &str = "/metrics";
+
 /// The page.
 pub async fn page(app: &App) -> Response<Body> {
     let services = &app.server.pipeline.services;
@@ -29,7 +32,10 @@ pub async fn page(app: &App) -> Response<Body> {
     http(app, &mut text);
     audit(services, &mut text);
     process(services, &mut text);
-    machine(services, &mut text).await;
+    // The machine's numbers are what the health snapshot reads.
+    if services.policy.get().shows(PATH, "system:health") {
+        machine(services, &mut text).await;
+    }
     ([(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE))], text.done()).into_response()
 }
 

@@ -18,6 +18,7 @@ pub use kernel::Kernel;
 pub use port::{LONGEST_NAME, Reading, Sensor, SensorDevice, SensorPort};
 pub use quantity::{QUANTITIES, Quantity};
 
+use crate::onewire::thermometer_family;
 use base::{
     error::{ErrorCode, ToolError},
     nearest::nearest,
@@ -45,6 +46,12 @@ pub enum Wanted {
     Names(Vec<String>),
     /// All of a quantity, or all.
     Quantity(Option<&'static Quantity>),
+}
+
+/// Whether the sensor of that name is on a 1-Wire bus: its place is the address of a device there.
+pub fn is_onewire(name: &str) -> bool {
+    let place = name.split_once('@').and_then(|(_, rest)| rest.split_once('/')).map(|(place, _)| place);
+    place.is_some_and(|place| thermometer_family(place).is_some())
 }
 
 /// One sensor that was asked for.
