@@ -3,7 +3,8 @@
 //! Operations and answers to asks go to `operations.ndjson`, each written to the card before it counts. Attempts
 //! (refused peers and operations, asks that were opened) go to `attempts.ndjson`, which has a separate size limit and
 //! is not synced: any local user can cause such lines, and must not displace operations from the log or slow them down.
-//! The first attempts per kind, user and minute are written, the others are counted.
+//! The first attempts per kind, user and minute are written, the others are counted. Requests are in these files only:
+//! the journal has what happened and how it ended.
 
 mod notes;
 
@@ -61,9 +62,9 @@ impl OpLog {
         }
     }
 
-    /// Writes one event and waits until it is on the card. The event is also in the journal.
+    /// Writes one event and waits until it is on the card. The journal is told that it was, and how it ended.
     pub(super) fn write(&self, what: &str, peer: &Peer, fields: Value) -> Result<(), ToolError> {
-        tracing::info!(target: "agent", peer = %peer, %fields, "{what}");
+        tell(what, &peer.to_string(), &fields);
         self.operations.append(&self.line(what, &peer.to_string(), fields), true).map(drop)
     }
 
@@ -83,7 +84,7 @@ impl OpLog {
         }
         kind.written += 1;
         let fields = fields();
-        tracing::info!(target: "agent", peer = %peer, %fields, "{what}");
+        tell(what, &peer.to_string(), &fields);
         self.append(&self.line(what, &peer.to_string(), fields));
     }
 
@@ -92,8 +93,9 @@ impl OpLog {
         let minute = counted.minute;
         for kind in counted.kinds.drain(..).filter(|kind| kind.count > kind.written) {
             let fields = json!({ "more": kind.count - kind.written, "minute": rfc3339(minute * 60_000) });
-            tracing::info!(target: "agent", uid = kind.uid, %fields, "{}", kind.what);
-            self.append(&self.line(&kind.what, &format!("uid {}", kind.uid), fields));
+            let peer = format!("uid {}", kind.uid);
+            tell(&kind.what, &peer, &fields);
+            self.append(&self.line(&kind.what, &peer, fields));
         }
     }
 
@@ -134,6 +136,23 @@ impl Counted {
         };
         &mut self.kinds[at]
     }
+}
+
+/// What the journal and `logs.get_recent_app_logs` are told of an event: many may read those, also callers without a
+/// token, and a caller's arguments, its environment and its name are for the agent's own files only.
+const TOLD: [&str; 4] = ["outcome", "state", "operation", "more"];
+
+fn tell(what: &str, peer: &str, fields: &Value) {
+    let told: Vec<String> =
+        TOLD.iter().filter_map(|name| Some(format!("{name} {}", plain(fields.get(*name)?)?))).collect();
+    tracing::info!(target: "agent", peer, "{what}{}{}", if told.is_empty() { "" } else { ": " }, told.join(", "));
+}
+
+/// A word or a number; `None` for anything else.
+fn plain(value: &Value) -> Option<String> {
+    let is_word =
+        |text: &&str| text.len() <= 40 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    value.as_str().filter(is_word).map(str::to_owned).or_else(|| value.as_u64().map(|number| number.to_string()))
 }
 
 /// Whether the code means that nothing was done: the agent, or the machine behind it, refused before.

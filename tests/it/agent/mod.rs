@@ -17,6 +17,7 @@ mod interrupted;
 mod log_tail;
 mod oracle;
 mod power;
+mod private;
 mod rescue;
 mod rewritten;
 mod routeros;
