@@ -5,7 +5,7 @@
 //! have to trust. All letters are capitals, which QR codes store more compactly.
 
 use appliance::{Code, certificate::Fingerprint};
-use base::error::ToolError;
+use base::{error::ToolError, redact::shown_address};
 use reqwest::Url;
 
 pub const SCHEME: &str = "raspi-mcp://";
@@ -68,7 +68,7 @@ pub fn device_id(text: &str) -> Option<String> {
 /// # Errors
 /// `invalid_argument`: another scheme (the code would be sent unencrypted), a user, a path, no host.
 pub fn address(text: &str) -> Result<Url, ToolError> {
-    let refused = |why: String| ToolError::invalid(format!("the address {text}: {why}"));
+    let refused = |why: String| ToolError::invalid(format!("the address {}: {why}", shown_address(text)));
     let url: Url = text.parse().map_err(|error| refused(format!("{error}")).hint("write https://HOST:PORT"))?;
     if url.scheme() != "https" {
         return Err(refused(format!("it begins with {}://, and a code is sent through TLS only", url.scheme()))

@@ -12,7 +12,7 @@ use crate::{
     terminal::printable,
 };
 use appliance::certificate::Fingerprint;
-use base::error::ToolError;
+use base::{error::ToolError, redact::shown_address};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ impl Device {
         })?;
         let key = approver::secret(key)?;
         // No token is needed, so none is sent.
-        let url = url.parse().map_err(|error| ToolError::invalid(format!("--url {url}: {error}")))?;
+        let url = url.parse().map_err(|error| ToolError::invalid(format!("--url {}: {error}", shown_address(url))))?;
         let trust = self.pin.map_or(Trust::System, Trust::Pin);
         Ok(Some(Approvals::new(Remote::listed(url, &trust, None)?, device, key)))
     }

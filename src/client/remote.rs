@@ -2,7 +2,7 @@
 
 use crate::tls::pin;
 use appliance::certificate::Fingerprint;
-use base::{error::ToolError, reload_on_change::ReloadOnChange};
+use base::{error::ToolError, redact::shown_address, reload_on_change::ReloadOnChange};
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use std::{error::Error, fs, io, path::PathBuf, sync::Arc, time::Duration};
 
@@ -53,7 +53,8 @@ impl Remote {
         token_file: Option<PathBuf>,
     ) -> Result<Self, ToolError> {
         let mut url: Url = url.parse().map_err(|error| {
-            ToolError::invalid(format!("--url {url}: {error}")).hint("write it like https://pi.local:8765")
+            ToolError::invalid(format!("--url {}: {error}", shown_address(url)))
+                .hint("write it like https://pi.local:8765")
         })?;
         if url.path() == "/" {
             url.set_path(path);
@@ -110,8 +111,12 @@ impl Remote {
 /// Whether such a server may be contacted.
 ///
 /// # Errors
-/// `invalid_argument`: another scheme, a pin without TLS, a token that would be sent unencrypted.
+/// `invalid_argument`: a user or a password, another scheme, a pin without TLS, a token that would be sent unencrypted.
 pub fn admits(url: &Url, is_pinned: bool, has_token: bool) -> Result<(), ToolError> {
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(ToolError::invalid("the address has a user name or a password, which no server of ours takes")
+            .hint("write only https://HOST:PORT, and give a token with --token-file"));
+    }
     match url.scheme() {
         "https" => Ok(()),
         "http" if is_pinned => Err(ToolError::invalid("a pin is about a certificate, and http:// has none")

@@ -7,9 +7,13 @@ mod wire;
 
 pub use wire::WireError;
 
+use crate::redact;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::ops::{Deref, DerefMut};
+use std::{
+    borrow::Cow,
+    ops::{Deref, DerefMut},
+};
 
 macro_rules! error_table {
     ($($(#[$doc:meta])* $name:ident = $symbol:literal, $rpc:literal, $code:literal, $number:literal, $http:literal;)*) => {
@@ -136,11 +140,19 @@ pub struct ProtocolError {
     pub data: Value,
 }
 
+/// As it may be printed: without passwords of addresses.
+fn shown(text: String) -> String {
+    match redact::without_passwords(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(safe) => safe,
+    }
+}
+
 impl ToolError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self(Box::new(ErrorFields {
             code,
-            message: message.into(),
+            message: shown(message.into()),
             details: Map::new(),
             hint: None,
             timeout_ms: None,
@@ -233,7 +245,11 @@ impl ToolError {
     /// Adds one field to `details`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(key.to_owned(), value.into());
+        let value = match value.into() {
+            Value::String(text) => Value::String(shown(text)),
+            value => value,
+        };
+        self.details.insert(key.to_owned(), value);
         self
     }
 
@@ -292,7 +308,7 @@ impl ToolError {
     /// Sets what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(shown(hint.into()));
         self
     }
 

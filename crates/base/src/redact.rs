@@ -2,6 +2,12 @@
 //!
 //! Also limits the copied amount, so that the record of a large call stays small.
 
+mod address;
+mod command;
+
+pub use address::{shown_address, without_passwords};
+pub use command::redact_command;
+
 use serde_json::{Map, Value};
 
 /// Replaces a secret.
@@ -74,8 +80,9 @@ fn copy(value: &Value, depth: usize, budget: &mut usize) -> Value {
             Value::Object(out)
         }
         Value::Array(items) => {
-            let mut out: Vec<Value> =
-                items.iter().take(MAX_ENTRIES).map(|item| copy(item, depth + 1, budget)).collect();
+            let words = command_line(items);
+            let kept = words.as_deref().unwrap_or(items).iter().take(MAX_ENTRIES);
+            let mut out: Vec<Value> = kept.map(|item| copy(item, depth + 1, budget)).collect();
             if items.len() > MAX_ENTRIES {
                 out.push(Value::String(format!("… {} more", items.len() - MAX_ENTRIES)));
             }
@@ -87,6 +94,13 @@ fn copy(value: &Value, depth: usize, budget: &mut usize) -> Value {
     }
 }
 
+/// A list of texts, masked as the command line that it may be; `None` for other lists.
+fn command_line(items: &[Value]) -> Option<Vec<Value>> {
+    let words =
+        items.iter().take(MAX_ENTRIES).map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?;
+    Some(redact_command(words).into_iter().map(Value::String).collect())
+}
+
 /// At most `longest` characters of `text`, and an ellipsis in place of the rest.
 pub fn cut(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
@@ -96,13 +110,13 @@ pub fn cut(text: &str, longest: usize) -> String {
 }
 
 /// Masks anything that looks like a secret in free text: our own tokens, bearer and basic credentials, values assigned
-/// to secret names, the password of a URL, and private keys.
+/// to secret names or given to an option of such a name, the password of a URL or of `-u user:password`, and private keys.
 pub fn redact_text(text: &str) -> String {
     masked(text, false)
 }
 
 /// The same for our own texts, in which `token:NAME` and `jwt:SUBJECT` are callers and not secrets. A token in them is
-/// still masked.
+/// still masked. Options are not looked at: our hints are full of them.
 pub fn redact_own(text: &str) -> String {
     masked(text, true)
 }
@@ -159,6 +173,12 @@ fn mask_after<'a>(word: &str, after: &'a str, own: bool, out: &mut String) -> &'
         }
         return after;
     }
+    if !own
+        && word.starts_with('-')
+        && let Some(rest) = mask_option(word, after, out)
+    {
+        return rest;
+    }
     if !is_secret_name(word) {
         return after;
     }
@@ -188,6 +208,34 @@ fn mask_after<'a>(word: &str, after: &'a str, own: bool, out: &mut String) -> &'
         return &tail[spaces + value_len(&tail[spaces..])..];
     }
     tail
+}
+
+/// Masks the value of an option, `--token x` or `-u user:x`, and returns the rest; `None` if it has none to mask.
+fn mask_option<'a>(option: &str, after: &'a str, out: &mut String) -> Option<&'a str> {
+    if let Some(glued) = option.strip_prefix("-u").filter(|user| !user.is_empty() && !user.starts_with('-')) {
+        // `-uuser:x`: the word ends at the colon.
+        let len = value_len(after);
+        let masked = command::login(&format!("{glued}{}", &after[..len]))?;
+        out.push_str(masked.strip_prefix(glued)?);
+        return Some(&after[len..]);
+    }
+    let login = command::is_login(option);
+    let spaces = if login { spaces_len(after).max(usize::from(after.starts_with('='))) } else { spaces_len(after) };
+    let value = &after[spaces..];
+    if spaces == 0 || value.starts_with('-') || !(login || is_secret_name(option)) {
+        return None;
+    }
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let inner = &value[quote.map_or(0, char::len_utf8)..];
+    let len = quote.map_or_else(|| value_len(inner), |mark| inner.find(mark).unwrap_or(inner.len()));
+    let masked = if login { command::login(&inner[..len])? } else { MASK.to_owned() };
+    if len == 0 || !login && value.starts_with(['=', ':']) {
+        return None;
+    }
+    out.push_str(&after[..spaces]);
+    out.extend(quote);
+    out.push_str(&masked);
+    Some(&inner[len..])
 }
 
 /// Whether this is a JWT: three parts, of which the first two begin like JSON objects in base64url.

@@ -1,6 +1,6 @@
 //! The location of a file: an https address, or a file system of this machine.
 
-use base::error::ToolError;
+use base::{error::ToolError, redact::shown_address};
 use std::{fmt, path::PathBuf};
 use url::Url;
 
@@ -24,7 +24,7 @@ impl FileLocation {
     pub fn parse(text: &str) -> Result<Self, ToolError> {
         let refused = |why: &str| {
             Err(ToolError::invalid(format!("an update cannot come from there: {why}"))
-                .with("place", text.chars().take(200).collect::<String>())
+                .with("place", shown_address(text).chars().take(200).collect::<String>())
                 .hint("give an address that begins with https://, or the full path of a bundle on this machine"))
         };
         if text.len() > LONGEST || text.contains(char::is_control) {

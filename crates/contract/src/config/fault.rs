@@ -1,5 +1,6 @@
 //! Faults in the configuration, with their place: a file and line, a variable, or a flag.
 
+use base::redact;
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -63,7 +64,7 @@ pub struct ConfigError {
 
 impl ConfigError {
     pub fn new(origin: Origin, message: impl Into<String>) -> Self {
-        Self { origin, message: message.into() }
+        Self { origin, message: redact::without_passwords(&message.into()).into_owned() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A process' arguments and environment, with secrets masked.
 
-use crate::redact::{MASK, cut, is_secret_name, redact_text};
+use crate::redact::{MASK, cut, is_secret_name, redact_command, redact_text};
 use std::collections::BTreeMap;
 
 /// Limit of variables per process, and of bytes per value.
@@ -25,17 +25,9 @@ fn is_secret(name: &str) -> bool {
     at_end || is_secret_name(&name.replace(['.', '/', ':'], "_"))
 }
 
-/// A command line, masked: `--password=x`, `--password x` and anything that looks like a secret.
+/// A command line, masked and cut.
 pub fn arguments(args: Vec<String>) -> Vec<String> {
-    let mut hide = false;
-    args.into_iter()
-        .map(|arg| {
-            let hidden = std::mem::take(&mut hide);
-            let flag = arg.starts_with('-');
-            hide = flag && !arg.contains('=') && is_secret_name(arg.trim_start_matches('-'));
-            if hidden && !flag { MASK.to_owned() } else { cut(&redact_text(&arg), VALUE) }
-        })
-        .collect()
+    redact_command(args).iter().map(|arg| cut(arg, VALUE)).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::config::{
     kind::{GIB, MIB, SettingKind, bytes, count},
     settings::Settings,
 };
+use base::redact::shown_address;
 use std::path::PathBuf;
 
 section! {
@@ -48,7 +49,10 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     if !camera.public_url.is_empty() && !is_base(&camera.public_url) {
         faults.push((
             "camera.public_url",
-            format!("camera.public_url is \"{}\"; it must look like \"https://pi.local:8765\"", camera.public_url),
+            format!(
+                "camera.public_url is \"{}\"; it must look like \"https://pi.local:8765\"",
+                shown_address(&camera.public_url)
+            ),
         ));
     }
     faults

@@ -12,6 +12,7 @@ use crate::{
     },
     values::Windows,
 };
+use base::redact::shown_address;
 use std::path::PathBuf;
 
 // The agent reads some of these keys from its own configuration: `product`, `layout`, `flow`, `flow_command`, `trust`,
@@ -133,7 +134,7 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
             "update.url",
             format!(
                 "update.url must look like \"https://updates.example.org/pi\", or be the full path of a folder, not \"{}\"",
-                update.url
+                shown_address(&update.url)
             ),
         );
     }
