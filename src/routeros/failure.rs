@@ -1,7 +1,10 @@
 //! Failures of a router as errors of tools: our codes, and the words of RouterOS tools in `details.mcp_error_code`.
 
 use crate::client::{root_cause, tls_fault};
-use base::error::{ErrorCode, ToolError};
+use base::{
+    error::{ErrorCode, ToolError},
+    speech::quoted,
+};
 use serde_json::Value;
 
 const UNREACHABLE: &str = "DEVICE_UNREACHABLE";
@@ -66,7 +69,7 @@ pub fn unanswered(device: &str, error: &reqwest::Error) -> (Reason, ToolError) {
 /// An answer with a status that says no. `body`: RouterOS' `{"error": 400, "message": "...", "detail": "..."}`.
 pub fn refused(device: &str, status: u16, body: &Value) -> (Reason, ToolError) {
     let detail = body["detail"].as_str().or(body["message"].as_str()).unwrap_or("no reason");
-    let says = format!("the router {device} says: {detail}");
+    let says = format!("the router {device} says: {}", quoted(detail));
     match status {
         401 | 403 => {
             let error = ToolError::precondition(format!("the router {device} does not accept its user or password"));

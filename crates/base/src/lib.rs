@@ -18,4 +18,5 @@ pub mod reload_on_change;
 pub mod serde_fields;
 pub mod signing;
 pub mod sort;
+pub mod speech;
 pub mod task;

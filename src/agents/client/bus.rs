@@ -8,6 +8,7 @@ use crate::agents::SPAWN_FAILED;
 use base::{
     error::{ErrorCode, ToolError},
     os::bus::{BUS, BUS_OBJECT, credentials, refusal},
+    speech::quoted,
 };
 use contract::config::sections::agents::{MOST_TOOLS, account_of};
 use futures::StreamExt;
@@ -250,8 +251,8 @@ impl Place {
             let _ = timeout(NOTICED, self.gone.cancelled()).await;
             return gone(agent);
         }
-        let said: String = error.to_string().chars().take(500).collect();
-        ToolError::unavailable(format!("the agent {agent} refuses {method}: {said}")).with("agent", agent)
+        let said = quoted(&error.to_string());
+        ToolError::unavailable(format!("the agent {agent} refuses {method}; it says: {said}")).with("agent", agent)
     }
 }
 

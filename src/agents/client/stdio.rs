@@ -2,7 +2,10 @@
 //! else the other side asks for is refused, and what else it says is dropped.
 
 use super::{Answer, LONGEST, gone};
-use base::error::{ErrorCode, ToolError};
+use base::{
+    error::{ErrorCode, ToolError},
+    speech::quoted,
+};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -166,9 +169,9 @@ impl McpServer {
     }
 
     fn refused(&self, error: &Value) -> ToolError {
-        let text: String = error["message"].as_str().unwrap_or("without a reason").chars().take(500).collect();
+        let text = quoted(error["message"].as_str().unwrap_or("no reason"));
         let code = if error["code"] == -32602 { ErrorCode::InvalidArgument } else { ErrorCode::Unavailable };
-        ToolError::new(code, format!("the agent {} refuses the call: {text}", self.name))
+        ToolError::new(code, format!("the agent {} refuses the call; it says: {text}", self.name))
             .with("agent", self.name.as_str())
     }
 

@@ -18,7 +18,10 @@ use agent::{
         commands::{AFTER_LIMIT, CommandEnd, CommandRef},
     },
 };
-use base::error::{ErrorCode, ToolError};
+use base::{
+    error::{ErrorCode, ToolError},
+    speech::quoted,
+};
 use contract::{
     config::{
         AgentType,
@@ -184,10 +187,11 @@ impl Brought {
         let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
         let text = texts.join("\n");
         if answer["isError"] == true {
-            let text: String = text.chars().take(SAID).collect();
-            return Err(
-                ToolError::precondition(format!("{}: {text}", self.name())).with("agent", self.agent.name.as_str())
-            );
+            let (name, said) = (self.name(), quoted(&text));
+            let whole: String = text.chars().take(SAID).collect();
+            return Err(ToolError::precondition(format!("{name} failed; its agent says: {said}"))
+                .with("agent", self.agent.name.as_str())
+                .with("agent_error", whole));
         }
         let pictures = blocks.iter().filter(|block| block["type"] == "image").cloned().collect();
         match &self.output {
