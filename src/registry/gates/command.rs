@@ -41,7 +41,8 @@ pub(super) fn command(entry: &Entry, caller: &Caller, named: &Named, mode: Mode)
         command.push_str(&format!(" {}", quoted(name.as_str().strip_suffix(".service").unwrap_or(name.as_str()))));
     }
     if entry.meta().namespace() == "camera" && entry.meta().effect.is_write() {
-        let camera = named.resources.get("camera").and_then(Value::as_str).unwrap_or("*");
+        // A call that names none takes the first one: not every one.
+        let camera = named.resources.get("camera").and_then(Value::as_str).unwrap_or("CAMERA");
         command.push_str(&format!(" {}", quoted(camera)));
     }
     if caller.role < entry.meta().role {
@@ -65,18 +66,47 @@ pub(super) fn device_file(named: &Named, entry: &Entry) -> Option<String> {
     }
 }
 
+/// In place of a folder that its owner has to choose.
+const CHOSEN: &str = "FOLDER";
+
 /// The folder that a grant has to name for a call of `files.*`, from nothing but the caller's own words: for a file the one that it is
-/// in. `None` where the path is relative, cut, or of the system's own.
+/// in, or [`CHOSEN`] where that one holds much else. `None` where the path is relative, cut, or of the system's own.
 pub(super) fn folder(named: &Named, entry: &Entry) -> Option<String> {
     let path = named.resources.get("path").and_then(Value::as_str).filter(|_| entry.meta().namespace() == "files")?;
     let whole = path.chars().count() < refusal::LONGEST && is_full_path(path);
-    let folder = if entry.name() == "files.list" { Some(Path::new(path)) } else { Path::new(path).parent() };
-    let folder = folder.filter(|folder| whole && is_grantable(folder))?;
+    let is_folder = entry.name() == "files.list";
+    let folder = if is_folder { Some(Path::new(path)) } else { Path::new(path).parent() };
+    let folder = folder.filter(|folder| whole && (is_grantable(folder) || !is_folder && folder.parent().is_none()))?;
+    if !is_folder && is_shared(folder) {
+        return Some(CHOSEN.to_owned());
+    }
     Some(folder.components().collect::<PathBuf>().to_string_lossy().into_owned())
+}
+
+/// Whether the folder is one in which a system has many things, so that nobody opens it for the sake of one file: `/srv`, somebody's
+/// home, a whole disk.
+fn is_shared(folder: &Path) -> bool {
+    let parts: Vec<_> = folder.components().skip(1).map(|part| part.as_os_str().to_string_lossy()).collect();
+    let depth = match parts.first().map(AsRef::as_ref) {
+        Some("home" | "mnt" | "opt" | "usr" | "var") => 2,
+        Some("media") => 3,
+        _ => 1,
+    };
+    parts.len() <= depth
 }
 
 /// What the owner does: `command`, and what there is to do beside it.
 pub(super) fn way_in(caller: &Caller, entry: &Entry, command: &str) -> String {
+    let way = way_to(caller, entry, command);
+    if command.contains(" --path FOLDER") {
+        return format!(
+            "{way}; FOLDER is one that holds nothing else: what this file is in holds more than the call names"
+        );
+    }
+    way
+}
+
+fn way_to(caller: &Caller, entry: &Entry, command: &str) -> String {
     match entry.name() {
         "exec.run" => format!(
             "{}; each command also needs an entry of [[exec.commands]], which takes a restart",
@@ -110,5 +140,16 @@ mod tests {
         assert_eq!(quoted("a b;rm"), "'a b;rm'");
         assert_eq!(quoted("it's\n"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn a_folder_of_much_else_is_not_opened_for_one_file() {
+        for shared in ["/", "/srv", "/home", "/home/pi", "/mnt/disk", "/media/pi/STICK", "/var/lib", "/opt/app", "/tmp"]
+        {
+            assert!(is_shared(Path::new(shared)), "{shared}");
+        }
+        for own in ["/srv/notes", "/home/pi/notes", "/mnt/disk/notes", "/media/pi/STICK/notes", "/tmp/x"] {
+            assert!(!is_shared(Path::new(own)), "{own}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `manage.export_settings`: the settings that differ from the defaults, without secrets (docs/contract/manage.md).
 
+use super::sees_commands;
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
@@ -16,7 +17,7 @@ use serde::Serialize;
 pub struct Out {
     /// A fragment of the configuration, for a file below `/etc/raspi-mcp` of another machine.
     toml: String,
-    /// Settings that are in force and not in it, because a part of them is secret.
+    /// Settings that are in force and not in it: a part of them is secret, or for admins only.
     left_out: Vec<&'static str>,
 }
 
@@ -36,7 +37,7 @@ impl Tool for ExportSettings {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let exported = exported(&cx.services.settings);
+        let exported = exported(&cx.services.settings, sees_commands(&cx.caller));
         Ok(Out { toml: exported.toml, left_out: exported.left_out })
     }
 }

@@ -15,6 +15,7 @@ mod update_args;
 mod update_server;
 
 use crate::registry::row::ToolRow;
+use contract::{access::caller::Caller, meta::Role};
 
 pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<server_status::GetServerStatus>(),
@@ -29,3 +30,8 @@ pub static TOOLS: &[ToolRow] = &[
     ToolRow::of::<halt::Halt>(),
     ToolRow::of::<export_settings::ExportSettings>(),
 ];
+
+/// Whether the caller sees which arguments the commands of `exec.run` may get: somebody known who may run them.
+fn sees_commands(caller: &Caller) -> bool {
+    caller.role >= Role::Admin && !caller.is_anonymous()
+}

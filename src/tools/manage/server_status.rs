@@ -1,5 +1,6 @@
 //! `manage.get_server_status`: the server's version and settings, and the state of the agent (docs/contract/manage.md).
 
+use super::sees_commands;
 use crate::{
     authentication::outside::OutsideReport,
     notifications::WebhookReport,
@@ -209,7 +210,7 @@ impl Tool for GetServerStatus {
             build: option_env!("RASPI_MCP_BUILD"),
             started_at: clock::stamp(services.started),
             uptime_seconds: u64::try_from((OffsetDateTime::now_utc() - services.started).whole_seconds()).unwrap_or(0),
-            config_summary: summary(services),
+            config_summary: summary(services, sees_commands(&cx.caller)),
             config_faults: services.settings.restricted.iter().cloned().chain(services.policy.fault()).collect(),
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
             notifications: services.notifications.reports(),
@@ -247,11 +248,15 @@ async fn waiting(cx: &Context) -> Vec<WaitingAsk> {
 }
 
 /// The settings in force: tokens, `[tools]` and `[policy]` in their current state, since they can change while the
-/// server runs.
-fn summary(services: &Services) -> Value {
+/// server runs. `commands`: with the patterns of `exec.commands`, else with their names only.
+fn summary(services: &Services, commands: bool) -> Value {
     let (mut summary, policy) = (services.settings.summary(), services.policy.get());
     summary["tools"] = json!({ "enable": policy.enabled, "disable": policy.disabled, "allow": policy.grants });
     summary["policy"] = json!(policy.modes);
+    if !commands {
+        let names: Vec<&str> = services.settings.exec.commands.iter().map(|command| command.name.as_str()).collect();
+        summary["exec"]["commands"] = json!(names);
+    }
     summary["access"]["tokens"] = services.tokens.summary();
     summary
 }

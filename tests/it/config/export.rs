@@ -68,7 +68,7 @@ fn no_secret_of_the_configuration_is_in_an_export() {
     SECRETS
         .iter()
         .for_each(|secret| assert!(all.contains(secret), "{secret} is in no setting: the test shows nothing"));
-    let export = exported(&settings);
+    let export = exported(&settings, true);
     let text = format!("{export:?}");
     SECRETS.iter().for_each(|secret| assert!(!text.contains(secret), "{secret} in {text}"));
     let mut left_out = export.left_out;
@@ -79,17 +79,25 @@ fn no_secret_of_the_configuration_is_in_an_export() {
 #[test]
 fn another_machine_with_the_export_has_the_same_settings() {
     let one = settings(SITE);
-    let export = exported(&one);
+    let export = exported(&one, true);
     for line in ["tool_names = \"dotted\"", "level = \"debug\"", "allow = [2, 17]", "\"system.reboot\" = \"deny\""] {
         assert!(export.toml.lines().any(|is| is == line), "{line} in {}", export.toml);
     }
     let other = settings(&export.toml);
-    assert_eq!(exported(&other).toml, export.toml);
+    assert_eq!(exported(&other, true).toml, export.toml);
     assert_eq!((other.policy, other.gpio, other.exec), (one.policy, one.gpio, one.exec), "{}", export.toml);
 }
 
 #[test]
+fn the_patterns_of_commands_are_for_some_readers_only() {
+    let one = settings(SITE);
+    assert!(!one.exec.commands.is_empty(), "the test shows nothing");
+    let export = exported(&one, false);
+    assert!(!export.toml.contains("commands") && export.left_out.contains(&"exec.commands"), "{export:?}");
+}
+
+#[test]
 fn without_settings_it_is_empty_but_for_places() {
-    let export = exported(&Settings::default_for(&contract::config::Places::system()));
+    let export = exported(&Settings::default_for(&contract::config::Places::system()), true);
     assert_eq!((export.toml.as_str(), export.left_out.len()), ("", 0));
 }

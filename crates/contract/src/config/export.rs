@@ -8,13 +8,13 @@ use serde_json::Value;
 pub struct ExportedSettings {
     /// A fragment of the configuration, to be written below `/etc/raspi-mcp`.
     pub toml: String,
-    /// Keys that are set and not in it, because a part of their value is secret.
+    /// Keys that are set and not in it, because a part of their value is secret, or is not for this reader.
     pub left_out: Vec<&'static str>,
 }
 
-/// Exports them. What [`Settings::summary`] hides in part is left out whole, and so is what is made at each start of an
+/// Exports them. `commands`: with `exec.commands`, whose patterns say what an attacker may try. What [`Settings::summary`] hides in part is left out whole, and so is what is made at each start of an
 /// appliance ([`prepared`]), and where this machine keeps its files.
-pub fn exported(settings: &Settings) -> ExportedSettings {
+pub fn exported(settings: &Settings, commands: bool) -> ExportedSettings {
     let whole = serde_json::to_value(settings).unwrap_or_default();
     let (shown, defaults) = (settings.summary(), Settings::default_for(&Places::system()).summary());
     let mut left_out = Vec::new();
@@ -27,7 +27,7 @@ pub fn exported(settings: &Settings) -> ExportedSettings {
         if value == default || is_made(value) {
             continue;
         }
-        if value != real {
+        if value != real || key.name == "exec.commands" && !commands {
             left_out.push(key.name);
             continue;
         }
