@@ -48,6 +48,9 @@ check_server_rights() {
   for group in gpio i2c spi dialout video systemd-journal; do
     expect_in "group $group" "(^| )$(c getent group $group | cut -d: -f3)( |\$)" "$(field "$pid" Groups)"
   done
+  expect "root's door of its socket" "660 raspi-mcp raspi-mcp" "$(c stat -c '%a %U %G' /run/raspi-mcp/mcp-root.sock)"
+  expect "the doors of the agent's" "660 root raspi-mcp-approver, 660 root raspi-mcp-approval, 600 root root, 660 root raspi-mcp-routeros, 660 root raspi-mcp" \
+    "$(c sh -c 'stat -c "%a %U %G" /run/raspi-mcp-agent/agent-*.sock' | paste -sd, | sed 's/,/, /g')"
   # The same unit with another program in it: this tests the kernel's behaviour, not the text of the file.
   probe raspi-mcp \
     'socket AF_INET ok' 'socket AF_INET6 ok' 'socket AF_UNIX ok' 'socket AF_NETLINK ok' 'socket AF_PACKET no' \

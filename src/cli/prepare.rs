@@ -13,10 +13,10 @@ use appliance::{
 };
 use base::{
     error::ToolError,
-    os::{Root, groups},
+    os::{Root, doors, groups},
 };
 use contract::config::{self, Places, SERVER_USER, Settings, Sources};
-use std::{fs, os::unix::net::UnixStream, process::Command, sync::Arc, time::Duration};
+use std::{fs, process::Command, sync::Arc, time::Duration};
 use update::disk::{Disk, Layout, RealDisk};
 
 #[derive(clap::Args)]
@@ -26,7 +26,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let settings = settings(&sources);
     // The agent caches the record in memory: nothing else may write it while it runs.
-    if UnixStream::connect(&settings.places.agent_socket).is_ok() {
+    if doors::is_served(&settings.places.agent_socket) {
         let why = "the agent runs: this is for the machine's start, before it; restart the machine";
         return Err(Failure::new(Exit::Refused, why));
     }

@@ -5,7 +5,10 @@ use super::{
     service::RouterService,
     wire::{self, Asked, MAX_ANSWER, MAX_REQUEST, Request, Said},
 };
-use base::error::{ErrorCode, ToolError};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::{doors, local},
+};
 use contract::config::PlaceSettings;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -92,7 +95,10 @@ pub async fn ask(
             .with("limit_bytes", MAX_REQUEST)
             .hint("send less, in several calls"));
     }
-    let stream = UnixStream::connect(path).await.map_err(|error| offline(path, &error))?;
+    let stream = doors::connect(path, &[], doors::PATIENCE).await.map_err(|error| match error.kind() {
+        io::ErrorKind::TimedOut => local::crowded("the process of the routers", path, &error),
+        _ => offline(path, &error),
+    })?;
     converse(stream, &request, cancel, report).await.unwrap_or_else(|error| {
         let lost = offline(path, &error);
         Err(if is_write { lost.maybe_changed() } else { lost })

@@ -6,7 +6,7 @@ use super::{
     service::RouterService,
     wire::{self, Asked, MAX_REQUEST},
 };
-use base::error::ToolError;
+use base::{error::ToolError, os::doors};
 use serde_json::Value;
 use std::{fs, io, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 use tokio::{
@@ -34,7 +34,7 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    if std::os::unix::net::UnixStream::connect(path).is_ok() {
+    if doors::is_served(path) {
         return Err(io::ErrorKind::AddrInUse.into());
     }
     let _ = fs::remove_file(path);

@@ -2,7 +2,11 @@
 
 use super::{lines, local::LocalAccess, write_deadline::Paced};
 use crate::rpc::{reply, router::Server};
-use base::os::Root;
+use base::os::{
+    Root,
+    doors::{self, Door},
+    groups, local,
+};
 use contract::{
     access::{
         caller::{Caller, Transport},
@@ -10,14 +14,9 @@ use contract::{
         seats::{Seat, Seats},
         shares::{PoolFull, is_admin},
     },
-    config::{Owners, Settings},
+    config::{Owners, SERVER_USER, Settings},
 };
-use std::{
-    fs, io,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fs, io, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc};
 use tokio::net::{UnixListener, UnixStream};
 
 /// The socket's path and access rules.
@@ -42,9 +41,12 @@ impl SocketOptions {
     }
 }
 
-/// A bound socket that removes its file when dropped.
+/// A bound socket, with the doors beside it ([`doors`]), that removes their files when dropped.
 pub struct SocketListener {
     listener: UnixListener,
+    /// Root's, so that nobody else fills the queue in which it waits.
+    beside: Vec<UnixListener>,
+    doors: [Door; 1],
     options: SocketOptions,
 }
 
@@ -59,7 +61,7 @@ impl SocketListener {
             fs::create_dir_all(folder)?;
         }
         let listener = match UnixListener::bind(path) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_dead(path) => {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && doors::is_dead(path) => {
                 fs::remove_file(path)?;
                 UnixListener::bind(path)?
             }
@@ -67,22 +69,30 @@ impl SocketListener {
         };
         // Any local user may connect; the role follows from the user id that the kernel reports.
         fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
-        Ok(Self { listener, options })
+        let doors = SocketOptions::doors(&Root::system());
+        Ok(Self { listener, beside: doors::open_all(path, &doors), doors, options })
     }
 
     /// Accepts until the server stops.
     pub async fn run(self, server: Arc<Server>) {
         let seats = server.pipeline.services.seats(self.options.max_connections);
+        let all = [&self.listener].into_iter().chain(&self.beside);
+        futures::future::join_all(all.map(|listener| self.accept_from(listener, &server, &seats))).await;
+    }
+
+    async fn accept_from(&self, listener: &UnixListener, server: &Arc<Server>, seats: &Arc<Seats>) {
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = server.stop.cancelled() => return,
-                accepted = self.listener.accept() => accepted,
+                accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => self.seat(&server, &seats, stream),
+                Ok((stream, _)) => self.seat(server, seats, stream),
                 Err(error) => super::pause_after(&error, &server.stop).await,
             }
+            // One at a time: a flood at one socket keeps nobody waiting who comes by another, or is connected.
+            tokio::task::yield_now().await;
         }
     }
 
@@ -129,12 +139,8 @@ fn turn_away(stream: &UnixStream, full: PoolFull) {
 impl Drop for SocketListener {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.options.path);
+        doors::close(&self.options.path, &self.doors);
     }
-}
-
-/// Whether no process accepts connections on this path.
-fn is_dead(path: &Path) -> bool {
-    matches!(std::os::unix::net::UnixStream::connect(path), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 fn identify(stream: &UnixStream, options: &SocketOptions) -> io::Result<Caller> {
@@ -143,6 +149,14 @@ fn identify(stream: &UnixStream, options: &SocketOptions) -> io::Result<Caller> 
 }
 
 impl SocketOptions {
+    /// Root's door. Where the server has an account of its own, that account's group has it as well: the agent is in it,
+    /// and has to reach the server as long as a new system is on trial.
+    fn doors(root: &Root) -> [Door; 1] {
+        let own = groups::user_ids(root, SERVER_USER).map(|(_, group)| group);
+        let group = own.filter(|group| *group == rustix::process::getegid().as_raw());
+        local::DOORS.map(|name| Door { name, group })
+    }
+
     /// The caller that a user of this machine is.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The server's end of the socket. Connects on demand and reconnects when the agent has restarted.
 
 use super::{
+    doors::DOORS,
     operations::{
         Answer, AnyRequest, Operation, OperationRow,
         hello::{Greeting, Hello},
@@ -8,7 +9,10 @@ use super::{
     protocol::{AgentReply, AgentRequest},
     wire::{LineRead, read_line, write_line},
 };
-use base::{error::ToolError, os::blocking};
+use base::{
+    error::ToolError,
+    os::{blocking, doors, local},
+};
 use futures::future::BoxFuture;
 use std::{
     collections::HashMap,
@@ -88,7 +92,10 @@ impl Client {
 
     /// The error for a lost answer to `row`: it is unknown whether the operation was done.
     fn lost(&self, row: &OperationRow, fault: String) -> ToolError {
-        let error = self.offline(fault);
+        let error = self.offline(fault).hint(
+            "it was reached and then fell silent, as when it restarts: `systemctl status raspi-mcp-agent` says how it is, \
+             `systemctl start raspi-mcp-agent` starts it",
+        );
         if row.changes { error.maybe_changed() } else { error }
     }
 
@@ -97,7 +104,14 @@ impl Client {
     /// # Errors
     /// `unavailable`.
     pub(super) async fn connect(&self) -> Result<UnixStream, ToolError> {
-        UnixStream::connect(&self.0.path).await.map_err(|error| self.offline(error.to_string()))
+        let path = &self.0.path;
+        doors::connect(path, &DOORS, doors::PATIENCE).await.map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => local::crowded("the agent", path, &error),
+            io::ErrorKind::PermissionDenied => self
+                .offline(error.to_string())
+                .hint("this user may not connect to it: run it as root, or as the user that the agent runs as"),
+            _ => self.offline(error.to_string()),
+        })
     }
 
     async fn connection(&self) -> Result<Arc<Connection>, ToolError> {

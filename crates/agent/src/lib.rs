@@ -35,6 +35,7 @@ mod clock;
 pub mod connections;
 pub mod context;
 mod core;
+mod doors;
 pub mod exec;
 mod files;
 mod fleet;

@@ -8,7 +8,10 @@ use super::{
     protocol::{AgentReply, AgentRequest},
     wire::{LINE_TIMEOUT, LineRead, MAX_LINE, read_line, write_line},
 };
-use base::error::{ErrorCode, ToolError};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::doors,
+};
 use serde_json::Value;
 use std::{fs, io, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 use tokio::{
@@ -41,7 +44,7 @@ pub fn bind(path: &Path, open: bool) -> Result<UnixListener, ToolError> {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     if path.exists() {
-        if std::os::unix::net::UnixStream::connect(path).is_ok() {
+        if doors::is_served(path) {
             return Err(ToolError::new(ErrorCode::Conflict, format!("an agent already answers on {}", path.display()))
                 .with("path", path.display().to_string())
                 .hint("stop it first: systemctl stop raspi-mcp-agent"));
@@ -56,7 +59,21 @@ pub fn bind(path: &Path, open: bool) -> Result<UnixListener, ToolError> {
 
 /// Serves `agent` on `listener` until `stop`.
 pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: CancellationToken) {
+    serve_all(vec![listener], agent, stop).await;
+}
+
+/// As [`serve`], for several sockets: all peers share the places, and none the queue of another socket.
+pub(super) async fn serve_all(listeners: Vec<UnixListener>, agent: Arc<Agent>, stop: CancellationToken) {
     let seats = Arc::new(ConnectionSlots::default());
+    let mut serving = JoinSet::new();
+    for listener in listeners {
+        let (agent, seats, stop) = (Arc::clone(&agent), Arc::clone(&seats), stop.clone());
+        base::task::spawn_in(&mut serving, accept_from(listener, seats, agent, stop));
+    }
+    while serving.join_next().await.is_some() {}
+}
+
+async fn accept_from(listener: UnixListener, seats: Arc<ConnectionSlots>, agent: Arc<Agent>, stop: CancellationToken) {
     let mut connections = JoinSet::new();
     loop {
         let stream = tokio::select! {
@@ -88,6 +105,8 @@ pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: Cancellation
             }
             Err(error) => turn_away(stream, error),
         }
+        // One at a time: a flood at this socket does not keep those waiting who come by another, or are connected.
+        tokio::task::yield_now().await;
     }
 }
 

@@ -3,9 +3,10 @@
 use super::{
     client::Client,
     context::Agent,
+    doors,
     link::AgentLink,
     platform::Platform,
-    server::{bind, serve},
+    server::{bind, serve, serve_all},
     settings::AgentSettings,
 };
 use base::error::{ErrorCode, ToolError};
@@ -33,17 +34,21 @@ pub async fn run(
     if agent.settings.exec.is_on() || !agent.settings.agents.is_empty() {
         agent.runner.sweep().await;
     }
-    let listener = bind(&path, open)?;
+    let mut listeners = vec![bind(&path, open)?];
+    // Where only this user connects, nobody else fills the queue.
+    let doors = if open { doors::of(&agent.settings) } else { Vec::new() };
+    listeners.extend(base::os::doors::open_all(&path, &doors));
     ready();
     // Not on a simulated machine, where they would be the host's connections.
     let keeping = (!agent.settings.simulated).then(|| {
         let agent = Arc::clone(&agent);
         base::task::spawn(async move { agent.keep_connections().await })
     });
-    serve(listener, agent, stop).await;
+    serve_all(listeners, agent, stop).await;
     keeping.iter().for_each(tokio::task::JoinHandle::abort);
     // Only tidies up: the next agent would replace a stale socket anyway.
     let _ = std::fs::remove_file(&path);
+    base::os::doors::close(&path, &doors);
     Ok(())
 }
 

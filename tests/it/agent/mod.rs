@@ -6,6 +6,7 @@ mod button;
 mod calls;
 mod connection;
 mod connections;
+pub mod doors;
 mod edits;
 mod exec;
 mod firmware;

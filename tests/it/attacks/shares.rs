@@ -1,8 +1,13 @@
 //! One weak caller that takes all it can get: others still find places, and approvals are still asked for.
 
-use crate::support::served::{Door, Pi, Wire, soon, token};
+use crate::{
+    agent::doors::Flood,
+    support::served::{Door, Pi, Wire, soon, token},
+};
+use base::os::local;
 use contract::meta::Role;
 use serde_json::json;
+use std::time::{Duration, Instant};
 use tokio::{io::AsyncReadExt, net::UnixStream};
 
 /// A conversation that shows a token.
@@ -129,4 +134,24 @@ async fn silent_peers_of_the_socket_are_let_go_for_one_that_speaks() {
     pi.on(Door::Unix).await.call("test.echo", json!({})).await.ok();
     // The longest idle have been hung up on.
     assert_eq!(soon(silent[0].read(&mut [0; 1])).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn root_gets_through_a_flood_of_connections_at_the_socket_within_a_second() {
+    let pi = Pi::start().await;
+    let path = pi.server().pipeline.services.settings.socket.path.clone();
+    let flood = Flood::at(&path);
+    let mut slowest = Duration::ZERO;
+    for id in 0..20 {
+        let began = Instant::now();
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "system.get_clock", "params": {}});
+        let answer = local::request(&path, &request).await.unwrap();
+        assert!(answer["result"].is_object(), "{answer}");
+        slowest = slowest.max(began.elapsed());
+    }
+    let (connected, full) = flood.end();
+    println!("slowest of 20 after {slowest:?}; {connected} connections of the flood, {full} found the queue full");
+    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    assert!(full > 0, "the queue was never full: {connected}");
+    pi.stop().await.unwrap();
 }

@@ -54,6 +54,12 @@ pub fn each_user(root: &Root, mut each: impl FnMut(u32, &str)) -> io::Result<()>
     ended.map(drop)
 }
 
+/// The id of the group `name`.
+pub fn id(root: &Root, name: &str) -> Option<u32> {
+    let groups = root.read("etc/group").ok()?;
+    groups.lines().filter_map(parse).find(|line| line.name == name).map(|line| line.gid)
+}
+
 /// Whether there is a group `name`.
 pub fn is_group(root: &Root, name: &str) -> bool {
     members(root, name).is_some()

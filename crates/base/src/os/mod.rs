@@ -20,6 +20,7 @@ pub mod cpu_stat;
 pub mod cpufreq;
 pub mod cpuinfo;
 pub mod diskstats;
+pub mod doors;
 pub mod file_systems;
 pub mod folders;
 pub mod glob;
