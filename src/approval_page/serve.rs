@@ -2,11 +2,13 @@
 
 use super::assets;
 use crate::{
+    authentication::refusals::SourceNetwork,
     tls::shown::ServedCertificate,
     transport::http::{
         approvals,
         connection::{Answerer, connection},
         held::HeldBody,
+        signatures::WrongSignatures,
         stream::HttpStream,
         wire::Wire,
     },
@@ -21,13 +23,21 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
+use contract::{
+    access::seats::{Seat, Seats},
+    config::is_loopback,
+};
 use hyper::body::Incoming;
-use std::{sync::Arc, time::Duration};
-use tokio::{net::TcpListener, net::TcpStream, sync::Semaphore};
-use tokio_util::sync::CancellationToken;
+use std::{net::IpAddr, sync::Arc, time::Duration};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Connections at a time. More wait: the kernel queues them.
+/// Connections at a time. When all are taken, an idle one is closed for a new one, first one of whoever has most.
 const MAX_CONNECTIONS: usize = 32;
+/// Those of one network, which may be one peer. A phone opens six at most.
+const OF_ONE_NETWORK: usize = MAX_CONNECTIONS / 4;
+/// Those that come from this machine: a tunnel or a proxy brings everybody's.
+const OF_THIS_MACHINE: usize = MAX_CONNECTIONS / 2;
 /// Longest silence of a connection between two requests.
 const IDLE: Duration = Duration::from_secs(60);
 /// Longest head of a request, in bytes.
@@ -41,55 +51,88 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// What the page serves with.
 pub struct Page {
-    pub agent: AgentLink,
-    pub tls: ServedCertificate,
+    agent: AgentLink,
+    tls: ServedCertificate,
+    /// Who sent signatures that did not count.
+    wrong: WrongSignatures,
+}
+
+impl Page {
+    pub fn new(agent: AgentLink, tls: ServedCertificate) -> Self {
+        Self { agent, tls, wrong: WrongSignatures::default() }
+    }
+
+    /// The fingerprint of the certificate that is shown now.
+    pub fn fingerprint(&self) -> String {
+        self.tls.now().fingerprint.to_string()
+    }
 }
 
 /// Serves until `stop` or, with `idle`, until nobody was connected for so long.
 pub async fn serve(page: Arc<Page>, listener: TcpListener, idle: Option<Duration>, stop: CancellationToken) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let (seats, visits) = (Seats::new(MAX_CONNECTIONS), TaskTracker::new());
+    // Closed only for `nobody`: visits are tracked all the same.
+    visits.close();
     loop {
-        let next = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
-        };
-        // In this order: who waits for all places must not stand before who accepts.
-        let (place, accepted) = tokio::select! {
+        let accepted = tokio::select! {
             biased;
-            next = next => next,
             () = stop.cancelled() => return,
-            () = nobody(&places, idle) => return,
+            accepted = listener.accept() => accepted,
+            () = nobody(&visits, idle) => return,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match accepted {
+            Ok((stream, address)) => (stream, address.ip().to_canonical()),
             Err(error) => {
                 tracing::warn!(%error, "the approval page cannot accept a connection");
                 stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
                 continue;
             }
         };
+        let (party, most) = share(from);
+        let seat = match seats.sit(&party, most) {
+            Ok(seat) => seat,
+            Err(full) => {
+                tracing::debug!(%from, ?full, "closed a connection: there is no place for it");
+                continue;
+            }
+        };
         let (page, stop) = (Arc::clone(&page), stop.clone());
-        base::task::spawn(async move {
-            let life = tokio::time::timeout(LIFE, converse(page, stream));
-            let _ = stop.run_until_cancelled(life).await;
-            drop(place);
+        base::task::spawn_on(&visits, async move {
+            let visit = async {
+                tokio::select! {
+                    biased;
+                    () = seat.evicted() => {}
+                    () = converse(page, stream, from, &seat) => {}
+                }
+            };
+            let _ = stop.run_until_cancelled(tokio::time::timeout(LIFE, visit)).await;
         });
     }
 }
 
+/// Whose share a connection takes, and how many that is.
+fn share(from: IpAddr) -> (String, usize) {
+    match is_loopback(from) {
+        true => ("this machine".into(), OF_THIS_MACHINE),
+        false => (SourceNetwork::of(from).to_string(), OF_ONE_NETWORK),
+    }
+}
+
 /// Returns when no connection was open for `idle`; never without it.
-async fn nobody(places: &Semaphore, idle: Option<Duration>) {
+async fn nobody(visits: &TaskTracker, idle: Option<Duration>) {
     let Some(idle) = idle else { return std::future::pending().await };
-    // All places but the next one's are free only while no connection is open.
-    drop(places.acquire_many(MAX_CONNECTIONS as u32 - 1).await);
+    visits.wait().await;
     tokio::time::sleep(idle).await;
 }
 
-async fn converse(page: Arc<Page>, stream: TcpStream) {
-    let Some(stream) = HttpStream::greet(Wire::Tcp(stream), None, Some(&page.tls)).await else { return };
+async fn converse(page: Arc<Page>, stream: TcpStream, from: IpAddr, seat: &Arc<Seat>) {
+    let greeted = HttpStream::greet(Wire::Tcp(stream), Some(Arc::clone(seat)), Some(&page.tls));
+    let Some(stream) = greeted.await else { return };
+    let place = Arc::clone(seat);
     let answerer = Answerer::new(move |request: hyper::Request<Incoming>| {
-        let page = Arc::clone(&page);
-        async move { answer(&page, request.map(Body::new)).await.map(HeldBody::uncounted) }
+        let (page, in_use) = (Arc::clone(&page), place.in_use());
+        // In use until the whole answer was sent.
+        async move { answer(&page, from, request.map(Body::new)).await.map(|body| HeldBody::new(body, in_use)) }
     });
     let connection = connection(stream, IDLE, HEAD_BUFFER, answerer);
     if let Err(error) = connection.await {
@@ -97,13 +140,13 @@ async fn converse(page: Arc<Page>, stream: TcpStream) {
     }
 }
 
-async fn answer(page: &Page, request: Request) -> Response<Body> {
+async fn answer(page: &Page, from: IpAddr, request: Request) -> Response<Body> {
     if is_of_this_origin(request.headers()) {
-        return answer_own(page, request).await;
+        return answer_own(page, from, request).await;
     }
     let origin = request.headers().get(header::ORIGIN).cloned();
     match origin.filter(|_| approvals::is_at(request.uri().path())) {
-        Some(origin) if is_approvers(page, &origin).await => answer_elsewhere(page, origin, request).await,
+        Some(origin) if is_approvers(page, &origin).await => answer_elsewhere(page, from, origin, request).await,
         _ => assets::protected(
             (StatusCode::FORBIDDEN, "requests come from this page, or from the origin of an enrolled approver\n")
                 .into_response(),
@@ -119,12 +162,12 @@ async fn is_approvers(page: &Page, origin: &HeaderValue) -> bool {
 }
 
 /// Answers the page of an approver at another origin (Fetch, "CORS protocol"). It sends no cookies, and there are none.
-async fn answer_elsewhere(page: &Page, origin: HeaderValue, request: Request) -> Response<Body> {
+async fn answer_elsewhere(page: &Page, from: IpAddr, origin: HeaderValue, request: Request) -> Response<Body> {
     let is_preflight = request.method() == Method::OPTIONS;
     // Some browsers ask before a page of the internet reaches into a local network.
     let is_private = request.headers().contains_key("access-control-request-private-network");
     let mut response =
-        if is_preflight { StatusCode::NO_CONTENT.into_response() } else { answer_own(page, request).await };
+        if is_preflight { StatusCode::NO_CONTENT.into_response() } else { answer_own(page, from, request).await };
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
@@ -139,9 +182,9 @@ async fn answer_elsewhere(page: &Page, origin: HeaderValue, request: Request) ->
     response
 }
 
-async fn answer_own(page: &Page, request: Request) -> Response<Body> {
+async fn answer_own(page: &Page, from: IpAddr, request: Request) -> Response<Body> {
     if approvals::is_at(request.uri().path()) {
-        return assets::protected(approvals::answer(&page.agent, PATIENCE, request).await);
+        return assets::protected(approvals::answer(&page.agent, &page.wrong, from, PATIENCE, request).await);
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
@@ -154,4 +197,21 @@ fn is_of_this_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let host = headers.get(header::HOST).map(|host| host.as_bytes()).unwrap_or_default();
     origin.as_bytes().strip_prefix(b"https://".as_slice()).is_some_and(|origin| origin == host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_network_has_a_quarter_of_the_connections_and_this_machine_half() {
+        for (from, party, most) in [
+            ("127.0.0.9", "this machine", 16),
+            ("::1", "this machine", 16),
+            ("192.0.2.7", "192.0.2.7", 8),
+            ("2001:db8:0:1:2::3", "2001:db8:0:1::/64", 8),
+        ] {
+            assert_eq!(share(from.parse().unwrap()), (party.to_owned(), most), "{from}");
+        }
+    }
 }

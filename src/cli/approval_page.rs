@@ -58,10 +58,10 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
     let folder = args.folder.clone().unwrap_or_else(|| settings.places.state_dir.with_file_name("raspi-mcp-approval"));
     let tls = identity(&folder)?;
-    let page = Arc::new(Page { agent: AgentLink::Socket(Client::new(&socket)), tls });
+    let page = Arc::new(Page::new(AgentLink::Socket(Client::new(&socket)), tls));
     let listener = if args.inherited { inherited()? } else { bind(args.listen.unwrap_or(settings.approval.listen))? };
     let address = listener.local_addr().map_err(|error| failed("its socket has no address", &error))?;
-    errln!("the approval page listens on https://{address}, certificate {}", page.tls.now().fingerprint);
+    errln!("the approval page listens on https://{address}, certificate {}", page.fingerprint());
     let idle = args.inherited.then_some(IDLE);
     super::runtime()?.block_on(async {
         let told = daemon::told_to_stop();

@@ -3,10 +3,10 @@
 use crate::support::served::{Pi, secure::pinned, soon};
 use ::agent::{
     AgentLink, Client,
-    approvers::{ApproverSecret, KeyKind, NewApprover},
+    approvers::{ApproverSecret, KeyKind, NewApprover, SignedOrder},
     operations::approvals::{AddApprover, RevokeApprover, RevokeRequest},
 };
-use appliance::certificate;
+use appliance::certificate::{self, Fingerprint};
 use contract::config::Tls;
 use raspi_mcp::{
     approval_page::{Page, serve},
@@ -25,6 +25,7 @@ struct Served {
     pi: Pi,
     socket: PathBuf,
     client: reqwest::Client,
+    pin: Fingerprint,
     url: String,
     _stop: DropGuard,
     _folder: TempDir,
@@ -42,9 +43,14 @@ impl Served {
         let url = format!("https://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let agent = AgentLink::Socket(Client::new(&socket));
-        let page = Page { agent, tls: ServedCertificate::load(&tls).unwrap() };
+        let page = Page::new(agent, ServedCertificate::load(&tls).unwrap());
         tokio::spawn(serve(Arc::new(page), listener, None, stop.clone()));
-        Self { pi, socket, client, url, _stop: stop.drop_guard(), _folder: folder }
+        Self { pi, socket, client, pin, url, _stop: stop.drop_guard(), _folder: folder }
+    }
+
+    /// A visitor with connections of its own.
+    fn visitor(&self) -> reqwest::Client {
+        pinned(self.pin).build().unwrap()
     }
 
     fn console(&self) -> AgentLink {
@@ -160,5 +166,57 @@ async fn a_page_of_the_internet_may_reach_into_the_local_network_if_it_is_an_app
     let name = "access-control-allow-private-network";
     assert_eq!(header(&ask(FLEET).await.unwrap(), name), Some("true"));
     assert_eq!(header(&ask("https://evil.example").await.unwrap(), name), None);
+    served.pi.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn nobody_shuts_the_page_with_connections() {
+    let served = Served::new().await;
+    let address = served.url.trim_start_matches("https://").to_owned();
+    // Silent ones, that speak no TLS, and visitors that keep their connection: more than there are places.
+    let mut held = Vec::new();
+    for _ in 0..40 {
+        held.push(tokio::net::TcpStream::connect(&address).await.unwrap());
+    }
+    let mut visitors = Vec::new();
+    for n in 0..40 {
+        let visitor = served.visitor();
+        let answer = soon(visitor.get(&served.url).send()).await.unwrap_or_else(|error| panic!("visit {n}: {error}"));
+        assert_eq!(answer.status(), 200);
+        answer.bytes().await.unwrap();
+        visitors.push(visitor);
+    }
+    // Whoever was closed for others comes back by itself.
+    assert_eq!(soon(visitors[0].get(&served.url).send()).await.unwrap().status(), 200);
+    served.pi.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn strangers_signatures_cost_their_network_answers_and_the_owner_nothing() {
+    let served = Served::new().await;
+    let [anna, eve] = [(); 2].map(|()| ApproverSecret::from_pkcs8(&ApproverSecret::generate().unwrap()).unwrap());
+    let key = anna.public().text().into();
+    let new = NewApprover { name: "anna".into(), kind: KeyKind::Cli, key, origin: None };
+    served.console().call::<AddApprover>(new).await.unwrap();
+    let device = soon(served.client.get(format!("{}/approvals/device", served.url)).send()).await.unwrap();
+    let device: serde_json::Value = device.json().await.unwrap();
+    let (id, boot) = (device["id"].as_str().unwrap(), device["boot"].as_str().unwrap());
+    let order = |by: &ApproverSecret| {
+        let facts = (id, boot, device["time_ms"].as_i64().unwrap());
+        SignedOrder::by_cli(by, facts, "list_approvers", &serde_json::json!({})).unwrap()
+    };
+    let give = async |order: &SignedOrder| {
+        let request = served.client.post(format!("{}/owner", served.url)).json(order);
+        soon(request.send()).await.unwrap().status().as_u16()
+    };
+    let good = order(&anna);
+    let forged = SignedOrder { signature: order(&eve).signature, ..order(&anna) };
+    for n in 0..60 {
+        let status = if n < 10 { 403 } else { 429 };
+        let order = if n % 2 == 0 { order(&eve) } else { forged.clone() };
+        assert_eq!(give(&order).await, status, "{n}");
+    }
+    assert_eq!(give(&good).await, 200);
+    assert_eq!(give(&order(&anna)).await, 200);
     served.pi.stop().await.unwrap();
 }

@@ -9,6 +9,7 @@ use super::{
     exchange::{self, answered},
     not_allowed,
     refused::{AtTheDoor, record},
+    signatures::WrongSignatures,
 };
 use agent::{
     AgentLink,
@@ -27,7 +28,7 @@ use base::error::ToolError;
 use contract::{access::caller::Caller, meta::Role};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json as object};
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 /// What all paths about asks begin with.
 const PREFIX: &str = "/approvals/";
@@ -43,15 +44,24 @@ pub fn is_at(path: &str) -> bool {
     path == OWNER || path.starts_with(PREFIX)
 }
 
-/// Answers one request to such a path. Its body must be complete within `patience`.
-pub async fn answer(agent: &AgentLink, patience: Duration, request: Request) -> Response<Body> {
+/// Answers one request to such a path, which came from `from`. Its body must be complete within `patience`.
+pub async fn answer(
+    agent: &AgentLink,
+    wrong: &WrongSignatures,
+    from: IpAddr,
+    patience: Duration,
+    request: Request,
+) -> Response<Body> {
     let path = request.uri().path();
     let path = path.strip_prefix(PREFIX).unwrap_or(path).to_owned();
     let allowed = if path == "device" { Method::GET } else { Method::POST };
     if ["device", "list", "answer", OWNER].contains(&path.as_str()) && *request.method() != allowed {
         return not_allowed(if path == "device" { "GET" } else { "POST" });
     }
-    answered(carried(agent, patience, &path, request).await)
+    match carried(agent, patience, &path, request).await {
+        Ok(answer) => answered(Ok(answer)),
+        Err(error) => wrong.refused(from, error),
+    }
 }
 
 async fn carried(agent: &AgentLink, patience: Duration, path: &str, request: Request) -> Result<Value, ToolError> {

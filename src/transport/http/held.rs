@@ -12,17 +12,12 @@ use std::{
 /// A body, and a value that is dropped at its end.
 pub struct HeldBody {
     body: Body,
-    _in_use: Option<ConnectionUse>,
+    _in_use: ConnectionUse,
 }
 
 impl HeldBody {
     pub fn new(body: Body, in_use: ConnectionUse) -> Self {
-        Self { body, _in_use: Some(in_use) }
-    }
-
-    /// The body of a listener that does not count the use of its connections.
-    pub fn uncounted(body: Body) -> Self {
-        Self { body, _in_use: None }
+        Self { body, _in_use: in_use }
     }
 }
 

@@ -19,6 +19,7 @@ mod peer;
 mod photos;
 mod post;
 mod refused;
+pub mod signatures;
 pub mod stream;
 pub mod wire;
 
@@ -60,6 +61,7 @@ use contract::{
     config::{Settings, is_loopback},
 };
 use futures::StreamExt;
+use signatures::WrongSignatures;
 use std::{sync::Arc, time::Duration};
 use time::OffsetDateTime;
 use tokio::time::timeout;
@@ -83,6 +85,8 @@ pub struct App {
     page: bool,
     /// The sessions of the page.
     pages: Sessions,
+    /// Who sent signatures that did not count.
+    signatures: WrongSignatures,
     /// Running calls by caller and request id, so that a cancellation in another request finds them.
     running: OpenRequests,
 }
@@ -126,6 +130,7 @@ impl App {
             metrics: options.metrics,
             page: options.page,
             pages: Sessions::default(),
+            signatures: WrongSignatures::default(),
             running: OpenRequests::default(),
             server,
         });
@@ -196,7 +201,8 @@ impl App {
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
         if approvals::is_at(request.uri().path()) && request.uri().path() != approvals::ENROLL {
-            return approvals::answer(&self.server.pipeline.services.agent, self.body_timeout, request).await;
+            let agent = &self.server.pipeline.services.agent;
+            return approvals::answer(agent, &self.signatures, peer.address, self.body_timeout, request).await;
         }
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(AuthenticationError::Missing)

@@ -25,7 +25,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Wrong answers and proofs in one minute, before all of them are refused until it is over.
+/// Documents of one key in one minute that are signed right and wrong otherwise (of another boot, used before). Further
+/// ones get no reason. What is right counts at any time: somebody else may have sent the wrong ones again.
 const MAX_WRONG: u32 = 20;
 /// How long a proof is good, before and after its time.
 const PROOF_MS: i64 = 300_000;
@@ -55,8 +56,9 @@ struct State {
     device: Option<(ApproverSecret, ApproverKey)>,
     /// Asks that were signed since the start, by their id.
     signed: BTreeMap<String, (String, SignedAsk)>,
-    /// The minute of the last wrong answers, and their number.
-    wrong: (i64, u32),
+    /// By enrolled key: the minute of its last wrong documents, and their number. A signature that is not a key's own is
+    /// not counted here: anybody can send one, in anybody's name.
+    wrong: BTreeMap<String, (i64, u32)>,
     nonces: UsedNonces,
 }
 
@@ -66,7 +68,7 @@ impl Approvers {
         let list = ApproverList::load(folder, faults);
         let boot = random(16).unwrap_or_default();
         let (signed, nonces) = (BTreeMap::new(), UsedNonces::default());
-        let state = State { list, device: None, signed, wrong: (0, 0), nonces };
+        let state = State { list, device: None, signed, wrong: BTreeMap::new(), nonces };
         Self { folder: folder.to_owned(), system, clock: clock.clone(), boot, state: Mutex::new(state) }
     }
 
@@ -203,7 +205,7 @@ impl Approvers {
     ///
     /// # Errors
     /// `permission_denied` naming what is wrong, `failed_precondition` for an ask that no longer waits,
-    /// `resource_exhausted` after 20 wrong answers in one minute.
+    /// `resource_exhausted` for a wrong answer of a key that signed 20 others in this minute.
     pub(crate) fn judge(
         &self,
         ask: &Ask,
@@ -215,13 +217,13 @@ impl Approvers {
                 .with("ask_id", ask.id.clone()));
         }
         let mut state = self.lock();
-        self.within_rate(&state)?;
+        // Without the nonce that its document has there is nothing that its signature could be verified over.
         let (nonce, signed) = match state.signed.get(&ask.id) {
             Some((nonce, signed)) => (nonce.clone(), signed.clone()),
-            None => return Err(self.wrong(&mut state, "nobody was shown this ask")),
+            None => return Err(unverified("nobody was shown this ask")),
         };
         if nonce != answer.nonce {
-            return Err(self.wrong(&mut state, "it is for another ask: the nonce differs"));
+            return Err(unverified("it is for another ask: the nonce differs"));
         }
         if answer.decision == Decision::Approve && !answer.kind.counts_for(&ask.request.tool, narrowed) {
             return Err(ToolError::denied(format!(
@@ -239,8 +241,7 @@ impl Approvers {
             authenticator_data: answer.authenticator_data.as_deref(),
             client_data: answer.client_data.as_deref(),
         };
-        let (approver, counter) =
-            self.verified(&mut state, &signature, &challenge(answer.decision, &signed.document))?;
+        let (approver, counter) = verified(&state, &signature, &challenge(answer.decision, &signed.document))?;
         self.counted(&mut state, &approver, counter)?;
         Ok(approver)
     }
@@ -257,10 +258,9 @@ impl Approvers {
                 .hint("ask for the device's time and sign that"));
         }
         let mut state = self.lock();
-        self.within_rate(&state)?;
         let device = self.key(&mut state)?.1.id();
         let Some(challenge) = proof.challenge(list_challenge(&device, &self.boot, proof.time_ms)) else {
-            return Err(self.wrong(&mut state, "its parts have none for this device"));
+            return Err(unverified("its parts have none for this device"));
         };
         let signature = Signature {
             key: &proof.key,
@@ -270,56 +270,18 @@ impl Approvers {
             client_data: proof.client_data.as_deref(),
         };
         // A proof is used again for five minutes, so its counter does not have to rise.
-        self.verified(&mut state, &signature, &challenge).map(|(who, _)| who)
-    }
-
-    /// Verifies a signature over `challenge`. Also returns the counter of its authenticator.
-    fn verified(
-        &self,
-        state: &mut State,
-        given: &Signature<'_>,
-        challenge: &[u8],
-    ) -> Result<(Approver, u32), ToolError> {
-        let found = state.list.known().iter().find(|known| known.key.id() == given.key && known.kind == given.kind);
-        let Some(approver) = found.cloned() else {
-            return Err(self.wrong(state, "its key is not enrolled, or was revoked"));
-        };
-        let Some(signature) = base64url::decode(given.signature) else {
-            return Err(self.wrong(state, "its signature is not base64url"));
-        };
-        if given.kind != KeyKind::Passkey {
-            if given.authenticator_data.is_some() || given.client_data.is_some() {
-                return Err(self.wrong(state, "only passkeys have authenticator_data and client_data"));
-            }
-            return if approver.key.verifies(challenge, &signature) {
-                Ok((approver, 0))
-            } else {
-                Err(self.wrong(state, "its signature is wrong"))
-            };
-        }
-        let (Some(authenticator), Some(client), Some(origin)) =
-            (given.authenticator_data, given.client_data, approver.origin.as_deref())
-        else {
-            return Err(self.wrong(state, "a passkey's answer has authenticator_data and client_data"));
-        };
-        let checked = match passkey::check(authenticator, client, challenge, origin) {
-            Ok(checked) => checked,
-            Err(error) => {
-                self.count(state);
-                return Err(error);
-            }
-        };
-        if !approver.key.verifies(&checked.message, &signature) {
-            return Err(self.wrong(state, "its signature is wrong"));
-        }
-        Ok((approver, checked.counter))
+        verified(&state, &signature, &challenge).map(|(who, _)| who)
     }
 
     /// Keeps the counter of an authenticator.
     fn counted(&self, state: &mut State, approver: &Approver, counter: u32) -> Result<(), ToolError> {
         // A counter that does not rise tells of a copied authenticator (WebAuthn Level 3, section 6.1.1).
         if (counter, approver.counter) != (0, 0) && counter <= approver.counter {
-            return Err(self.wrong(state, "its counter did not rise: the authenticator may have been copied"));
+            return Err(self.wrong(
+                state,
+                approver,
+                "its counter did not rise: the authenticator may have been copied",
+            ));
         }
         if counter != approver.counter {
             let mut approvers = state.list.known().to_vec();
@@ -350,30 +312,63 @@ impl Approvers {
         }
     }
 
-    fn within_rate(&self, state: &State) -> Result<(), ToolError> {
-        let minute = (self.clock)() / 60_000;
-        if state.wrong.0 == minute && state.wrong.1 >= MAX_WRONG {
-            return Err(ToolError::exhausted(format!("{MAX_WRONG} wrong answers came within a minute"))
-                .with("limit", MAX_WRONG)
-                .hint("try again in a minute, or answer at the console"));
+    /// Refuses what `approver` signed and what is wrong otherwise, and counts it for that key alone.
+    fn wrong(&self, state: &mut State, approver: &Approver, why: &str) -> ToolError {
+        let (minute, key) = ((self.clock)() / 60_000, approver.key.id());
+        // Of earlier minutes nothing is kept, nor of keys that were revoked since.
+        state.wrong.retain(|_, (at, _)| *at == minute);
+        let (_, count) = state.wrong.entry(key).or_insert((minute, 0));
+        *count = count.saturating_add(1);
+        if *count <= MAX_WRONG {
+            return unverified(why);
         }
-        Ok(())
-    }
-
-    fn count(&self, state: &mut State) {
-        let minute = (self.clock)() / 60_000;
-        state.wrong = if state.wrong.0 == minute { (minute, state.wrong.1 + 1) } else { (minute, 1) };
-    }
-
-    fn wrong(&self, state: &mut State, why: &str) -> ToolError {
-        self.count(state);
-        ToolError::denied(format!("what was signed does not count: {why}"))
-            .hint("fetch it again and sign that; `raspi-mcp approver list` shows the enrolled keys")
+        let of = &approver.name;
+        ToolError::exhausted(format!("{MAX_WRONG} wrong documents with a signature of {of} came within a minute"))
+            .with("limit", MAX_WRONG)
+            .hint("fetch it again and sign that, which counts at once; somebody may send again what this key signed before")
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Verifies a signature over `challenge` by an enrolled key. Also returns the counter of its authenticator.
+///
+/// Keeps no count: who sends wrong ones is not known here, and whoever named a key in them must not cost its owner a
+/// thing. The listener counts them by the network that they come from.
+fn verified(state: &State, given: &Signature<'_>, challenge: &[u8]) -> Result<(Approver, u32), ToolError> {
+    let found = state.list.known().iter().find(|known| known.key.id() == given.key && known.kind == given.kind);
+    let Some(approver) = found.cloned() else {
+        return Err(unverified("its key is not enrolled, or was revoked"));
+    };
+    let Some(signature) = base64url::decode(given.signature) else {
+        return Err(unverified("its signature is not base64url"));
+    };
+    if given.kind != KeyKind::Passkey {
+        if given.authenticator_data.is_some() || given.client_data.is_some() {
+            return Err(unverified("only passkeys have authenticator_data and client_data"));
+        }
+        return match approver.key.verifies(challenge, &signature) {
+            true => Ok((approver, 0)),
+            false => Err(unverified("its signature is wrong")),
+        };
+    }
+    let (Some(authenticator), Some(client), Some(origin)) =
+        (given.authenticator_data, given.client_data, approver.origin.as_deref())
+    else {
+        return Err(unverified("a passkey's answer has authenticator_data and client_data"));
+    };
+    let checked = passkey::check(authenticator, client, challenge, origin)?;
+    if !approver.key.verifies(&checked.message, &signature) {
+        return Err(unverified("its signature is wrong"));
+    }
+    Ok((approver, checked.counter))
+}
+
+fn unverified(why: &str) -> ToolError {
+    ToolError::denied(format!("what was signed does not count: {why}"))
+        .hint("fetch it again and sign that; `raspi-mcp approver list` shows the enrolled keys")
 }
 
 /// `count` random bytes, base64url.

@@ -204,19 +204,43 @@ async fn a_passkey_orders_at_its_own_origin_with_a_counter_that_rises() {
 }
 
 #[tokio::test]
-async fn wrong_orders_are_few_a_minute() {
+async fn no_number_of_strangers_orders_costs_an_enrolled_key_anything() {
     let pi = Pi::halted().await;
     let (anna, eve) = (Person::enrolled("anna", &pi).await, Person::new("eve"));
     let device = pi.device().await;
     let good = anna.orders(&device, "lift_halt", json!({}));
-    for _ in 0..20 {
+    let elsewhere = document(&device, "lift_halt", json!({}), |order| order["device"] = json!("another"));
+    for _ in 0..100 {
         pi.refuses(eve.orders(&device, "lift_halt", json!({})), ErrorCode::PermissionDenied, "a stranger's").await;
+        let named = SignedOrder { signature: "AAAA".into(), ..good.clone() };
+        pi.refuses(named, ErrorCode::PermissionDenied, "a stranger's, in anna's name").await;
+        let other = SignedOrder { key: anna.secret.public().id(), ..eve.signs(elsewhere.clone()) };
+        pi.refuses(other, ErrorCode::PermissionDenied, "for another device, in anna's name").await;
     }
-    pi.refuses(good.clone(), ErrorCode::ResourceExhausted, "in the same minute").await;
-    pi.now_ms.fetch_add(MINUTE, Ordering::SeqCst);
     pi.ordered(good).await.unwrap();
     let attempts = pi.log_of("attempts");
     assert!(attempts.contains("order refused") && attempts.contains(&eve.secret.public().id()), "{attempts}");
+}
+
+#[tokio::test]
+async fn what_a_key_signed_wrong_is_counted_for_that_key_and_what_it_signs_right_counts_at_once() {
+    let pi = Pi::halted().await;
+    let (anna, ben) = (Person::enrolled("anna", &pi).await, Person::enrolled("ben", &pi).await);
+    let device = pi.device().await;
+    let used = anna.orders(&device, "list_approvers", json!({}));
+    pi.ordered(used.clone()).await.unwrap();
+    let of_ben = ben.orders(&device, "list_approvers", json!({}));
+    pi.ordered(of_ben.clone()).await.unwrap();
+    // Somebody who carried it sends it again and again.
+    for _ in 0..20 {
+        pi.refuses(used.clone(), ErrorCode::PermissionDenied, "given before").await;
+    }
+    pi.refuses(used.clone(), ErrorCode::ResourceExhausted, "for the 21st time").await;
+    pi.refuses(of_ben, ErrorCode::PermissionDenied, "of another key: counted for itself").await;
+    pi.ordered(anna.orders(&device, "list_approvers", json!({}))).await.unwrap();
+    pi.now_ms.fetch_add(MINUTE, Ordering::SeqCst);
+    pi.refuses(used, ErrorCode::PermissionDenied, "in the next minute").await;
+    pi.ordered(anna.orders(&device, "lift_halt", json!({}))).await.unwrap();
 }
 
 #[tokio::test]

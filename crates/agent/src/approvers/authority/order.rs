@@ -1,6 +1,6 @@
 //! Judges orders of the owner.
 
-use super::{Approvers, PROOF_MS, Signature};
+use super::{Approvers, PROOF_MS, Signature, verified};
 use crate::approvers::{Approver, KeyKind, MAX_ORDER, ORDER_PURPOSE, OrderDocument, SignedOrder, order_challenge};
 use base::{base64url, error::ToolError};
 
@@ -38,8 +38,8 @@ impl Approvers {
     ///
     /// # Errors
     /// `permission_denied` naming what is wrong; `invalid_argument` for something that is no order;
-    /// `failed_precondition` when it is more than five minutes old; `resource_exhausted` after 20 wrong ones in one
-    /// minute.
+    /// `failed_precondition` when it is more than five minutes old; `resource_exhausted` for a wrong one of a key that
+    /// signed 20 others in this minute.
     pub(crate) fn order(&self, order: &SignedOrder) -> Result<(Approver, OrderDocument), ToolError> {
         let unreadable = |why: &str| {
             ToolError::invalid(format!("the order cannot be read: {why}")).hint("docs/approvals.md says what it has")
@@ -57,7 +57,15 @@ impl Approvers {
                 .hint("sign with a passkey, or with a key of `raspi-mcp approver key`"));
         }
         let mut state = self.lock();
-        self.within_rate(&state)?;
+        let signature = Signature {
+            key: &order.key,
+            kind: order.kind,
+            signature: &order.signature,
+            authenticator_data: order.authenticator_data.as_deref(),
+            client_data: order.client_data.as_deref(),
+        };
+        // First of all: what a key did not sign is no word of its owner, and costs that person nothing.
+        let (approver, counter) = verified(&state, &signature, &order_challenge(&order.document))?;
         let for_another = if said.purpose != ORDER_PURPOSE {
             Some("it is no order")
         } else if said.device != self.key(&mut state)?.1.id() {
@@ -68,16 +76,8 @@ impl Approvers {
             None
         };
         if let Some(why) = for_another {
-            return Err(self.wrong(&mut state, why));
+            return Err(self.wrong(&mut state, &approver, why));
         }
-        let signature = Signature {
-            key: &order.key,
-            kind: order.kind,
-            signature: &order.signature,
-            authenticator_data: order.authenticator_data.as_deref(),
-            client_data: order.client_data.as_deref(),
-        };
-        let (approver, counter) = self.verified(&mut state, &signature, &order_challenge(&order.document))?;
         let now = (self.clock)();
         if now.abs_diff(said.time_ms) > PROOF_MS.unsigned_abs() {
             return Err(ToolError::precondition("the order is more than five minutes old by this device's clock")
@@ -85,7 +85,7 @@ impl Approvers {
                 .hint("ask for the device's time and sign that"));
         }
         if state.nonces.may_be_used(said.time_ms, &said.nonce) {
-            return Err(self.wrong(&mut state, "the order was given before"));
+            return Err(self.wrong(&mut state, &approver, "the order was given before"));
         }
         self.counted(&mut state, &approver, counter)?;
         state.nonces.remember(said.time_ms, &said.nonce);
