@@ -15,7 +15,7 @@ use crate::{
 use agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState, operations::asks};
 use base::error::ToolError;
 use contract::{
-    access::{caller::Caller, question, way},
+    access::{caller::Caller, question, shares::is_admin, way},
     audit::ApprovalRecord,
     config::{AgentType, sections::agents::is_command},
 };
@@ -67,10 +67,12 @@ impl Asking {
                 marks,
                 args_sha256: ask.args_sha256.to_owned(),
                 principal: ask.caller.principal.clone(),
+                party: ask.caller.owner.is_some().then(|| ask.caller.party().into_owned()),
+                admin: is_admin(ask.caller),
             })
             .await?;
         if question.state == AskState::Pending {
-            self.notifications.ask_opened(tool, &question.id, question.expires_ms);
+            self.notifications.ask_opened(tool, &question.id, question.expires_ms, ask.caller);
         }
         ask.progress.say(0.0, None, "approval", format!("waiting for a person: raspi-mcp approve {}", question.id));
         let answered = match question.state {

@@ -15,7 +15,10 @@ use base::{
     error::ToolError,
     os::{Root, blocking},
 };
-use contract::config::{NewsKind, NotificationSettings, Settings};
+use contract::{
+    access::caller::Caller,
+    config::{NewsKind, NotificationSettings, Settings},
+};
 use futures::future::BoxFuture;
 use std::{
     path::PathBuf,
@@ -89,11 +92,11 @@ impl Hub {
         self.wanting(message.event.kind()).for_each(|queue| queue.push(Arc::clone(&message)));
     }
 
-    pub fn ask_opened(&self, tool: &str, ask_id: &str, expires_ms: i64) {
+    pub fn ask_opened(&self, tool: &str, ask_id: &str, expires_ms: i64, caller: &Caller) {
         if !self.wants(NewsKind::AskOpened) {
             return;
         }
-        let verdict = lock(&self.asks).judge(ask_id, Instant::now());
+        let verdict = lock(&self.asks).judge(ask_id, caller, Instant::now());
         match verdict {
             AskVerdict::Known => {}
             AskVerdict::TooMany => self.wanting(Some(NewsKind::AskOpened)).for_each(Queue::lose),

@@ -26,6 +26,7 @@ use crate::sampling::Sampling;
 use agent::AgentLink;
 use base::{clock::Wall, os::Root};
 use contract::{
+    access::caller::Caller,
     config::{NewsKind, Settings},
     halt::HaltState,
 };
@@ -84,11 +85,12 @@ impl Notifications {
         }
     }
 
-    /// A call waits for a person. Told once for each ask, and [`MOST_AN_HOUR`] times an hour.
-    pub fn ask_opened(&self, tool: &str, ask_id: &str, expires_ms: i64) {
+    /// A call of `caller` waits for a person. Told once for each ask, and [`MOST_AN_HOUR`] times an hour. The caller takes
+    /// its share of these, and is in no message.
+    pub fn ask_opened(&self, tool: &str, ask_id: &str, expires_ms: i64, caller: &Caller) {
         self.opened.notify_one();
         if let Some(hub) = &self.hub {
-            hub.ask_opened(tool, ask_id, expires_ms);
+            hub.ask_opened(tool, ask_id, expires_ms, caller);
         }
     }
 

@@ -1,7 +1,6 @@
 //! `GET /page/events`: what has changed, from the server's own subscriptions. An event says which resource to read again;
 //! it holds nothing of it.
 
-use super::sessions;
 use crate::{
     log::LinesSince,
     resources::{
@@ -14,7 +13,7 @@ use crate::{
 use axum::body::Body;
 use base::error::ToolError;
 use bytes::Bytes;
-use contract::access::caller::Caller;
+use contract::access::caller::{Caller, PAGE};
 use futures::{
     future::{BoxFuture, ready},
     stream,
@@ -83,7 +82,7 @@ struct BrowserEar(mpsc::Sender<Bytes>);
 impl Ear for BrowserEar {
     /// What any page reads is no news: pages read at each change, so two open ones would never rest.
     fn hears(&self, call: &RecordedCall<'_>) -> bool {
-        call.changed || !call.principal.starts_with(sessions::PREFIX)
+        call.changed || !call.principal.starts_with(PAGE)
     }
 
     fn updated<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, ()> {

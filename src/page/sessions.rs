@@ -5,7 +5,7 @@ use base::error::ToolError;
 use contract::{
     access::{
         caller::Caller,
-        shares::{PoolFull, is_admin},
+        shares::{Rule, is_admin},
         token::{self, Token},
     },
     config::Sha256,
@@ -21,14 +21,14 @@ use tokio_util::sync::CancellationToken;
 /// The cookie. Its prefix makes browsers demand `Secure`, `Path=/` and no `Domain` (RFC 6265bis, 4.1.3.2), so that no
 /// other host can set it.
 pub const COOKIE: &str = "__Host-raspi-mcp";
-/// What principals of the page begin with.
-pub const PREFIX: &str = "page:";
 /// The longest life of a session.
 pub const LIFE: Duration = Duration::from_secs(12 * 3600);
-/// Most sessions of one principal. One more ends its oldest, so that a lost browser locks nobody out.
+/// Most sessions of one party ([`Caller::party`]). One more ends its oldest, so that a lost browser locks nobody out.
 pub const OWN: usize = 8;
-/// Most sessions in all, some 300 bytes each. An admin's login ends the oldest of all then; others are refused.
+/// Most sessions in all, some 300 bytes each.
 pub const IN_ALL: usize = 64;
+/// An eighth of them is for admins. When all are taken, an admin's login ends the oldest of somebody who is none.
+const RULE: Rule = Rule { share: OWN, ..Rule::half(IN_ALL) };
 
 /// All sessions, oldest first. No task watches over them: those that have expired are dropped when one is opened or
 /// looked for.
@@ -67,17 +67,6 @@ impl Session {
     }
 }
 
-/// The caller of the page for a credential: its own principal, and nothing else that the credential does not have.
-pub fn caller_of(credential: &Caller) -> Caller {
-    let principal = match credential.principal.strip_prefix("token:") {
-        Some(name) => format!("{PREFIX}{name}"),
-        // No token's name has an @ or a colon.
-        None if credential.is_anonymous() => format!("{PREFIX}@{}", credential.principal),
-        None => format!("{PREFIX}{}", credential.principal),
-    };
-    Caller { principal, ..credential.clone() }
-}
-
 /// The value of the session's cookie in a request.
 pub fn cookie(headers: &HeaderMap) -> Option<&str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -93,11 +82,11 @@ pub fn set_cookie(value: &str, life: Duration) -> String {
 }
 
 impl Sessions {
-    /// Opens a session for `caller` ([`caller_of`]); `credential` is the principal it signed in with, which expires at
+    /// Opens a session for `caller` ([`Caller::at_the_page`]); `credential` is the principal it signed in with, which expires at
     /// `expires`. Returns it with the value of its cookie.
     ///
     /// # Errors
-    /// `resource_exhausted` when there are [`IN_ALL`] already and the caller is no admin; `internal` without random bytes.
+    /// `resource_exhausted` when all are taken but the reserve and the caller is no admin; `internal` without random bytes.
     pub fn open(
         &self,
         caller: Arc<Caller>,
@@ -108,16 +97,22 @@ impl Sessions {
     ) -> Result<(Session, Token), ToolError> {
         let mut held = self.lock();
         held.retain(|session| !session.is_over(now, wall));
-        let own = |session: &Session| session.caller.principal == caller.principal;
+        let (party, admin) = (caller.party(), is_admin(&caller));
+        // A party's admins do not end the sessions of its others, nor these theirs.
+        let own = |session: &Session| session.caller.party() == party && is_admin(&session.caller) == admin;
         if held.iter().filter(|session| own(session)).count() >= OWN {
             end_first(&mut held, own);
         }
-        if held.len() >= IN_ALL {
-            if !is_admin(&caller) {
-                return Err(PoolFull::Whole(IN_ALL).error("sessions of the page"));
+        let weak = |session: &Session| !is_admin(&session.caller);
+        if let Err(full) = RULE.admits(admin, 0, held.iter().filter(|session| weak(session)).count(), held.len()) {
+            if !admin {
+                return Err(full.error("sessions of the page"));
             }
-            end_first(&mut held, |_| true);
+            if !end_first(&mut held, weak) {
+                end_first(&mut held, |_| true);
+            }
         }
+        drop(party);
         let value = Token::mint()?;
         let session = Session {
             hash: value.sha256(),
@@ -173,10 +168,10 @@ impl Sessions {
     }
 }
 
-fn end_first(held: &mut Vec<Session>, of: impl Fn(&Session) -> bool) {
-    if let Some(first) = held.iter().position(of) {
-        held.remove(first).ended.cancel();
-    }
+/// Ends the oldest of these. Returns whether there was one.
+fn end_first(held: &mut Vec<Session>, of: impl Fn(&Session) -> bool) -> bool {
+    let first = held.iter().position(of);
+    first.inspect(|first| held.remove(*first).ended.cancel()).is_some()
 }
 
 #[cfg(test)]
@@ -188,7 +183,7 @@ mod tests {
     const WALL: OffsetDateTime = datetime!(2026-11-25 12:00 UTC);
 
     fn caller(name: &str, role: Role) -> Arc<Caller> {
-        Arc::new(caller_of(&Caller::new(format!("token:{name}"), role, Transport::Http)))
+        Arc::new(Caller::new(format!("token:{name}"), role, Transport::Http).at_the_page())
     }
 
     #[test]
@@ -217,18 +212,41 @@ mod tests {
         let own: Vec<Token> = (0..=OWN).map(|_| open("a", Role::ReadOnly).unwrap()).collect();
         assert_eq!(sessions.count(), OWN);
         assert!(!lives(&own[0]) && own[1..].iter().all(lives));
-        for n in 0..IN_ALL - OWN {
+        for n in 0..IN_ALL - RULE.reserve - OWN {
             open(&format!("b{n}"), Role::ReadOnly).unwrap();
         }
         assert_eq!(open("c", Role::OpsRw).unwrap_err().details["limit"], IN_ALL);
-        open("root", Role::Admin).unwrap();
+        // One's own oldest goes first even then.
+        let again = open("a", Role::ReadOnly).unwrap();
+        assert!(!lives(&own[1]) && lives(&own[2]) && lives(&again));
+        // The reserve is the admins', and ends nobody's session.
+        let admins: Vec<Token> = (0..RULE.reserve).map(|n| open(&format!("root{n}"), Role::Admin).unwrap()).collect();
         assert_eq!(sessions.count(), IN_ALL);
-        assert!(!lives(&own[1]) && lives(&own[2]));
+        assert!(own[2..].iter().chain(&admins).all(lives));
+        // Beyond it an admin's login ends the oldest of somebody who is none.
+        let more = open("root", Role::Admin).unwrap();
+        assert_eq!(sessions.count(), IN_ALL);
+        assert!(!lives(&own[2]) && lives(&own[3]) && lives(&more) && admins.iter().all(lives));
+    }
+
+    #[test]
+    fn many_tokens_of_one_owner_are_one_party_and_its_admin_is_not_signed_out_by_them() {
+        let (sessions, now) = (Sessions::default(), Instant::now());
+        let open = |name: &str, role| {
+            let credential = Caller::new(format!("token:{name}"), role, Transport::Http).of_owner(Some("ann"));
+            sessions.open(Arc::new(credential.at_the_page()), &credential.principal, None, now, WALL).unwrap().1
+        };
+        let admin = open("boss", Role::Admin);
+        for n in 0..3 * OWN {
+            open(&format!("t{n}"), Role::OpsRw);
+        }
+        assert_eq!(sessions.count(), OWN + 1);
+        assert!(sessions.find(admin.reveal(), now, WALL).is_some());
     }
 
     #[test]
     fn principals_of_the_page_are_nobody_else_s() {
-        let of = |principal: &str| caller_of(&Caller::new(principal, Role::ReadOnly, Transport::Http)).principal;
+        let of = |principal: &str| Caller::new(principal, Role::ReadOnly, Transport::Http).at_the_page().principal;
         assert_eq!(of("token:porch"), "page:porch");
         assert_eq!(of("jwt:porch"), "page:jwt:porch");
         assert_eq!((of("loopback").as_str(), of("token:loopback").as_str()), ("page:@loopback", "page:loopback"));

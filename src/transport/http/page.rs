@@ -102,7 +102,7 @@ async fn below(app: Arc<App>, mut request: Request, peer: PeerAddress, seat: Arc
     let known = if signs_in {
         app.identify(&request, peer).map(|AuthenticatedCaller { caller, until }| {
             request.extensions_mut().insert(Credential(caller.principal.clone(), until));
-            AuthenticatedCaller { caller: sessions::caller_of(&caller), until }
+            AuthenticatedCaller { caller: caller.at_the_page(), until }
         })
     } else {
         // A session that began without a token is this machine's.

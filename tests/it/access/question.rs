@@ -15,6 +15,7 @@ fn asked(args: Value) -> AskRequest {
         marks: Default::default(),
         args_sha256: "0".repeat(64),
         principal: "token:fleet".into(),
+        ..Default::default()
     }
 }
 

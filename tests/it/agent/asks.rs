@@ -157,18 +157,53 @@ async fn one_caller_cannot_crowd_out_the_others() {
     }
     let fifth = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap_err();
     assert_eq!(fifth.code, ErrorCode::ResourceExhausted);
-    let mut other = ask("gpio.write_pin", json!({"pin": 4}));
-    for n in 0..28 {
-        other.principal = format!("token:{}", n / 4);
-        other.args_sha256 = format!("{n:064}");
-        server.call::<op::asks::OpenAsk>(other.clone()).await.unwrap();
+    assert!(fifth.message.contains("4 approvals that token:fleet asked for"), "{fifth}");
+    // Signed in at the page it is the same party, and so are all credentials of one owner.
+    let mut next = 100;
+    let mut open = |principal: &str, party: Option<&str>, admin: bool| {
+        next += 1;
+        let request = AskRequest {
+            principal: principal.into(),
+            party: party.map(str::to_owned),
+            admin,
+            ..ask("gpio.write_pin", json!({"pin": next}))
+        };
+        server.call::<op::asks::OpenAsk>(request)
+    };
+    let refused = |error: ToolError| (error.code, error.details["limit"].clone());
+    assert_eq!(refused(open("page:fleet", None, false).await.unwrap_err()), (fifth.code, json!(4)));
+    for n in 0..4 {
+        open(&format!("token:of-ann-{n}"), Some("owner:ann"), false).await.unwrap();
     }
-    other.principal = "token:last".into();
-    assert_eq!(
-        server.call::<op::asks::OpenAsk>(other).await.unwrap_err().code,
-        ErrorCode::ResourceExhausted,
-        "32 in all"
-    );
+    assert_eq!(refused(open("token:another", Some("owner:ann"), false).await.unwrap_err()), (fifth.code, json!(4)));
+    for n in 0..20 {
+        let at = if n % 2 == 0 { "page" } else { "token" };
+        open(&format!("{at}:{}", n / 4), None, false).await.unwrap();
+    }
+    let full = open("token:last", None, false).await.unwrap_err();
+    assert!(full.message.contains("28 approvals already wait") && full.message.contains("for admins"), "{full}");
+    // An admin is asked about all the same, and its asks tell a person no more than before.
+    let asked = open("token:boss", Some("owner:ann"), true).await.unwrap();
+    assert_eq!((asked.request.party, asked.request.admin), (None, false));
+    for _ in 0..3 {
+        open("uid:0", None, true).await.unwrap();
+    }
+    let all = open("uid:0", None, true).await.unwrap_err();
+    assert!(all.message.contains("32 approvals already wait, of all callers"), "{all}");
+}
+
+#[tokio::test]
+async fn a_no_is_not_pushed_out_by_asks_that_are_withdrawn() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let denied = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
+    pi.says(&denied, false).await.unwrap();
+    for n in 100..300 {
+        let opened = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": n}))).await.unwrap();
+        server.call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: opened.id.clone() }).await.unwrap();
+    }
+    let again = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
+    assert_eq!((again.id, again.state), (denied.id, AskState::Denied));
 }
 
 #[tokio::test]
@@ -257,7 +292,9 @@ async fn asks_that_are_as_many_and_as_long_as_can_be_reach_the_person() {
     for n in 0..32 {
         // Of control characters JSON makes six bytes each: the most that a line takes.
         let args = json!({"n": n, "a": "\u{1}".repeat(8_000), "b": "x".repeat(48_000)});
-        let request = AskRequest { principal: format!("token:{}", n / 4), ..ask("gpio.write_pin", args) };
+        // Four of each, and the last four places are for admins.
+        let request =
+            AskRequest { principal: format!("token:{}", n / 4), admin: n >= 28, ..ask("gpio.write_pin", args) };
         link.call::<op::asks::OpenAsk>(request).await.unwrap();
     }
     let asks = link.get::<op::asks::ListAsks>().await.unwrap();

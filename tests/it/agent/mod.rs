@@ -228,6 +228,7 @@ pub fn ask(tool: &str, args: Value) -> AskRequest {
         args_sha256: canonical::sha256_hex(&args),
         args,
         principal: "token:fleet".into(),
+        ..Default::default()
     }
 }
 

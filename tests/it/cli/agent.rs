@@ -168,6 +168,7 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
         args_sha256: base::canonical::sha256_hex(&args),
         args,
         principal: "stdio".into(),
+        ..Default::default()
     };
     let asked = machine.link().call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
     machine

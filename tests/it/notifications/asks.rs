@@ -2,7 +2,10 @@
 
 use super::receiver::{Receiver, told};
 use crate::support::served::{Door, Pi};
-use contract::meta::Mode;
+use contract::{
+    access::caller::Caller,
+    meta::{Mode, Role},
+};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -80,7 +83,7 @@ async fn without_a_webhook_there_is_no_task_and_no_word_of_it() {
     let before = tasks();
     services.notifications.begin(sources(), &server.stop);
     assert_eq!(tasks(), before);
-    services.notifications.ask_opened("a.b", "ABC123", i64::MAX);
+    services.notifications.ask_opened("a.b", "ABC123", i64::MAX, &Caller::anonymous(Role::ReadOnly));
     assert!(services.notifications.reports().is_empty());
     let mut wire = pi.on(Door::Stdio).await;
     let status = wire.call("manage.get_server_status", json!({})).await.ok().clone();

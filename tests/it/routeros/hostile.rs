@@ -57,6 +57,7 @@ impl Person {
             marks: Default::default(),
             args_sha256: canonical::sha256_hex(shown),
             principal: "stdio".into(),
+            ..Default::default()
         };
         let asked = self.0.call::<asks::OpenAsk>(request).await.unwrap();
         let answer = asks::AnswerRequest { id: asked.id, approve: true };

@@ -12,13 +12,17 @@
 //! Expiry uses the boot clock, which cannot be set back. Wall-clock times are for display only.
 
 mod ask;
+mod asker;
 mod stored;
 
 pub(super) use ask::BoundCall;
 pub use ask::normal_id;
 pub use ask::{Ask, AskRequest, AskState};
 
-use self::ask::{demand, new_id};
+use self::{
+    ask::{demand, new_id},
+    asker::Asker,
+};
 use super::{
     clock::{BootClock, Clock},
     files,
@@ -36,10 +40,6 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Pending asks, in total; more are refused. A person can keep track of this many.
-const MAX_PENDING: usize = 32;
-/// Pending asks per principal, so that one caller cannot crowd out the others.
-const MAX_PENDING_PER_PRINCIPAL: usize = 4;
 /// Settled asks that are kept, so that a late query still gets an answer.
 const MAX_SETTLED: usize = 64;
 /// Difference between the displayed and the real expiry above which the displayed one is recomputed, because the wall
@@ -62,6 +62,7 @@ pub(super) struct Asks {
 #[derive(Clone)]
 struct Kept {
     ask: Ask,
+    from: Asker,
     since: Duration,
     until: Duration,
 }
@@ -85,7 +86,8 @@ impl Asks {
             // A denial stays in force for its remaining time, at most its whole time: the wall clock may have been set.
             let left = u64::try_from(ask.expires_ms.saturating_sub(now_ms)).unwrap_or(0);
             let until = now + Duration::from_millis(left).min(expiry);
-            all.insert(ask.id.clone(), Kept { ask, since: Duration::ZERO, until });
+            let from = Asker::of(&mut ask.request);
+            all.insert(ask.id.clone(), Kept { ask, from, since: Duration::ZERO, until });
         }
         let (clock, boot) = (Arc::clone(clock), Arc::clone(boot));
         Self { path, clock, boot, expiry, all: Mutex::new(all), changed: Arc::default(), opened: AtomicU64::new(0) }
@@ -94,9 +96,9 @@ impl Asks {
     /// Opens an ask, or returns an equal one that is open or was denied recently. Also returns whether it is new.
     ///
     /// # Errors
-    /// `resource_exhausted` beyond 32 pending, or 4 of one principal; `content_too_large` for arguments too long to be
-    /// judged by a person.
-    pub(super) fn open(&self, request: AskRequest) -> Result<(Ask, bool), ToolError> {
+    /// `resource_exhausted` beyond 32 pending, 28 of callers that are no admins, or 4 of one party; `content_too_large` for
+    /// arguments too long to be judged by a person.
+    pub(super) fn open(&self, mut request: AskRequest) -> Result<(Ask, bool), ToolError> {
         question::check(&request.tool, &request.args, &request.marks)?;
         for (name, text) in [("tool", &request.tool), ("summary", &request.summary), ("principal", &request.principal)]
         {
@@ -113,17 +115,8 @@ impl Asks {
         if let Some(same) = same {
             return Ok((same.ask.clone(), false));
         }
-        let pending = |kept: &&Kept| kept.ask.state == AskState::Pending;
-        let mine = all.values().filter(pending).filter(|kept| kept.ask.request.principal == request.principal).count();
-        if mine >= MAX_PENDING_PER_PRINCIPAL || all.values().filter(pending).count() >= MAX_PENDING {
-            return Err(ToolError::exhausted(format!(
-                "{mine} approvals asked for by {} already wait",
-                request.principal
-            ))
-            .with("limit_per_principal", MAX_PENDING_PER_PRINCIPAL)
-            .with("limit", MAX_PENDING)
-            .hint("wait until a person has answered them with `raspi-mcp approve`"));
-        }
+        let from = Asker::of(&mut request);
+        from.has_room(all.values().filter(|kept| kept.ask.state == AskState::Pending).map(|kept| &kept.from))?;
         let mut id = new_id()?;
         while all.contains_key(&id) {
             id = new_id()?;
@@ -132,8 +125,8 @@ impl Asks {
         let expires_ms = created_ms.saturating_add(millis(self.expiry));
         let ask =
             Ask { id: id.clone(), request, created_ms, expires_ms, state: AskState::Pending, by: None, how: None };
-        all.insert(id.clone(), Kept { ask: ask.clone(), since: now, until: now + self.expiry });
-        forget_old(&mut all);
+        all.insert(id.clone(), Kept { ask: ask.clone(), from, since: now, until: now + self.expiry });
+        forget_old(&mut all, now);
         if let Err(error) = self.save(&all) {
             all.remove(&id);
             return Err(error);
@@ -372,10 +365,13 @@ fn settle(ask: &mut Ask, state: AskState) {
     ask.request.marks.clear();
 }
 
-/// Drops the oldest settled asks beyond the bound.
-fn forget_old(all: &mut BTreeMap<String, Kept>) {
+/// Drops the oldest settled asks beyond the bound; a person's no that still stands last of all, so that nobody pushes it
+/// out with asks of their own.
+fn forget_old(all: &mut BTreeMap<String, Kept>, now: Duration) {
     let settled = all.values().filter(|kept| !kept.ask.is_open());
-    let mut settled: Vec<_> = settled.map(|kept| (kept.since, kept.ask.created_ms, kept.ask.id.clone())).collect();
+    let stands = |kept: &Kept| kept.ask.state == AskState::Denied && now < kept.until;
+    let mut settled: Vec<_> =
+        settled.map(|kept| (stands(kept), kept.since, kept.ask.created_ms, kept.ask.id.clone())).collect();
     base::sort::sort(&mut settled);
     for (.., id) in settled.iter().take(settled.len().saturating_sub(MAX_SETTLED)) {
         all.remove(id);

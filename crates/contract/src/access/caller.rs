@@ -46,6 +46,10 @@ pub struct Caller {
 
 /// The principal of all programs on this machine without a credential.
 pub const ANONYMOUS: &str = "loopback";
+/// What principals of the page begin with ([`Caller::at_the_page`]).
+pub const PAGE: &str = "page:";
+/// What principals of tokens begin with.
+const TOKEN: &str = "token:";
 
 impl Caller {
     /// A program on this machine that presented no token.
@@ -67,12 +71,54 @@ impl Caller {
         Self { owner: owner.map(str::to_owned), ..self }
     }
 
-    /// The unit for leases and shares: the owner, so that all credentials of one owner count as one, otherwise the
-    /// principal. No principal begins with `owner:`.
+    /// The same credential in a session of the page: a principal of its own, `page:NAME` for `token:NAME`, and nothing
+    /// else that the credential does not have.
+    pub fn at_the_page(&self) -> Self {
+        let principal = match self.principal.strip_prefix(TOKEN) {
+            Some(name) => format!("{PAGE}{name}"),
+            // No token's name has an @ or a colon.
+            None if self.is_anonymous() => format!("{PAGE}@{}", self.principal),
+            None => format!("{PAGE}{}", self.principal),
+        };
+        Self { principal, ..self.clone() }
+    }
+
+    /// The unit for limits and shares: the owner, so that all credentials of one owner count as one, otherwise the
+    /// principal's ([`party_of`]). No principal begins with `owner:`.
     pub fn party(&self) -> Cow<'_, str> {
         match &self.owner {
             Some(owner) => format!("owner:{owner}").into(),
-            None => self.principal.as_str().into(),
+            None => party_of(&self.principal),
+        }
+    }
+}
+
+/// The party of a principal without an owner: itself, and for one of the page that of its credential. Whoever signs in with
+/// a token gets no second share by it.
+pub fn party_of(principal: &str) -> Cow<'_, str> {
+    let Some(name) = principal.strip_prefix(PAGE) else { return principal.into() };
+    match name.strip_prefix('@') {
+        Some(anonymous) => anonymous.into(),
+        None if name.contains(':') => name.into(),
+        None => format!("{TOKEN}{name}").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_of_the_page_is_the_party_of_its_credential() {
+        for principal in
+            ["token:porch", "jwt:porch", "jwt:a:b@example.org", "loopback", "token:loopback", "uid:0", "stdio"]
+        {
+            let credential = Caller::new(principal, Role::OpsRw, Transport::Http);
+            let page = credential.at_the_page();
+            assert!(page.principal.starts_with(PAGE), "{}", page.principal);
+            assert_eq!((page.party(), credential.party()), (principal.into(), principal.into()));
+            let owned = page.of_owner(Some("ann"));
+            assert_eq!(owned.party(), "owner:ann");
         }
     }
 }

@@ -52,6 +52,7 @@ impl<'a> Pressed<'a> {
             args_sha256: canonical::sha256_hex(&args),
             args,
             principal: "bench".into(),
+            ..Default::default()
         };
         let ask = self.link.call::<op::asks::OpenAsk>(request).await.unwrap();
         self.led_is(true).await;
