@@ -4,6 +4,7 @@ import base64
 import encodings.idna  # noqa: F401, before rights are given up: Python loads it with the first connection
 import http.client
 import json
+import multiprocessing
 import os
 import socket
 import ssl
@@ -73,14 +74,14 @@ def at_once(until, each, threads=8):
         thread.join()
 
 
-def sending(place, until, body, headers=None, threads=8):
+def sending(place, until, body, headers=None, threads=8, path="/api/mcp"):
     local = threading.local()
 
     def each():
         if getattr(local, "http", None) is None:
             local.http = place.http()
         try:
-            local.http.request("POST", "/api/mcp", body, {"Content-Type": "application/json", **(headers or {})})
+            local.http.request("POST", path, body, {"Content-Type": "application/json", **(headers or {})})
             local.http.getresponse().read()
         except (OSError, http.client.HTTPException):
             local.http.close()
@@ -157,6 +158,28 @@ def subscriptions(place, until):
         s.sendall(b"\n".join(lines) + b"\n")
         return s
     holding(until, opened)
+
+
+def endless_unix(place, until):
+    """Connects and closes without end and without waiting for a place: the kernel's queue stays full."""
+    def run():
+        while time.monotonic() < until:
+            with socket.socket(socket.AF_UNIX) as s:
+                s.setblocking(False)
+                s.connect_ex(place.unix)
+    # In processes of their own: threads of Python take turns.
+    running = [multiprocessing.get_context("fork").Process(target=run) for _ in range(2)]
+    for child in running:
+        child.start()
+    for child in running:
+        child.join()
+
+
+def wrong_signatures(place, until):
+    order = {"purpose": "raspi-mcp owner 1", "device": "0" * 64, "boot": "x", "time_ms": int(time.time() * 1000),
+             "nonce": base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("="), "operation": "lift_halt", "args": {}}
+    body = json.dumps({"document": json.dumps(order), "key": "0" * 64, "kind": "cli", "signature": "AAAA"})
+    sending(place, until, body.encode(), path="/owner")
 
 
 def idle_unix(place, until):
@@ -251,6 +274,8 @@ ALL = [
     ("long waits", waits),
     ("sessions and event streams", sessions_and_streams),
     ("subscriptions", subscriptions),
+    ("unix connections without end", endless_unix),
+    ("orders signed by strangers", wrong_signatures),
     ("idle unix connections", idle_unix),
     ("unix connections that do not read", unread_unix),
     ("HTTP connections that do not read", unread_http),
