@@ -56,8 +56,7 @@ pub fn each_user(root: &Root, mut each: impl FnMut(u32, &str)) -> io::Result<()>
 
 /// The id of the group `name`.
 pub fn id(root: &Root, name: &str) -> Option<u32> {
-    let groups = root.read("etc/group").ok()?;
-    groups.lines().filter_map(parse).find(|line| line.name == name).map(|line| line.gid)
+    first(root, GROUPS, |line| Group::of(line).filter(|line| line.name == name.as_bytes()).map(|line| line.gid))
 }
 
 /// Whether there is a group `name`.
