@@ -38,8 +38,8 @@ impl Asker {
             own += usize::from(other.party == self.party && (other.admin || !self.admin));
         }
         let full = match PENDING.admits(self.admin, own, weak, all) {
-            Ok(()) if own < PENDING.share => return Ok(()),
-            Ok(()) => PoolFull::Share(PENDING.share),
+            _ if own >= PENDING.share => PoolFull::Share(PENDING.share),
+            Ok(()) => return Ok(()),
             Err(full) => full,
         };
         let refusal = match full {

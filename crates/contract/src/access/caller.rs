@@ -110,9 +110,7 @@ mod tests {
 
     #[test]
     fn a_session_of_the_page_is_the_party_of_its_credential() {
-        for principal in
-            ["token:porch", "jwt:porch", "jwt:a:b@example.org", "loopback", "token:loopback", "uid:0", "stdio"]
-        {
+        for principal in ["token:porch", "jwt:porch", "jwt:a:b@example.org", "loopback", "token:loopback", "uid:0"] {
             let credential = Caller::new(principal, Role::OpsRw, Transport::Http);
             let page = credential.at_the_page();
             assert!(page.principal.starts_with(PAGE), "{}", page.principal);
