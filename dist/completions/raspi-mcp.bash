@@ -1803,7 +1803,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__mcp__subcmd__claim)
-            opts="-h --fingerprint --code --device --approver --approver-name --fleet --name --restore --passphrase-file --out --json --show --config --set --help"
+            opts="-h --fingerprint --code --device --approver --approver-name --fleet --name --restore --passphrase-file --without --yes --out --json --show --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1842,6 +1842,10 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --passphrase-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --without)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -457,9 +457,11 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l fleet -d '
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l name -d 'The name that the machine shall have in the fleet; default: its host name' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l restore -d 'Restore this backup on the machine, which then restarts. With an identity in it, its tokens count; else a token is made' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l passphrase-file -d 'A file with the passphrase of the backup, or - for standard input; without it, you are asked' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l without -d 'A token or approver of the backup that is not to count again, as token:NAME or approver:NAME; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l out -d 'Write the token to this new file, which only you can read, instead of printing it' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l config -d 'Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l set -d 'Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l yes -d 'Let in again all other tokens and approvers of the backup, without asking'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l json -d 'Print address, fingerprint and token as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l show -d 'Show code, fingerprint, addresses and QR code until the machine has an owner. Runs on the machine itself, as root'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -s h -l help -d 'Print help'
