@@ -43,8 +43,11 @@ impl Revoked {
     /// Adds what another one has.
     pub fn merge(&mut self, other: &Self) {
         for (own, others) in [(&mut self.tokens, &other.tokens), (&mut self.approvers, &other.approvers)] {
-            let new: Vec<Sha256> = others.iter().filter(|hash| !own.contains(hash)).copied().collect();
-            own.extend(new);
+            for hash in others {
+                if !own.contains(hash) {
+                    own.push(*hash);
+                }
+            }
             own.drain(..own.len().saturating_sub(MOST));
         }
     }
