@@ -66,6 +66,11 @@ impl GpioLines {
         self.pwm.pins()
     }
 
+    /// Whether a pin is leased as PWM.
+    pub fn is_wave(&self, pin: Pin) -> bool {
+        matches!(self.state().leases.get(&pin), Some(Lease { drive: Drive::Pwm { .. }, .. }))
+    }
+
     fn wave_or_way(
         self: &Arc<Self>,
         owner: &Owner,
