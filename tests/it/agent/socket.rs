@@ -31,7 +31,9 @@ struct Wire(BufReader<UnixStream>);
 
 impl Wire {
     async fn open(pi: &Pi) -> Self {
-        Self(BufReader::new(UnixStream::connect(&pi.settings.socket).await.unwrap()))
+        // As clients do: a full queue is waited for.
+        let stream = base::os::doors::connect(&pi.settings.socket, &[], Duration::from_secs(5)).await.unwrap();
+        Self(BufReader::new(stream))
     }
 
     async fn greeted(pi: &Pi) -> Self {

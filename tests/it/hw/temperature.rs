@@ -53,8 +53,8 @@ async fn a_zone_is_the_processors_by_its_type_and_another_parts_is_none() {
     let pi = Copied::of("pi-5");
     pi.without("sys/class/thermal").without("sys/class/hwmon");
     let zone = |number: u32, kind: &str, millidegrees: u32| {
-        pi.write(&format!("sys/class/thermal/thermal_zone{number}/type"), &format!("{kind}\n"));
-        pi.write(&format!("sys/class/thermal/thermal_zone{number}/temp"), &format!("{millidegrees}\n"));
+        pi.write(&format!("sys/class/thermal/thermal_zone{number}/type"), format!("{kind}\n"));
+        pi.write(&format!("sys/class/thermal/thermal_zone{number}/temp"), format!("{millidegrees}\n"));
     };
     for (number, other) in ["iwlwifi_1", "acpitz", "battery", "nvme", "gpu-thermal"].into_iter().enumerate() {
         zone(u32::try_from(number).unwrap(), other, 81_000);

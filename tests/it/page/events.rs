@@ -133,7 +133,7 @@ async fn an_ask_is_told_when_it_opens_is_answered_and_expires() {
     let connected = |answer: &Value| answer["result"]["connections"].clone();
     let (_, seen) = browser.calls("manage.get_server_status", json!({})).await;
     let names: Vec<Value> = connected(&seen).as_array().unwrap().iter().map(|one| one["caller"].clone()).collect();
-    assert_eq!(names, ["page:admin", "page:reader"], "{seen:#}");
+    assert_eq!(names, ["token:admin", "token:reader"], "{seen:#}");
     let (_, seen) = other.calls("manage.get_server_status", json!({})).await;
     assert_eq!(connected(&seen), Value::Null);
     // Below admin only one's own, as in the audit.

@@ -4,6 +4,7 @@
 //! without end keeps it full, and then everybody's connect fails with EAGAIN, root's too. A door is a second socket of the
 //! same server. Its file lets root and one group connect and nobody else, so nobody else can fill its queue.
 
+use super::blocking;
 use std::{
     fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt, chown},
@@ -125,8 +126,8 @@ fn is_full(error: &io::Error) -> bool {
 
 /// Waits for a place in the queue, on a thread of its own: the kernel lets nobody watch for one.
 async fn waiting(path: PathBuf, until: Instant) -> io::Result<UnixStream> {
-    let stream = tokio::task::spawn_blocking(move || wait(&path, until)).await.map_err(io::Error::other)??;
-    UnixStream::from_std(stream)
+    let waited = blocking::run("a socket", move |_| Ok(wait(&path, until))).await;
+    UnixStream::from_std(waited.map_err(|error| io::Error::other(error.into_message()))??)
 }
 
 fn wait(path: &Path, until: Instant) -> io::Result<std::os::unix::net::UnixStream> {

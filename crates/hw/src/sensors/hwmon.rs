@@ -19,7 +19,10 @@ pub const ALARMS: [&str; 7] =
 pub fn list(root: &Root, into: &mut Vec<Sensor>) {
     for entry in root.list(CLASS).unwrap_or_default() {
         let folder = format!("{CLASS}/{entry}/");
-        let chip = attribute::text(root, &format!("{folder}name")).unwrap_or_else(|_| "hwmon".into());
+        let chip = attribute::text(root, &format!("{folder}name"))
+            .ok()
+            .filter(|name| name.contains(|c: char| c.is_ascii_alphanumeric()))
+            .unwrap_or_else(|| "hwmon".into());
         // What w1_therm registers here is read from its device (`super::w1`).
         if chip != W1_THERM {
             let names = root.list(&folder).unwrap_or_default();
