@@ -146,7 +146,7 @@ class Story:
 
         # The agent logs the approval request.
         heard = await self.client.log("info", refused)
-        check(any(data["message"] == "ask opened" for data in heard), heard)
+        check(any(data["message"].startswith("ask opened") for data in heard), heard)
         return f"{len(heard)} messages"
 
     async def approval(self):
