@@ -33,6 +33,27 @@ const HOUR_MS: i64 = 3_600_000;
 /// systemd forces a stuck reboot after this time (reboot.target's JobTimeoutSec).
 const STUCK_MS: i64 = HOUR_MS / 2;
 
+/// A reboot or shutdown that is to be scheduled.
+pub(super) struct PowerOrder {
+    pub(super) action: PowerAction,
+    /// At most 600.
+    pub(super) delay_seconds: u32,
+    pub(super) reason: Option<String>,
+    pub(super) principal: String,
+    /// What a restart hands to the firmware.
+    pub(super) argument: Option<String>,
+    /// A call of a tool orders it, so a halt cancels it.
+    pub(super) called: bool,
+}
+
+impl PowerOrder {
+    /// An ordinary restart that no call of a tool orders by itself: of an update, a rollback or a restore.
+    pub(super) fn reboot(delay_seconds: u32, reason: String, principal: String) -> Self {
+        let (action, reason) = (PowerAction::Reboot, Some(reason));
+        Self { action, delay_seconds, reason, principal, argument: None, called: false }
+    }
+}
+
 /// The release in the other slot may have written it.
 #[derive(Default, Clone, Serialize, Deserialize)]
 struct OnCard {
@@ -137,40 +158,8 @@ impl Power {
     /// # Errors
     /// `conflict` when one is scheduled already, `resource_exhausted` after too many in an hour, `invalid_argument` for
     /// a delay over 600 s, `unavailable` when it cannot be stored.
-    pub(super) fn schedule(
-        &self,
-        action: PowerAction,
-        delay_seconds: u32,
-        reason: Option<String>,
-        principal: String,
-    ) -> Result<Scheduled, ToolError> {
-        self.schedule_with(action, delay_seconds, reason, principal, None)
-    }
-
-    /// As [`Power::schedule`], for a restart that hands an `argument` to the firmware.
-    ///
-    /// # Errors
-    /// As there.
-    pub(super) fn schedule_with(
-        &self,
-        action: PowerAction,
-        delay_seconds: u32,
-        reason: Option<String>,
-        principal: String,
-        argument: Option<String>,
-    ) -> Result<Scheduled, ToolError> {
-        self.put(action, delay_seconds, reason, principal, argument, false)
-    }
-
-    fn put(
-        &self,
-        action: PowerAction,
-        delay_seconds: u32,
-        reason: Option<String>,
-        principal: String,
-        argument: Option<String>,
-        called: bool,
-    ) -> Result<Scheduled, ToolError> {
+    pub(super) fn schedule(&self, order: PowerOrder) -> Result<Scheduled, ToolError> {
+        let PowerOrder { action, delay_seconds, reason, principal, argument, called } = order;
         if delay_seconds > MAX_DELAY_SECONDS {
             return Err(ToolError::invalid(format!("a {} can wait {MAX_DELAY_SECONDS} s at most", action.name()))
                 .with("parameter", "delay_seconds")

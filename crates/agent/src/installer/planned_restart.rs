@@ -3,7 +3,7 @@
 //! the restart.
 
 use super::Installer;
-use crate::machine::PowerAction;
+use crate::power::PowerOrder;
 use base::error::{ErrorCode, ToolError};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
@@ -91,7 +91,8 @@ impl Installer {
         let system = self.system()?;
         self.lock.must_be_free()?;
         let (why, argument) = (into(&update.version), system.trial_argument());
-        self.means.power.schedule_with(PowerAction::Reboot, PARTING, Some(why), PLAN.into(), argument).map(drop)
+        let order = PowerOrder { argument, ..PowerOrder::reboot(PARTING, why, PLAN.into()) };
+        self.means.power.schedule(order).map(drop)
     }
 
     /// Completes the error of a refused restart: says when it is tried again by itself.

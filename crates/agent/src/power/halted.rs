@@ -2,23 +2,8 @@
 //! rollback and of a restore go on.
 
 use super::{Pending, Power, PowerAction, PowerOutcome, Scheduled};
-use base::error::ToolError;
 
 impl Power {
-    /// As [`Power::schedule`], for a call of a tool.
-    ///
-    /// # Errors
-    /// As there.
-    pub(crate) fn schedule_for_call(
-        &self,
-        action: PowerAction,
-        delay_seconds: u32,
-        reason: Option<String>,
-        principal: String,
-    ) -> Result<Scheduled, ToolError> {
-        self.put(action, delay_seconds, reason, principal, None, true)
-    }
-
     /// The machine was halted. Returns what that cancelled. It does not happen in this run of the agent, whether or not the
     /// card takes the note of that.
     pub(crate) fn halted(&self) -> Option<Scheduled> {

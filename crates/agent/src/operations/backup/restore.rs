@@ -4,11 +4,11 @@ use crate::{
     approvers,
     claims::ClaimService,
     context::Context,
-    machine::PowerAction,
     operations::{
         CARD, Operation,
         claim::{claim_log, explained},
     },
+    power::PowerOrder,
 };
 use appliance::{
     ClaimRefusal, Identity,
@@ -103,8 +103,8 @@ impl Operation for RestoreBackup {
             system.record.ledger().save_again(Identity::is_same)?;
             // Nobody else gets in until the restart.
             folder.close_claim()?;
-            let reason = Some("a backup was restored".to_owned());
-            let restart = agent.power.schedule(PowerAction::Reboot, RESTART_SECONDS, reason, "claim".to_owned());
+            let order = PowerOrder::reboot(RESTART_SECONDS, "a backup was restored".to_owned(), "claim".to_owned());
+            let restart = agent.power.schedule(order);
             if let Err(error) = &restart {
                 tracing::error!(target: "agent", %error, "a backup was restored, and the machine does not restart by itself");
             }

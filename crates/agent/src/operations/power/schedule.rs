@@ -1,7 +1,11 @@
 //! Schedules a reboot or shutdown.
 
 use crate::{
-    authorization::Authorization, context::Context, machine::PowerAction, operations::Operation, power::Scheduled,
+    authorization::Authorization,
+    context::Context,
+    machine::PowerAction,
+    operations::Operation,
+    power::{PowerOrder, Scheduled},
 };
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
@@ -53,5 +57,7 @@ fn schedule(cx: &Context<'_>, request: PowerRequest) -> Result<Scheduled, ToolEr
     cx.policy().check(tool)?;
     cx.power.check()?;
     cx.admit(tool, &request.authorization, |args| SchedulePower::was_shown(&request, args))?;
-    cx.power.schedule_for_call(request.action, request.delay_seconds, request.reason, request.authorization.principal)
+    let PowerRequest { action, delay_seconds, reason, authorization } = request;
+    let principal = authorization.principal;
+    cx.power.schedule(PowerOrder { action, delay_seconds, reason, principal, argument: None, called: true })
 }

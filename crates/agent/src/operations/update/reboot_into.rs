@@ -7,7 +7,7 @@ use crate::{
     machine::PowerAction,
     operations::{CARD, Operation},
     peer::{Callers, PeerKind},
-    power::Scheduled,
+    power::{PowerOrder, Scheduled},
 };
 use base::{error::ToolError, os::blocking};
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
     let (argument, reason) = (system.trial_argument(), into(&version));
     let (delay, principal) = (request.delay_seconds, request.authorization.principal);
     cx.power
-        .schedule_with(PowerAction::Reboot, delay, Some(reason), principal, argument)
+        .schedule(PowerOrder { argument, ..PowerOrder::reboot(delay, reason, principal) })
         .inspect(|_| cx.installer.plan_changed(false))
         .map_err(|error| cx.installer.later(error))
 }

@@ -4,9 +4,9 @@ use crate::{
     authorization::Authorization,
     context::Context,
     installer::{System, into},
-    machine::PowerAction,
     operations::{CARD, Operation},
     peer::{Callers, PeerKind},
+    power::PowerOrder,
 };
 use base::{error::ToolError, os::blocking};
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ async fn roll_back(cx: &Context<'_>, request: &RollBackRequest) -> Result<Rolled
         let argument = if other { system.trial_argument() } else { None };
         let why = if other { into(rolled.to_version.as_deref().unwrap_or("factory")) } else { by };
         let principal = request.authorization.principal.clone();
-        let scheduled = cx.power.schedule_with(PowerAction::Reboot, SOON, Some(why), principal, argument);
+        let scheduled = cx.power.schedule(PowerOrder { argument, ..PowerOrder::reboot(SOON, why, principal) });
         scheduled.map_err(|error| if other { cx.installer.later(error) } else { error })?;
     }
     Ok(rolled)
