@@ -2,11 +2,10 @@
 
 use super::assets;
 use crate::{
-    authentication::refusals::SourceNetwork,
     tls::shown::ServedCertificate,
     transport::http::{
         approvals,
-        connection::{Answerer, connection},
+        connection::{Answerer, connection, share},
         held::HeldBody,
         signatures::WrongSignatures,
         stream::HttpStream,
@@ -23,10 +22,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
-use contract::{
-    access::seats::{Seat, Seats},
-    config::is_loopback,
-};
+use contract::access::seats::{Seat, Seats};
 use hyper::body::Incoming;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 use tokio::net::{TcpListener, TcpStream};
@@ -88,7 +84,7 @@ pub async fn serve(page: Arc<Page>, listener: TcpListener, idle: Option<Duration
                 continue;
             }
         };
-        let (party, most) = share(from);
+        let (party, most) = share(from, OF_THIS_MACHINE, OF_ONE_NETWORK);
         let seat = match seats.sit(&party, most) {
             Ok(seat) => seat,
             Err(full) => {
@@ -107,14 +103,6 @@ pub async fn serve(page: Arc<Page>, listener: TcpListener, idle: Option<Duration
             };
             let _ = stop.run_until_cancelled(tokio::time::timeout(LIFE, visit)).await;
         });
-    }
-}
-
-/// Whose share a connection takes, and how many that is.
-fn share(from: IpAddr) -> (String, usize) {
-    match is_loopback(from) {
-        true => ("this machine".into(), OF_THIS_MACHINE),
-        false => (SourceNetwork::of(from).to_string(), OF_ONE_NETWORK),
     }
 }
 
@@ -211,7 +199,8 @@ mod tests {
             ("192.0.2.7", "192.0.2.7", 8),
             ("2001:db8:0:1:2::3", "2001:db8:0:1::/64", 8),
         ] {
-            assert_eq!(share(from.parse().unwrap()), (party.to_owned(), most), "{from}");
+            let shared = share(from.parse().unwrap(), OF_THIS_MACHINE, OF_ONE_NETWORK);
+            assert_eq!(shared, (party.to_owned(), most), "{from}");
         }
     }
 }

@@ -18,7 +18,7 @@ use base::{
         roots::{FolderRoot, FolderRoots},
     },
 };
-use search::{Corpus, Found, SearchIndex, SearchQuery};
+use search::{Corpus, Found, Reading, SearchIndex, SearchQuery};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -145,17 +145,22 @@ impl Indexing {
             }
             let find = |corpus, namespaces: &[String]| {
                 if namespaces.is_empty() {
-                    return Ok((Vec::new(), 0.0));
+                    return Ok((Vec::new(), Reading::default()));
                 }
                 stop.check()?;
                 let reading = index.read(corpus, &question.text).map_err(failed)?;
                 let path_prefix = question.path_prefix.as_deref();
                 let lang = languages.first().map(|lang| lang.as_str());
                 let query = SearchQuery { corpus, namespaces, path_prefix, lang, top_k: question.top_k };
-                let found = index.find(query, &reading).map_err(failed)?;
-                Ok::<_, ToolError>((found, index.reach(corpus, &reading).map_err(failed)?))
+                Ok::<_, ToolError>((index.find(query, &reading).map_err(failed)?, reading))
             };
-            let (manual, files) = (find(Corpus::Manual, &manual)?, find(Corpus::Files, &files)?);
+            let ((manual, asked), (files, asked_files)) =
+                (find(Corpus::Manual, &manual)?, find(Corpus::Files, &files)?);
+            // Of no use where one corpus answers alone: it counts all passages.
+            let both = !manual.is_empty() && !files.is_empty();
+            let reach = |corpus, reading| if both { index.reach(corpus, reading).map_err(failed) } else { Ok(0.0) };
+            let manual = (manual, reach(Corpus::Manual, &asked)?);
+            let files = (files, reach(Corpus::Files, &asked_files)?);
             Ok(search::joined(manual, files, question.top_k as usize))
         })
     }

@@ -8,7 +8,7 @@
 use super::{
     board::{Board, SimulatedBoard},
     model::BoardKind,
-    vcgencmd::Vcgencmd,
+    vcgencmd::{self, Vcgencmd},
 };
 use base::os::{Root, ioctl, malformed};
 use futures::future::BoxFuture;
@@ -36,7 +36,7 @@ pub fn throttled_by_mailbox(root: &Root) -> io::Result<u32> {
     let vcio = File::options().read(true).write(true).open(root.path(VCIO))?;
     let (command, name) = COMMAND;
     let said = ioctl::firmware_command(&vcio, command)?;
-    match said.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+    match vcgencmd::value(&said, name) {
         Some(word) => hexadecimal(VCIO, Ok(word.to_owned())),
         None => {
             Err(io::Error::new(io::ErrorKind::Unsupported, format!("this firmware answers {command} with '{said}'")))

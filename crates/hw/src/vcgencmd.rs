@@ -50,7 +50,7 @@ impl Vcgencmd {
         let answer = timeout(PATIENCE, running.finish())
             .await
             .map_err(|_| self.fault(command, io::ErrorKind::TimedOut, "it did not answer within 2 seconds"))??;
-        match answer.trim().strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+        match value(&answer, name) {
             Some(value) => Ok(value.to_owned()),
             None => {
                 let said: String = answer.trim().chars().take(80).collect();
@@ -62,6 +62,11 @@ impl Vcgencmd {
     fn fault(&self, command: &str, kind: io::ErrorKind, why: &str) -> io::Error {
         io::Error::new(kind, format!("{} {command}: {why}", self.program.display()))
     }
+}
+
+/// What an answer of the firmware, `NAME=VALUE`, has behind that name.
+pub(super) fn value<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    answer.trim().strip_prefix(name)?.strip_prefix('=')
 }
 
 /// A started program. Dropping it early (timeout, caller gone) kills its process group.

@@ -1,6 +1,9 @@
-//! One HTTP/1.1 connection of hyper. Every listener uses this type, so that hyper's state machine is compiled once.
+//! One HTTP/1.1 connection of hyper, and whose share of a listener's connections it takes. Every listener uses this type, so
+//! that hyper's state machine is compiled once.
 
 use super::{held::HeldBody, stream::HttpStream};
+use crate::authentication::refusals::SourceNetwork;
+use contract::config::is_loopback;
 use hyper::{
     Request, Response,
     body::Incoming,
@@ -8,7 +11,7 @@ use hyper::{
     service::Service,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::{convert::Infallible, future::Future, pin::Pin, time::Duration};
+use std::{convert::Infallible, future::Future, net::IpAddr, pin::Pin, time::Duration};
 
 type Answering = Pin<Box<dyn Future<Output = Result<Response<HeldBody>, Infallible>> + Send>>;
 
@@ -34,6 +37,15 @@ impl Service<Request<Incoming>> for Answerer {
 
     fn call(&self, request: Request<Incoming>) -> Answering {
         (self.0)(request)
+    }
+}
+
+/// The party of a new connection from `from`, and how many connections it may have: `here` if that is this machine, where a
+/// proxy or a tunnel may bring everybody's, else `network`.
+pub fn share(from: IpAddr, here: usize, network: usize) -> (String, usize) {
+    match is_loopback(from) {
+        true => ("this machine".into(), here),
+        false => (SourceNetwork::of(from).to_string(), network),
     }
 }
 

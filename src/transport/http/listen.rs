@@ -2,13 +2,13 @@
 
 use super::{
     App,
-    connection::{Answerer, connection},
+    connection::{Answerer, connection, share},
     held::HeldBody,
     peer::PeerAddress,
     stream::HttpStream,
     wire::Wire,
 };
-use crate::{authentication::refusals::SourceNetwork, rpc::connection::PARTING};
+use crate::rpc::connection::PARTING;
 use axum::body::Body;
 use base::os::{Root, groups, net::socket};
 use contract::{
@@ -129,7 +129,8 @@ impl HttpListener {
                 tracing::warn!("closed a connection of an agent: agents have no role here");
                 continue;
             }
-            let (from, most) = share(peer, self.max_connections);
+            // Loopback has no limit here, because local callers share by their credentials.
+            let (from, most) = share(peer.address, usize::MAX, (self.max_connections / 4).max(1));
             let seat = match seats.sit(&from, most) {
                 Ok(seat) => seat,
                 Err(full) => {
@@ -201,15 +202,6 @@ fn close_revoked(app: &App, seats: &Arc<Seats>) {
             seats.close_revoked();
         }
     });
-}
-
-/// The party of a new connection, and how many connections it may have: a quarter for a network beyond this machine.
-/// Loopback has no limit here, because local callers share by their credentials.
-fn share(peer: PeerAddress, whole: usize) -> (String, usize) {
-    if is_loopback(peer.address) {
-        return ("this machine".into(), usize::MAX);
-    }
-    (SourceNetwork::of(peer.address).to_string(), (whole / 4).max(1))
 }
 
 fn prepare(stream: TcpStream) -> io::Result<(TcpStream, PeerAddress)> {

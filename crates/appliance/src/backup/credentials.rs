@@ -3,7 +3,7 @@
 
 use super::{Backup, files::APPROVERS};
 use crate::revoked::Revoked;
-use base::signing::PublicKey;
+use base::{canonical, signing::PublicKey};
 use contract::{
     access::token,
     config::{Sha256, TokenSetting},
@@ -79,7 +79,7 @@ impl Backup {
                     return false;
                 }
                 // Beside other settings: a hash that no token has takes its place.
-                let none = base::canonical::hex(&ring_sha256(format!("revoked {hash}").as_bytes()));
+                let none = canonical::sha256_of(format!("revoked {hash}").as_bytes());
                 file.text = replaced(&file.text, &hash, &none);
             }
             true
@@ -115,10 +115,6 @@ fn replaced(text: &str, hash: &str, by: &str) -> String {
         next.replace_range(at..at + hash.len(), by);
     }
     next
-}
-
-fn ring_sha256(bytes: &[u8]) -> Vec<u8> {
-    ring::digest::digest(&ring::digest::SHA256, bytes).as_ref().to_vec()
 }
 
 #[cfg(test)]

@@ -75,8 +75,7 @@ pub fn restored(
         ))
         .hint("flash the image that the machine had, or a newer one of the same product"));
     }
-    let mut revoked = Revoked::of(state);
-    revoked.merge(&backup.revoked);
+    let revoked = revoked_by(backup, state);
     let backup = &backup.without_revoked(&revoked).0;
     let mut next = state.clone();
     let identity = over(merged(backup, &was)?);
@@ -118,9 +117,14 @@ pub fn restored(
 
 /// What [`restored`] leaves out of a backup, as people name it: it was revoked on this card, or before the backup was made.
 pub fn left_out(backup: &Backup, state: &StateRecord) -> Vec<String> {
+    backup.without_revoked(&revoked_by(backup, state)).1
+}
+
+/// What was revoked on this card, and before the backup was made.
+fn revoked_by(backup: &Backup, state: &StateRecord) -> Revoked {
     let mut revoked = Revoked::of(state);
     revoked.merge(&backup.revoked);
-    backup.without_revoked(&revoked).1
+    revoked
 }
 
 /// The identity: the backup's fields over the machine's.

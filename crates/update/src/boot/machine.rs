@@ -33,7 +33,8 @@ impl BootMachine {
         Self { root, layout, by }
     }
 
-    fn by_device_tree(&self, seen: &mut Seen) {
+    /// `root`: the slot whose root is mounted.
+    fn by_device_tree(&self, seen: &mut Seen, root: Option<Slot>) {
         match cell(&self.root, "tryboot") {
             Ok(flag) => seen.trial = flag.map(|flag| flag != 0),
             Err(fault) => seen.faults.push(fault.to_string()),
@@ -41,7 +42,7 @@ impl BootMachine {
         match cell(&self.root, "partition") {
             // The bootloader of a Raspberry Pi 5 from before 2024-05-13, where autoboot.txt chose the partition. The
             // initramfs then read that file, and mounted the root of its slot.
-            Ok(Some(0)) => seen.booted = root_slot(&self.root, &self.layout).ok(),
+            Ok(Some(0)) => seen.booted = root,
             Ok(Some(number)) => {
                 seen.booted = u8::try_from(number).ok().and_then(|number| self.layout.boots(number));
                 if seen.booted.is_none() {
@@ -69,11 +70,12 @@ impl BootMachine {
 impl BootWitness for BootMachine {
     fn seen(&self) -> Seen {
         let mut seen = Seen::default();
+        let root = root_slot(&self.root, &self.layout);
         match self.by {
-            By::DeviceTree => self.by_device_tree(&mut seen),
+            By::DeviceTree => self.by_device_tree(&mut seen, root.as_ref().ok().copied()),
             By::CommandLine => self.by_command_line(&mut seen),
         }
-        match root_slot(&self.root, &self.layout) {
+        match root {
             Ok(slot) => seen.root = Some(slot),
             Err(why) => seen.faults.push(why),
         }
