@@ -101,6 +101,35 @@ check_exec_sandbox() {
   say "as raspi-mcp-exec, in its own unit, with the network and without our sockets, state and configuration"
 }
 
+# A folder below the root is exchanged for a link to /etc all the time, as by somebody who may write there.
+check_exec_folder() {
+  local said exchanges entered=0 refused=0
+  setup_exec
+  c mkdir -p /srv/work/sub/deep
+  c ln -s /etc /srv/work/link
+  c chown -R raspi-mcp-exec: /srv/work
+  # shellcheck disable=SC2016
+  expect_in "the folder" '"stdout":"/srv/work/sub/deep\\n\$HOME words\\n"' "$(run_sh 'pwd -P; echo "\$HOME $(cat)"' '"cwd":"sub/deep","stdin":"words"')"
+  expect_in "exit code" '"exit_code":7' "$(run_sh 'exit 7' '"cwd":"sub"')"
+  # Most of the time it is the folder, so that calls pass the check.
+  c sh -c 'cd /srv/work && until [ -e /run/enough ]; do mv sub kept && mv link sub && mv sub link && mv kept sub && sleep 0.02; done' &
+  exchanges=$!
+  for _ in $(seq 40); do
+    said=$(run_sh 'pwd -P' '"cwd":"sub"' 2>&1) || true
+    if grep -q '"stdout":"/etc' <<<"$said"; then
+      c touch /run/enough
+      die "a command ran in /etc: $said"
+    fi
+    if grep -q '"stdout":"/srv/work/' <<<"$said"; then entered=$((entered + 1)); fi
+    if grep -q 'nothing was run' <<<"$said"; then refused=$((refused + 1)); fi
+  done
+  c touch /run/enough
+  wait "$exchanges"
+  c rm -rf /srv/work/sub /srv/work/kept /srv/work/link
+  [ "$entered" -gt 0 ] || die "no command met the folder: $said"
+  say "below its root, while it was exchanged for a link: $entered commands in it, $refused stopped after the check, none in /etc"
+}
+
 # orphans: starts them, and waits until all are running.
 orphans() {
   run_sh "$ORPHANS" >"$WORK/call" 2>&1 &

@@ -4,7 +4,7 @@ use super::{change::GrantChange, kept::GrantFragment, usable::usable};
 use base::{
     error::ToolError,
     os::{
-        beneath::Beneath,
+        beneath::{Beneath, directory_without_links},
         replace::{Over, ReplacementFile, sync_folder},
     },
 };
@@ -14,8 +14,7 @@ use contract::{
     meta::{Declaration, Mode},
 };
 use rustix::{
-    fd::OwnedFd,
-    fs::{AtFlags, FileType, FlockOperation, Mode as FileMode, OFlags, flock, fstat, statat, unlinkat},
+    fs::{AtFlags, FlockOperation, Mode as FileMode, OFlags, flock, fstat, unlinkat},
     io::Errno,
 };
 use std::{
@@ -103,7 +102,7 @@ fn locked(site: &Path, owner: Option<u32>) -> Result<Beneath, ToolError> {
     made.map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
     // A user's own folder may be reached through links; the machine's may not.
     let real = if owner.is_some() { site.to_owned() } else { site.canonicalize().unwrap_or_else(|_| site.to_owned()) };
-    let folder = plain_folder(&real).map_err(|errno| match errno {
+    let folder = directory_without_links(&real).map_err(|errno| match errno {
         Errno::LOOP => ToolError::denied(format!("{} is reached by a symbolic link", site.display()))
             .hint("make it a folder of its own: who can change the link could decide what raspi-mcp believes"),
         errno => failed(errno),
@@ -118,21 +117,6 @@ fn locked(site: &Path, owner: Option<u32>) -> Result<Beneath, ToolError> {
     // Another command holds the lock only while it writes one small file.
     flock(&opened, FlockOperation::LockExclusive).map_err(failed)?;
     Ok(Beneath::at(opened))
-}
-
-/// Opens a folder by an absolute path, and follows a link in no part of it (`ELOOP`). Not by openat2(2): systemd takes that
-/// away from the agent, which does the same for orders (`RestrictSUIDSGID=`).
-fn plain_folder(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut folder = rustix::fs::open("/", flags, FileMode::empty())?;
-    for name in path.iter().skip(1) {
-        let next = rustix::fs::openat(&folder, name, flags, FileMode::empty());
-        folder = next.map_err(|errno| match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(about) if FileType::from_raw_mode(about.st_mode) == FileType::Symlink => Errno::LOOP,
-            _ => errno,
-        })?;
-    }
-    Ok(folder)
 }
 
 /// The settings as server and agent would load them with this text, and what they would set aside.

@@ -316,6 +316,43 @@ async fn links_do_not_lead_out_of_the_roots_and_programs_are_roots() {
     }
 }
 
+/// Somebody who may write in the root exchanges the folder for a link all the time.
+#[tokio::test]
+async fn a_folder_that_is_exchanged_after_the_check_is_not_entered() {
+    use std::{os::unix::fs::symlink, sync::atomic::AtomicBool};
+    let folder = tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (sub, kept, link) = (root.join("sub"), root.join("kept"), root.join("link"));
+    std::fs::create_dir(&sub).unwrap();
+    symlink("/etc", &link).unwrap();
+    let pi = real(|settings| settings.exec.cwd_roots = vec![root.clone()]);
+    // The folders are the account's own, as on a machine.
+    std::process::Command::new("chmod").args(["-R", "777"]).arg(&root).status().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let exchanges = std::thread::spawn({
+        let (stop, sub) = (Arc::clone(&stop), sub.clone());
+        move || {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                std::fs::rename(&sub, &kept).unwrap();
+                std::fs::rename(&link, &sub).unwrap();
+                std::fs::rename(&sub, &link).unwrap();
+                std::fs::rename(&kept, &sub).unwrap();
+            }
+        }
+    });
+    let mut ran = 0;
+    for _ in 0..150 {
+        if let Ok(end) = run(&pi, CommandRequest { cwd: Some("sub".into()), ..sh("pwd -P") }).await {
+            // "kept" is the same folder by its other name.
+            assert!(end.stdout.text().starts_with(root.to_str().unwrap()), "{:?}", end.stdout.text());
+            ran += 1;
+        }
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    exchanges.join().unwrap();
+    assert!(ran > 0, "no call met the folder");
+}
+
 #[tokio::test]
 async fn a_program_that_others_could_replace_is_not_run() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

@@ -39,8 +39,11 @@ pub struct CommandPlan {
     pub program: PathBuf,
     /// Without `argv[0]`.
     pub args: Vec<String>,
-    /// Resolved.
+    /// Resolved: no symbolic link was in it when it was checked.
     pub cwd: PathBuf,
+    /// Whether it lies below a folder that commands may write, so that one of its parts may have been exchanged since the check.
+    /// The runner then starts nothing in another folder.
+    pub cwd_can_change: bool,
     /// The whole environment.
     pub env: Vec<(String, String)>,
     pub stdin: Vec<u8>,

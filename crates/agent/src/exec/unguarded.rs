@@ -33,6 +33,7 @@ mod tests {
             program: "/usr/bin/true".into(),
             args: Vec::new(),
             cwd: "/".into(),
+            cwd_can_change: false,
             env: Vec::new(),
             stdin: Vec::new(),
             account: Account { name: "nobody".into(), uid: 65534, gid: 65534 },

@@ -59,6 +59,7 @@ impl Installer {
                 program: program.to_owned(),
                 args: Vec::new(),
                 cwd: "/".into(),
+                cwd_can_change: false,
                 env: Vec::new(),
                 stdin: Vec::new(),
                 account: Account { name: "root".into(), uid: 0, gid: 0 },

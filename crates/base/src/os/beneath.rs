@@ -7,7 +7,7 @@
 
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat, openat2, statat},
     io::Errno,
 };
 use std::{
@@ -21,6 +21,24 @@ use std::{
 const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS).union(ResolveFlags::NO_XDEV);
 /// The kernel returns `EAGAIN` when something is renamed while it resolves `..` in a link: retry.
 const ATTEMPTS: usize = 16;
+
+/// Opens a directory by an absolute path, and follows a symbolic link in no part of it. One component after the other, not by
+/// openat2(2): systemd takes that away from units with `RestrictSUIDSGID=`, as the agent and the commands it runs.
+///
+/// # Errors
+/// Those of openat(2); `ELOOP` for a link.
+pub fn directory_without_links(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut folder = open("/", flags, Mode::empty())?;
+    for name in path.iter().skip(1) {
+        let next = openat(&folder, name, flags, Mode::empty());
+        folder = next.map_err(|errno| match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(about) if FileType::from_raw_mode(about.st_mode) == FileType::Symlink => Errno::LOOP,
+            _ => errno,
+        })?;
+    }
+    Ok(folder)
+}
 
 /// An opened folder, the root of all accesses.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ mod group;
 mod tree;
 
 use crate::exec::GRACE;
-use base::base64url;
+use base::{base64url, os::beneath::directory_without_links};
 use rustix::process::{Pid, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -126,7 +126,10 @@ fn start(order: &GuardOrder, group: Option<&group::Group>) -> io::Result<Pid> {
     let input = base64url::decode(&order.stdin).ok_or_else(|| io::Error::other("stdin is no base64url"))?;
     let mut command = Command::new(&order.program);
     command.args(&order.args).env_clear().envs(order.env.iter().map(|(name, value)| (name, value)));
-    command.current_dir(&order.cwd).process_group(0);
+    // By descriptor, and the child stays there: a part of the path may have been exchanged for a link since it was checked. "."
+    // is entered once more as the account, which needs the right to.
+    rustix::process::fchdir(directory_without_links(&order.cwd)?)?;
+    command.current_dir(".").process_group(0);
     command.stdin(if input.is_empty() { Stdio::null() } else { given(&input)? });
     if let Some((uid, gid)) = order.account {
         // As root this drops the supplementary groups as well.

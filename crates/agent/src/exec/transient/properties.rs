@@ -6,6 +6,16 @@ use base::error::ToolError;
 use std::{os::fd::OwnedFd, path::Path, time::Duration};
 use zbus::{Fd, Variant};
 
+const SHELL: &str = "/bin/sh";
+/// Runs its arguments after the first, if the folder it is in is still the first. systemd enters the folder by name, and takes
+/// neither a descriptor nor openat2(2); inside it, getcwd(3) is the kernel's own word for where that led. 200 is systemd's code
+/// for a folder that cannot be entered.
+const IN_FOLDER: &str = r#"[ "$(pwd -P)" = "$1" ] || {
+echo "raspi-mcp: nothing was run: $1 was exchanged for another folder, or for a link, after it was checked" >&2
+exit 200; }
+shift
+exec "$@""#;
+
 type Property = (&'static str, Variant<'static>);
 
 /// The properties of `plan`'s unit, for StartTransientUnit.
@@ -24,7 +34,14 @@ pub(super) fn of(
     // the same, but systemd 252 writes it down so that it cannot read it: after a daemon-reload, the unit that this one is bound
     // to could not be restarted.
     let literal = |arg: &String| arg.replace('$', "$$");
-    let argv: Vec<String> = std::iter::once(&program).chain(&plan.args).map(literal).collect();
+    let cwd = text(&plan.cwd)?;
+    let command = std::iter::once(&program).chain(&plan.args);
+    let (started, argv): (&str, Vec<String>) = if plan.cwd_can_change {
+        let shell = [SHELL, "-c", IN_FOLDER, SHELL, &cwd].map(str::to_owned);
+        (SHELL, shell.iter().chain(command).map(literal).collect())
+    } else {
+        (&program, command.map(literal).collect())
+    };
     let env: Vec<String> = plan.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let hidden =
         plan.hidden.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
@@ -37,9 +54,9 @@ pub(super) fn of(
         ("Slice", Variant::from(plan.unit.slice)),
         ("CollectMode", Variant::from("inactive-or-failed")),
         ("Type", Variant::from("exec")),
-        ("ExecStart", Variant::from(vec![(program, argv, false)])),
+        ("ExecStart", Variant::from(vec![(started.to_owned(), argv, false)])),
         ("User", Variant::from(plan.account.name.clone())),
-        ("WorkingDirectory", Variant::from(text(&plan.cwd)?)),
+        ("WorkingDirectory", Variant::from(cwd)),
         ("Environment", Variant::from(env)),
         ("StandardOutputFileDescriptor", Variant::Fd(Fd::Owned(stdout))),
         ("StandardErrorFileDescriptor", Variant::Fd(Fd::Owned(stderr))),

@@ -85,6 +85,7 @@ pub(super) fn plan(
         program: if simulated { declared.program.clone() } else { trusted(&declared.program)? },
         args: declared.args.clone(),
         cwd: "/".into(),
+        cwd_can_change: false,
         env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         stdin: Vec::new(),
         stdio: None,

@@ -35,6 +35,7 @@ pub(super) fn plan(
         program,
         args,
         cwd,
+        cwd_can_change: false,
         env: Vec::new(),
         stdin,
         network,
@@ -47,7 +48,7 @@ pub(super) fn plan(
     };
     if !simulated {
         plan.program = trusted(&plan.program)?;
-        plan.cwd = inside(&plan.cwd, &roots)?;
+        (plan.cwd, plan.cwd_can_change) = inside(&plan.cwd, &roots)?;
     }
     let home = plan.cwd.display().to_string();
     let fixed = [
@@ -170,8 +171,8 @@ fn trusted_file(program: &Path) -> Result<PathBuf, ToolError> {
     Ok(path)
 }
 
-/// Resolves the working directory's links. The result must still be in a root.
-fn inside(cwd: &Path, roots: &[PathBuf]) -> Result<PathBuf, ToolError> {
+/// Resolves the working directory's links. The result must still be in a root. Also returns whether it is below one.
+fn inside(cwd: &Path, roots: &[PathBuf]) -> Result<(PathBuf, bool), ToolError> {
     let missing = |error: io::Error| {
         ToolError::not_found(format!("the working directory {} cannot be used: {error}", cwd.display()))
             .with("parameter", "cwd")
@@ -180,7 +181,8 @@ fn inside(cwd: &Path, roots: &[PathBuf]) -> Result<PathBuf, ToolError> {
     let path = fs::canonicalize(cwd).map_err(missing)?;
     let roots_there: Vec<PathBuf> = roots.iter().filter_map(|root| fs::canonicalize(root).ok()).collect();
     if roots.is_empty() || roots_there.iter().any(|root| path.starts_with(root)) {
-        return Ok(path);
+        let below = roots_there.iter().any(|root| path != *root && path.starts_with(root));
+        return Ok((path, below));
     }
     Err(outside(roots))
 }
