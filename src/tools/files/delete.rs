@@ -2,7 +2,7 @@
 
 use super::{
     bounded_or_null,
-    place::{FileAccess, LONGEST_PATH, RootedPath},
+    place::{FileAccess, LONGEST_PATH, LONGEST_PATH_BASE64, PathArguments, RootedPath},
     remove,
     visit::changing,
 };
@@ -23,6 +23,10 @@ pub struct Args {
     #[serde(deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
+    /// As files.list gives it beside path.
+    #[serde(default, deserialize_with = "bounded_or_null::<_, LONGEST_PATH_BASE64>")]
+    #[schemars(length(max = LONGEST_PATH_BASE64))]
+    path_base64: Option<String>,
     /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
@@ -126,8 +130,12 @@ impl Tool for Delete {
 }
 
 impl Args {
+    fn named(&self) -> PathArguments<'_> {
+        PathArguments { path: &self.path, path_base64: self.path_base64.as_deref(), root: self.root.as_deref() }
+    }
+
     fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
-        let place = RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::Delete)?;
+        let place = RootedPath::of(cx, self.named(), FileAccess::Delete)?;
         if place.is_root() {
             let name = &place.root.name;
             return Err(ToolError::denied(format!("{} is the root {name} itself, which stays", place.shown()))

@@ -4,7 +4,7 @@ use super::{
     bounded_or_null,
     content::to_base64,
     mtime,
-    place::{FileAccess, LONGEST_PATH, RootedPath},
+    place::{FileAccess, LONGEST_PATH, LONGEST_PATH_BASE64, PathArguments, RootedPath},
     reach::{RootOut, roots},
     size,
     visit::visiting,
@@ -44,6 +44,10 @@ pub struct Args {
     #[serde(default = "here", deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
+    /// As files.list gives it beside path.
+    #[serde(default, deserialize_with = "bounded_or_null::<_, LONGEST_PATH_BASE64>")]
+    #[schemars(length(max = LONGEST_PATH_BASE64))]
+    path_base64: Option<String>,
     /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
@@ -92,7 +96,11 @@ struct Listed {
     name: String,
     /// Full path, for files.read.
     path: String,
-    /// The name's bytes in base64, where they are no UTF-8; such a name can be listed and no more.
+    /// The path's bytes in base64, where they are not UTF-8: give it beside path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    path_base64: Option<String>,
+    /// The name's bytes in base64, where they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     name_base64: Option<String>,
@@ -147,8 +155,12 @@ impl Tool for List {
 }
 
 impl Args {
+    fn named(&self) -> PathArguments<'_> {
+        PathArguments { path: &self.path, path_base64: self.path_base64.as_deref(), root: self.root.as_deref() }
+    }
+
     fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
-        RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::List)
+        RootedPath::of(cx, self.named(), FileAccess::List)
     }
 
     fn list(&self, place: &RootedPath, roots: Vec<RootOut>, stop: &StopSignal) -> Result<Out, ToolError> {
@@ -298,11 +310,17 @@ fn bare(place: &RootedPath, path: &Path, kind: Kind) -> Listed {
     Listed {
         name: name.to_string_lossy().into_owned(),
         path: full.to_string_lossy().into_owned(),
-        name_base64: name.to_str().is_none().then(|| to_base64(name.as_bytes())),
+        path_base64: in_base64(full.as_os_str()),
+        name_base64: in_base64(name),
         r#type: kind,
         size: 0,
         mtime: base::clock::stamp(time::OffsetDateTime::UNIX_EPOCH),
         mode: 0,
         target: None,
     }
+}
+
+/// In base64, what is not UTF-8.
+fn in_base64(name: &OsStr) -> Option<String> {
+    name.to_str().is_none().then(|| to_base64(name.as_bytes()))
 }

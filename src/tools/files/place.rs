@@ -1,6 +1,6 @@
 //! Maps a path argument to a root and a path below it, and describes errors there.
 
-use super::reach::reach;
+use super::{content::from_base64, reach::reach};
 use crate::registry::context::Context;
 use base::{
     error::{ErrorCode, ToolError},
@@ -8,12 +8,16 @@ use base::{
 };
 use rustix::io::Errno;
 use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 /// Longest path, in characters; the kernel's own limit is as many bytes (PATH_MAX, without the final NUL).
 pub const LONGEST_PATH: usize = 4095;
+/// Longest path in base64, in characters.
+pub const LONGEST_PATH_BASE64: usize = LONGEST_PATH.div_ceil(3) * 4;
 
 /// The access that a call needs. The names are those in permissions: `files:read:/srv/data/a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,34 @@ impl FileAccess {
     }
 }
 
+/// How a call names a file or folder.
+#[derive(Clone, Copy)]
+pub struct PathArguments<'a> {
+    pub path: &'a str,
+    /// The bytes of the path in base64, where they are not UTF-8; `path` then has U+FFFD in place of what cannot be written.
+    pub path_base64: Option<&'a str>,
+    /// Name of the root in which a relative path begins.
+    pub root: Option<&'a str>,
+}
+
+impl PathArguments<'_> {
+    /// The bytes of the path.
+    ///
+    /// # Errors
+    /// `invalid_argument` where `path_base64` is not base64, or names another path than `path`: a person who approves the call,
+    /// and the audit, read `path`.
+    fn bytes(&self) -> Result<Vec<u8>, ToolError> {
+        let Some(coded) = self.path_base64 else { return Ok(self.path.as_bytes().to_vec()) };
+        let bytes = from_base64(coded, "path_base64")?;
+        if String::from_utf8_lossy(&bytes) != self.path {
+            return Err(ToolError::invalid("path_base64 is not the base64 of path")
+                .with("parameter", "path_base64")
+                .hint("give path and path_base64 of one entry of files.list, both as they are"));
+        }
+        Ok(bytes)
+    }
+}
+
 /// A path in a root. Not resolved yet: the kernel does that when it is opened.
 #[derive(Clone, Debug)]
 pub struct RootedPath {
@@ -58,27 +90,27 @@ pub struct RootedPath {
 }
 
 impl RootedPath {
-    /// Finds the root of `path`: for an absolute path, the one that contains it; otherwise the root `named`, or the
-    /// first.
+    /// Finds the root of a path: for an absolute one, the one that contains it; otherwise the root that is named, or the first.
     ///
     /// # Errors
     /// `invalid_argument` for an invalid path, `permission_denied` if no root contains it, or for a change in a
     /// read-only root.
-    pub fn of(cx: &Context, path: &str, named: Option<&str>, want: FileAccess) -> Result<Self, ToolError> {
+    pub fn of(cx: &Context, given: PathArguments<'_>, want: FileAccess) -> Result<Self, ToolError> {
         let all = reach(cx, want);
         let bad = |why: &str| Err(ToolError::invalid(format!("the path {why}")).with("parameter", "path"));
-        if path.contains('\0') {
+        let bytes = given.bytes()?;
+        if bytes.contains(&0) {
             return bad("holds a NUL, which no file name can");
         }
         let mut relative = PathBuf::new();
-        for part in path.split('/') {
+        for part in bytes.split(|byte| *byte == b'/') {
             match part {
-                "" | "." => {}
-                ".." => return bad("goes up with \"..\"; write where it leads to instead"),
-                name => relative.push(name),
+                b"" | b"." => {}
+                b".." => return bad("goes up with \"..\"; write where it leads to instead"),
+                name => relative.push(OsStr::from_bytes(name)),
             }
         }
-        let root = match named {
+        let root = match given.root {
             Some(name) => Some(all.iter().find(|root| root.name == name).ok_or_else(|| {
                 ToolError::not_found(format!("there is no root called {name:?}"))
                     .with("parameter", "root")
@@ -87,7 +119,7 @@ impl RootedPath {
             })?),
             None => None,
         };
-        let found = if path.starts_with('/') {
+        let found = if bytes.starts_with(b"/") {
             let full = Path::new("/").join(&relative);
             let held = |root: &&Arc<FolderRoot>| {
                 full.strip_prefix(&root.path).or_else(|_| full.strip_prefix(&root.resolved)).is_ok()
@@ -100,7 +132,7 @@ impl RootedPath {
         } else {
             root.or_else(|| all.first()).map(|root| (root, relative))
         };
-        let Some((root, relative)) = found else { return Err(outside(&all, path, want)) };
+        let Some((root, relative)) = found else { return Err(outside(&all, given.path, want)) };
         let mut place = Self { root: Arc::clone(root), relative, want };
         if want.is_change() && !root.writable {
             // A grant may open a folder in it to this tool.

@@ -4,7 +4,7 @@ use super::{
     bounded_or_null,
     content::{Encoding, to_base64, to_text},
     mtime,
-    place::{FileAccess, LONGEST_PATH, RootedPath},
+    place::{FileAccess, LONGEST_PATH, LONGEST_PATH_BASE64, PathArguments, RootedPath},
     size,
     visit::visiting,
     whole::{self, WholeFile},
@@ -35,6 +35,10 @@ pub struct Args {
     #[serde(deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
+    /// As files.list gives it beside path.
+    #[serde(default, deserialize_with = "bounded_or_null::<_, LONGEST_PATH_BASE64>")]
+    #[schemars(length(max = LONGEST_PATH_BASE64))]
+    path_base64: Option<String>,
     /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
@@ -136,8 +140,12 @@ impl Tool for Read {
 }
 
 impl Args {
+    fn named(&self) -> PathArguments<'_> {
+        PathArguments { path: &self.path, path_base64: self.path_base64.as_deref(), root: self.root.as_deref() }
+    }
+
     fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
-        RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::Read)
+        RootedPath::of(cx, self.named(), FileAccess::Read)
     }
 
     fn read(self, place: &RootedPath, file: &File, about: &Stat, stop: &StopSignal) -> Result<Out, ToolError> {

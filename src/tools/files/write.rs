@@ -3,7 +3,7 @@
 use super::{
     bounded_or_null,
     content::{Encoding, from_base64},
-    place::{FileAccess, LONGEST_PATH, RootedPath},
+    place::{FileAccess, LONGEST_PATH, LONGEST_PATH_BASE64, PathArguments, RootedPath},
     put::{self, How, Put},
     visit::changing,
 };
@@ -25,6 +25,10 @@ pub struct Args {
     #[serde(deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
+    /// As files.list gives it beside path.
+    #[serde(default, deserialize_with = "bounded_or_null::<_, LONGEST_PATH_BASE64>")]
+    #[schemars(length(max = LONGEST_PATH_BASE64))]
+    path_base64: Option<String>,
     /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
@@ -208,8 +212,12 @@ impl Tool for Write {
 }
 
 impl Args {
+    fn named(&self) -> PathArguments<'_> {
+        PathArguments { path: &self.path, path_base64: self.path_base64.as_deref(), root: self.root.as_deref() }
+    }
+
     fn place(&self, cx: &Context) -> Result<RootedPath, ToolError> {
-        let place = RootedPath::of(cx, &self.path, self.root.as_deref(), FileAccess::Write)?;
+        let place = RootedPath::of(cx, self.named(), FileAccess::Write)?;
         if place.is_root() || self.path.ends_with('/') {
             return Err(ToolError::invalid(
                 "the path names a folder; files.write writes files, and makes folders on the way",

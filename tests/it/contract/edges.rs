@@ -67,9 +67,17 @@ async fn judged(pi: &Pi, entry: &'static ToolRow, args: Value) -> Result<(), Too
     }
 }
 
-/// Refused for what there is, not for a bound: the profile is for another interface, no journal has that line, the file ends before.
-const FACTS: &[(&str, &str)] =
-    &[("network.activate_connection", "device"), ("logs.query_journal", "cursor"), ("files.read", "offset")];
+/// Refused for what there is, not for a bound: the profile is for another interface, no journal has that line, the file ends before,
+/// these are not the bytes of `path`.
+const FACTS: &[(&str, &str)] = &[
+    ("network.activate_connection", "device"),
+    ("logs.query_journal", "cursor"),
+    ("files.read", "offset"),
+    ("files.read", "path_base64"),
+    ("files.list", "path_base64"),
+    ("files.write", "path_base64"),
+    ("files.delete", "path_base64"),
+];
 
 /// Restarts are for the tests of power.
 const APART: &[&str] = &["system.reboot", "system.shutdown"];

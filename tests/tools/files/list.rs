@@ -117,6 +117,56 @@ async fn pages_join_to_the_whole() {
     }
 }
 
+/// A camera card's names, in Latin-1: opened, changed and deleted by what files.list says, and by nothing near it.
+#[tokio::test]
+async fn a_name_that_is_not_utf8_is_opened_by_its_bytes() {
+    let files = Files::new().await;
+    let folder = files.data("").join(OsStr::from_bytes(b"M\xfcsik"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join(OsStr::from_bytes(b"caf\xe9.txt")), "x").unwrap();
+    // Looks the same in an answer.
+    fs::write(folder.join(OsStr::from_bytes(b"caf\xe8.txt")), "other").unwrap();
+    fs::write(folder.join("plain.txt"), "y").unwrap();
+    let answer = files.call("files.list", json!({})).await;
+    let entry = answer.ok()["entries"][0].clone();
+    assert_eq!((&entry["name"], &entry["name_base64"]), (&json!("M\u{fffd}sik"), &json!("TfxzaWs=")));
+    let inner = json!({ "path": entry["path"], "path_base64": entry["path_base64"] });
+    let answer = files.call("files.list", inner.clone()).await;
+    let entries = answer.ok()["entries"].as_array().unwrap().clone();
+    assert_eq!(entries.len(), 3);
+    for (entry, content) in entries.iter().zip(["other", "x", "y"]) {
+        let named = json!({ "path": entry["path"], "path_base64": entry["path_base64"] });
+        assert_eq!(files.call("files.read", named).await.ok()["content"], content);
+    }
+    assert!(entries[2].get("name_base64").is_none(), "its own name is text");
+    let named = |more: serde_json::Value| {
+        let mut arguments = json!({ "path": entries[1]["path"], "path_base64": entries[1]["path_base64"] });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        arguments
+    };
+    files.call("files.write", named(json!({ "content": "new", "overwrite": true }))).await.ok();
+    assert_eq!(fs::read(folder.join(OsStr::from_bytes(b"caf\xe9.txt"))).unwrap(), b"new");
+    assert_eq!(fs::read(folder.join(OsStr::from_bytes(b"caf\xe8.txt"))).unwrap(), b"other");
+    // What a person or the audit reads is the path: it must be that of the bytes.
+    for other in [json!({ "path": "plain.txt" }), json!({ "path_base64": "cGxhaW4=" }), json!({ "path_base64": "!" })] {
+        for tool in ["files.read", "files.delete", "files.list"] {
+            let error = files.call(tool, named(other.clone())).await;
+            assert_eq!(error.failed("invalid_argument")["details"]["parameter"], "path_base64", "{tool} {other}");
+        }
+    }
+    let out = json!({ "path": "/etc/\u{fffd}", "path_base64": "L2V0Yy//" });
+    files.call("files.read", out).await.failed("permission_denied");
+    let up = json!({ "path": "../\u{fffd}", "path_base64": "Li4v/w==" });
+    files.call("files.read", up).await.failed("invalid_argument");
+    files.call("files.delete", named(json!({}))).await.ok();
+    assert!(!folder.join(OsStr::from_bytes(b"caf\xe9.txt")).exists());
+    assert!(folder.join(OsStr::from_bytes(b"caf\xe8.txt")).exists(), "only the named one went");
+    let mut whole = inner;
+    whole["recursive"] = json!(true);
+    files.call("files.delete", whole).await.ok();
+    assert!(!folder.exists());
+}
+
 #[tokio::test]
 async fn a_name_that_is_no_text_is_shown_and_does_no_harm() {
     let files = Files::new().await;
