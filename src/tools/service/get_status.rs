@@ -3,9 +3,10 @@
 use super::{
     recent_logs::{self, LogLine},
     running::ServiceUsage,
-    service_name,
+    service_name, simulated,
 };
 use crate::registry::{context::Context, tool::Tool};
+use agent::units::Unit;
 use base::{
     error::{ErrorCode, ToolError},
     os::systemd::{
@@ -198,6 +199,50 @@ fn out(cx: &Context, name: &ServiceName, of: &UnitProperties<'_>) -> Out {
     }
 }
 
+/// A simulated service: what its simulation has, and nothing of systemd.
+fn simulated_out(unit: Unit, with_logs: bool) -> Out {
+    Out {
+        display_name: unit.id.strip_suffix(".service").unwrap_or(&unit.id).to_owned(),
+        description: simulated::description(&unit),
+        running: ServiceUsage::of_process(unit.pid),
+        name: unit.id,
+        status: unit.status,
+        sub_status: unit.sub_status,
+        enabled: unit.unit_file_state.as_deref().is_some_and(is_enabled),
+        unit_file_state: unit.unit_file_state,
+        preset: None,
+        load_state: unit.load_state,
+        load_error: unit.load_error,
+        can_start: true,
+        can_stop: true,
+        can_reload: unit.can_reload,
+        result: unit.result,
+        exit_code: unit.exit_code,
+        exit_signal: unit.exit_signal,
+        status_text: None,
+        unit_file_path: unit.fragment.clone(),
+        fragment_path: unit.fragment,
+        drop_in_paths: unit.drop_ins,
+        exec_start: Vec::new(),
+        exec_stop: Vec::new(),
+        working_directory: None,
+        user: None,
+        group: None,
+        environment: BTreeMap::new(),
+        restart_policy: None,
+        dependencies: Dependencies {
+            requires: Vec::new(),
+            wants: unit.links.start_with_it,
+            required_by: unit.links.stop_with_it,
+            wanted_by: unit.links.wanted_by,
+            after: Vec::new(),
+            before: Vec::new(),
+        },
+        recent_logs: with_logs.then(Vec::new),
+        recent_logs_note: with_logs.then(|| "a simulated service writes no log".to_owned()),
+    }
+}
+
 /// The error for a service that has no file and is not loaded.
 pub(super) fn unknown(given: &str) -> ToolError {
     ToolError::not_found(format!("Service '{given}' not found on this system"))
@@ -233,6 +278,13 @@ impl Tool for GetStatus {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let name = ServiceName::parse(&args.service_name)?;
+        if let Some(units) = simulated::services(&cx.services).await? {
+            let unit =
+                units.into_iter().find(|unit| unit.id == name.as_str()).ok_or_else(|| unknown(&args.service_name))?;
+            cx.notes.simulated();
+            cx.notes.resource(format!("raspi://service/{name}"));
+            return Ok(simulated_out(unit, args.with_logs));
+        }
         let answer = look(cx, &name, &args.service_name).await?;
         let properties = answer.read()?;
         if properties.text("LoadState") == Some("not-found") && properties.text("ActiveState") == Some("inactive") {

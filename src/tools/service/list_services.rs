@@ -1,6 +1,6 @@
 //! `service.list_services`: the installed and loaded services with their states (docs/contract/service.md).
 
-use super::running::ServiceUsage;
+use super::{running::ServiceUsage, simulated};
 use crate::{
     registry::{context::Context, tool::Tool},
     services::Services,
@@ -9,6 +9,7 @@ use crate::{
         page::{Offset, PageLimit, Pagination},
     },
 };
+use agent::units::Unit;
 use base::{
     error::ToolError,
     os::{
@@ -99,8 +100,46 @@ struct Summary {
     running: ServiceUsage,
 }
 
+/// A service before the caller's filters.
+struct Known {
+    service: ListedService,
+    unit_file_state: Option<String>,
+    /// Of a simulated service, all there is; of a real one, asked of systemd for the page that is shown.
+    usage: Option<ServiceUsage>,
+}
+
+/// All services, sorted by name.
+async fn all(services: &Services) -> Result<Vec<Known>, ToolError> {
+    if let Some(units) = simulated::services(services).await? {
+        return Ok(units.into_iter().map(Known::simulated).collect());
+    }
+    let (all, files) = of_systemd(services).await?;
+    let known = |service: ListedService| {
+        let unit_file_state = files.state(&service.name).map(str::to_owned);
+        Known { service, unit_file_state, usage: None }
+    };
+    Ok(all.into_iter().map(known).collect())
+}
+
+impl Known {
+    fn simulated(unit: Unit) -> Self {
+        let usage = Some(ServiceUsage::of_process(unit.pid));
+        let service = ListedService {
+            description: simulated::description(&unit),
+            name: unit.id,
+            status: unit.status,
+            sub_status: unit.sub_status,
+        };
+        Self { service, unit_file_state: unit.unit_file_state, usage }
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.unit_file_state.as_deref().is_some_and(is_enabled)
+    }
+}
+
 /// Loaded services, and installed ones that are not loaded, sorted by name.
-async fn all(services: &Services) -> Result<(Vec<ListedService>, Arc<FileStates>), ToolError> {
+async fn of_systemd(services: &Services) -> Result<(Vec<ListedService>, Arc<FileStates>), ToolError> {
     // Sequential on the first call, so that no change is missed between the subscription and reading the states.
     let files = services.machine.systemd.enabled.files(&services.machine.bus).await?;
     let mut all = list::loaded(&services.machine.bus).await?;
@@ -125,7 +164,7 @@ async fn all(services: &Services) -> Result<(Vec<ListedService>, Arc<FileStates>
 /// # Errors
 /// As the tool.
 pub async fn names(services: &Services) -> Result<Vec<String>, ToolError> {
-    Ok(all(services).await?.0.into_iter().map(|service| service.name).collect())
+    Ok(all(services).await?.into_iter().map(|known| known.service.name).collect())
 }
 
 pub struct ListServices;
@@ -144,37 +183,44 @@ impl Tool for ListServices {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (all, files) = all(&cx.services).await?;
+        let all = all(&cx.services).await?;
+        if all.iter().any(|known| known.usage.is_some()) {
+            cx.notes.simulated();
+        }
         let pattern = args.name.map(|pattern| Glob::of_bytes(&pattern.to_lowercase()));
-        let is_on = |name: &str| files.state(name).is_some_and(is_enabled);
-        let wanted = |service: &ListedService| {
-            let name = service.name.to_lowercase();
+        let wanted = |known: &Known| {
+            let name = known.service.name.to_lowercase();
             let stem = name.strip_suffix(".service").unwrap_or(&name);
             pattern.as_ref().is_none_or(|pattern| pattern.fits(&name) || pattern.fits(stem))
-                && args.status.as_ref().is_none_or(|states| states.contains(&service.status))
-                && args.enabled.is_none_or(|enabled| enabled == is_on(&service.name))
+                && args.status.as_ref().is_none_or(|states| states.contains(&known.service.status))
+                && args.enabled.is_none_or(|enabled| enabled == known.is_enabled())
         };
         let installed = all.len();
         let (page, pagination) = Pagination::of(all.into_iter().filter(wanted).collect(), args.limit, args.offset);
-        let running = try_join_all(page.iter().map(|service| running(cx, service, args.detail))).await?;
-        let services = page.into_iter().zip(running).map(|(service, running)| Summary {
-            enabled: is_on(&service.name),
-            unit_file_state: files.state(&service.name).map(str::to_owned),
-            name: service.name,
-            description: service.description,
-            status: service.status,
-            sub_status: service.sub_status,
-            running,
-        });
+        let services = try_join_all(page.into_iter().map(|known| summary(cx, known, args.detail))).await?;
         let note = empty::filtered(&pagination, installed, "services");
-        Ok(Out { services: services.collect(), pagination, note })
+        Ok(Out { services, pagination, note })
     }
 }
 
-async fn running(cx: &Context, service: &ListedService, detail: bool) -> Result<ServiceUsage, ToolError> {
-    if !detail || !service.status.is_up() {
-        return Ok(ServiceUsage::default());
-    }
-    let answer = properties::of_unit(&cx.services.machine.bus, &service.name).await?;
-    Ok(ServiceUsage::of(cx, &service.name, &answer.read()?))
+async fn summary(cx: &Context, known: Known, detail: bool) -> Result<Summary, ToolError> {
+    let enabled = known.is_enabled();
+    let Known { service, unit_file_state, usage } = known;
+    let running = match usage {
+        _ if !detail || !service.status.is_up() => ServiceUsage::default(),
+        Some(usage) => usage,
+        None => {
+            let answer = properties::of_unit(&cx.services.machine.bus, &service.name).await?;
+            ServiceUsage::of(cx, &service.name, &answer.read()?)
+        }
+    };
+    Ok(Summary {
+        enabled,
+        unit_file_state,
+        name: service.name,
+        description: service.description,
+        status: service.status,
+        sub_status: service.sub_status,
+        running,
+    })
 }

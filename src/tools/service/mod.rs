@@ -10,6 +10,7 @@ mod recent_logs;
 mod restart;
 mod running;
 mod set_enabled;
+mod simulated;
 mod start;
 mod stop;
 mod validate;

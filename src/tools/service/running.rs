@@ -40,6 +40,11 @@ pub struct ServiceUsage {
 }
 
 impl ServiceUsage {
+    /// Of a service of which only the main process is known.
+    pub fn of_process(pid: Option<u64>) -> Self {
+        Self { pid, ..Self::default() }
+    }
+
     pub fn of(cx: &Context, unit: &str, properties: &UnitProperties<'_>) -> Self {
         let pid = properties.number("MainPID").filter(|pid| *pid > 0);
         let uptime = uptime(properties);

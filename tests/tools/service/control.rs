@@ -52,6 +52,39 @@ async fn an_answer_says_what_it_was_and_what_it_is() {
     assert_eq!((&record["changed"], &record["simulated"]), (&json!(true), &json!(true)));
 }
 
+/// What is listed is what the other tools act on, also beside a bus with other services.
+#[tokio::test]
+async fn the_services_of_a_simulated_machine_are_listed_as_they_are() {
+    let pi = Pi::standard(enabled).await;
+    let listed = async |args: Value| {
+        let answer = pi.call("service.list_services", args).await;
+        assert_eq!(answer.meta()["simulated"], true);
+        answer.ok()["services"].as_array().unwrap().clone()
+    };
+    let all = listed(json!({})).await;
+    let names: Vec<&str> = all.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(names.is_sorted() && names.contains(&"web.service") && !names.contains(&"reboot.target"), "{names:?}");
+    for name in &names {
+        let status = pi.call("service.get_status", json!({"service_name": name})).await;
+        let (one, status) = (all.iter().find(|one| one["name"] == **name).unwrap(), status.ok());
+        for field in ["name", "description", "status", "sub_status", "enabled", "unit_file_state"] {
+            assert_eq!(one[field], status[field], "{name} {field}");
+        }
+    }
+    assert!(listed(json!({"status": ["failed"]})).await.is_empty());
+    pi.call("service.start", json!({"service_name": "broken"})).await.failed("failed_precondition");
+    let failed = listed(json!({"status": ["failed"]})).await;
+    assert_eq!((failed.len(), &failed[0]["name"]), (1, &json!("broken.service")));
+    let web = listed(json!({"name": "we*", "detail": true, "enabled": true})).await;
+    assert!(web[0]["pid"].is_u64(), "{web:?}");
+    pi.call("service.stop", json!({"service_name": "web"})).await.ok();
+    let status = pi.call("service.get_status", json!({"service_name": "web"})).await;
+    assert_eq!((&status.ok()["status"], status.ok().get("pid")), (&json!("inactive"), None));
+    assert_eq!(status.ok()["dependencies"]["wants"], json!(["database.service"]));
+    let unknown = pi.call("service.get_status", json!({"service_name": "nothing"})).await;
+    assert!(unknown.failed("not_found")["hint"].as_str().unwrap().contains("service.list_services"));
+}
+
 #[tokio::test]
 async fn a_failure_says_what_it_changed() {
     let pi = Pi::standard(enabled).await;

@@ -80,4 +80,5 @@ operations! {
     update::ChannelReached,
     update::UnblockRelease,
     approvals::RecordRevokedTokens,
+    service::ListSimulatedServices,
 }

@@ -52,7 +52,8 @@ impl JobMode {
 }
 
 /// The current state of a unit of any kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Unit {
     /// Its own name; the others are aliases.
     pub id: String,
@@ -79,7 +80,8 @@ pub struct Unit {
 }
 
 /// The units that a job for the unit affects (systemd.unit(5)).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Links {
     /// Stopped when it stops: RequiredBy=, RequisiteOf=, BoundBy=, ConsistsOf=, PropagatesStopTo=.
     pub stop_with_it: Vec<String>,
@@ -126,6 +128,11 @@ pub trait Units: Send + Sync {
     /// # Errors
     /// `unavailable` when systemd does not answer.
     fn look<'a>(&'a self, unit: &'a str) -> BoxFuture<'a, Result<Unit, ToolError>>;
+
+    /// All units of a simulated machine, by name. None of a real one, where the server asks systemd itself.
+    fn simulated(&self) -> Vec<Unit> {
+        Vec::new()
+    }
 
     /// Runs `action`, and waits for it at most this long; `None`: does not wait.
     ///

@@ -210,6 +210,11 @@ impl Units for SimulatedUnits {
         Box::pin(ready(Ok(unit(name, &self.lock()))))
     }
 
+    fn simulated(&self) -> Vec<Unit> {
+        let state = self.lock();
+        state.units.keys().map(|name| unit(name, &state)).collect()
+    }
+
     fn act<'a>(
         &'a self,
         name: &'a str,

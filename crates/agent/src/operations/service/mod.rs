@@ -2,9 +2,11 @@
 
 mod control;
 mod enable;
+mod simulated;
 
 pub use control::{ControlRequest, ControlUnit, Controlled, ServiceState, WAIT};
 pub use enable::{EnableRequest, EnableUnit, Enabled};
+pub use simulated::{ListSimulatedServices, SimulatedServicesRequest};
 
 use crate::{
     context::Context,
