@@ -1,9 +1,9 @@
 #!/bin/sh
 # A publisher's work, for the tour of docs/first-update.md: sh dist/examples/release.sh VERSION COUNTER TEXT
-# In /tmp/raspi-mcp-update (or RASPI_MCP_TOUR): keys and a root of trust the first time; then a release for the simulated Raspberry Pi, whose
+# In the folder RASPI_MCP_TOUR, which build/serve/env names: keys and a root of trust the first time; then a release for the simulated Raspberry Pi, whose
 # root file system is TEXT, and the channel that offers it. Real keys are made on a machine that is not in a network, and several must sign.
 set -eu
-folder=${RASPI_MCP_TOUR:-/tmp/raspi-mcp-update}
+folder=${RASPI_MCP_TOUR:?is not set: run ". build/serve/env" first, which ./ci/serve --tour writes}
 mkdir -p "$folder/web"
 cd "$folder"
 SOURCE_DATE_EPOCH=$(date +%s)

@@ -126,10 +126,9 @@ async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
     // Its folder is the reader's; here it is one of this test's own.
     let config = std::fs::read_to_string(here.join("dist/examples/tour.toml")).unwrap();
     let (file, folder) = (root.path().join("tour.toml"), root.path().join("tour"));
-    std::fs::create_dir(&folder).unwrap();
-    let publisher = root.path().join("publisher");
-    let config = config.replace("/tmp/raspi-mcp-tour", folder.to_str().unwrap());
-    std::fs::write(&file, config.replace("/tmp/raspi-mcp-update", publisher.to_str().unwrap())).unwrap();
+    std::fs::create_dir_all(folder.join("files")).unwrap();
+    let publisher = folder.join("publisher");
+    std::fs::write(&file, config.replace("@TOUR@", folder.to_str().unwrap())).unwrap();
     let pi = Process::http_in(root, &["--role", "admin", "--config", file.to_str().unwrap()]).await;
     let agent = pi.path("run/agent.sock");
     let pi_folder = pi.path("").display().to_string().trim_end_matches('/').to_owned();
@@ -186,7 +185,8 @@ async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
     assert!(missing.is_empty(), "the tour does not visit {missing:?}");
     let count = stale.len();
     // The reader's folders, in place of this test's.
-    let readers = |text: &str| text.replace(folder.to_str().unwrap(), "/tmp/raspi-mcp-tour").replace(&pi_folder, "...");
+    let readers =
+        |text: &str| text.replace(folder.to_str().unwrap(), ".../build/serve/tour").replace(&pi_folder, "...");
     stale.iter_mut().for_each(|(_, printed)| *printed = readers(printed));
     if std::env::var_os("BLESS").is_some() {
         rewrite(stale);
