@@ -36,8 +36,8 @@ pub struct Terminal;
 
 impl Keyboard for Terminal {
     fn forget(&mut self) -> io::Result<()> {
-        // Make sure that the question is on the screen first.
-        tcdrain(io::stdout())?;
+        // Make sure that the question is on the screen first. Standard output may be another file; the keyboard's terminal is not.
+        tcdrain(io::stdin())?;
         Ok(tcflush(io::stdin(), QueueSelector::IFlush)?)
     }
 

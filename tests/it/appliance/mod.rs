@@ -13,6 +13,7 @@ pub mod fresh;
 mod grow;
 mod network;
 mod reset;
+mod restore_asks;
 mod restored;
 mod starts;
 mod timezone;

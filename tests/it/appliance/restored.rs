@@ -29,10 +29,10 @@ use std::time::Duration;
 const FAR: Duration = Duration::from_secs(1 << 40);
 
 /// A machine with an owner and an approver.
-struct Owned {
-    fresh: Fresh,
-    up: Up,
-    token: String,
+pub(super) struct Owned {
+    pub(super) fresh: Fresh,
+    pub(super) up: Up,
+    pub(super) token: String,
     anna: ApproverSecret,
 }
 
@@ -40,7 +40,7 @@ fn secret() -> ApproverSecret {
     ApproverSecret::from_pkcs8(&ApproverSecret::generate().unwrap()).unwrap()
 }
 
-async fn owned() -> Owned {
+pub(super) async fn owned() -> Owned {
     let fresh = Fresh::new();
     let up = fresh.starts().await;
     let anna = secret();
@@ -64,7 +64,7 @@ impl Owned {
         Ok(SealedBackup::deserialize(&done["backup"]).unwrap())
     }
 
-    async fn backup(&self, identity: bool) -> Backup {
+    pub(super) async fn backup(&self, identity: bool) -> Backup {
         let recipient = Recipient::make().unwrap();
         let request = BackupRequest { identity, to: recipient.public() };
         let sealed = self.ordered(&self.anna, &request).await.unwrap();
@@ -118,7 +118,7 @@ impl Owned {
 }
 
 /// The next start of a card that a backup was restored on, and who approves there.
-async fn restarted(fresh: &Fresh, up: Up) -> (Up, Vec<String>) {
+pub(super) async fn restarted(fresh: &Fresh, up: Up) -> (Up, Vec<String>) {
     up.stops().await;
     fresh.power_on(FAR);
     let up = fresh.starts().await;

@@ -124,7 +124,12 @@ impl Terminal {
     }
 
     /// Waits for its end; returns the screen as far as it was read.
-    pub async fn ends(mut self) -> String {
+    pub async fn ends(self) -> String {
+        self.ends_with(0).await
+    }
+
+    /// Waits for its end with this exit code.
+    pub async fn ends_with(mut self, code: i32) -> String {
         let started = Instant::now();
         let status = loop {
             match self.child.try_wait().unwrap() {
@@ -133,7 +138,7 @@ impl Terminal {
             }
             assert!(started.elapsed() < PATIENCE, "it goes on:\n{}", self.screen);
         };
-        assert!(status.success(), "{}", self.screen);
+        assert_eq!(status.code(), Some(code), "{}", self.screen);
         self.screen
     }
 }
