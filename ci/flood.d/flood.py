@@ -10,6 +10,7 @@ import pty
 import re
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,8 @@ LIMIT_MIB = 40
 # Root's commands, with the start of their process.
 CONSOLE_SECONDS = 1
 NOBODY = 65534
+# Addresses of a network of this program's own: the device's, a stranger's, and a person's.
+DEVICE, STRANGER, PHONE = "10.99.0.1", "10.99.1.1", "10.99.2.1"
 # The end of a line that asks for an answer.
 QUESTION = (":", "?", "]", ">")
 
@@ -32,9 +35,11 @@ class Server:
     def __init__(self, binary, folder, tls):
         self.binary, self.folder, self.tls = binary, folder, tls
         self.tokens = {"reader": "rmcp_" + "A" * 43, "asker": "rmcp_" + "B" * 43}
+        self.tokens |= {f"flood{number}": "rmcp_" + str(number) * 43 for number in range(4)}
         config = os.path.join(folder, "site.toml")
         with open(config, "w") as f:
-            for name, role in (("reader", "read_only"), ("asker", "ops_rw")):
+            for name in self.tokens:
+                role = "read_only" if name == "reader" else "ops_rw"
                 sha256 = hashlib.sha256(self.tokens[name].encode()).hexdigest()
                 f.write(f'[[access.tokens]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{sha256}"\n')
             f.write('[tools]\nenable = ["gpio"]\n[policy]\n"gpio.write_pin" = "ask"\n')
@@ -52,6 +57,7 @@ class Server:
             made = self.run("tls", "init")
             if made.returncode != 0:
                 sys.exit(f"no certificate: {made.stderr}")
+        self.page = self.page_child = None
         self.child = subprocess.Popen(
             [binary, "serve", "--http", "127.0.0.1:0", "--config", config], env=self.env, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -68,11 +74,22 @@ class Server:
         self.log = open(at("server.log"), "w")
         threading.Thread(target=lambda: [self.log.write(line) for line in self.child.stderr], daemon=True).start()
 
+    def serve_page(self):
+        """Starts the approval page on the address that is the device's own here."""
+        self.page = (DEVICE, 8444)
+        folder = os.path.join(self.folder, "page")
+        command = [self.binary, "approval-page", "--config", self.config, "--listen", f"{DEVICE}:8444", "--folder", folder]
+        self.page_child = subprocess.Popen(command, env=self.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = self.page_child.stderr.readline()
+        if "listens on" not in said:
+            sys.exit(f"the approval page did not start: {said}{self.page_child.stderr.read()}")
+        threading.Thread(target=lambda: [None for _ in self.page_child.stderr], daemon=True).start()
+
     def run(self, *args):
         return subprocess.run([self.binary, *args, "--config", self.config], env=self.env, capture_output=True, text=True)
 
-    def memory_mib(self, field):
-        with open(f"/proc/{self.child.pid}/status") as f:
+    def memory_mib(self, field, child=None):
+        with open(f"/proc/{(child or self.child).pid}/status") as f:
             return int(re.search(rf"{field}:\s+(\d+)", f.read()).group(1)) / 1024
 
 
@@ -102,8 +119,8 @@ class Caller:
                     raise
 
 
-def person(server, stop, answered):
-    """Approves every request on a terminal, after its question appeared."""
+def person(server, stop, answered, now, seconds, slowest):
+    """Approves every request on a terminal, after its question appeared. `seconds`: from the key to the agent's answer."""
     while not stop.is_set():
         listed = server.run("approve", "--list").stdout
         if "gpio.write_pin" not in listed:
@@ -112,12 +129,13 @@ def person(server, stop, answered):
         pid, terminal = pty.fork()
         if pid == 0:
             os.execve(server.binary, [server.binary, "approve", "--config", server.config], server.env)
-        text, deadline = "", time.monotonic() + 20
+        text, deadline, typed, approved = "", time.monotonic() + 20, None, 0
         while time.monotonic() < deadline:
             if not select.select([terminal], [], [], 1)[0]:
                 # Input that arrives together with the question is discarded, and a program types that fast.
                 # The terminal echoes the input.
                 if text.rstrip("y\r\n ").endswith(QUESTION):
+                    typed = time.monotonic()
                     os.write(terminal, b"y\n")
                 continue
             try:
@@ -125,11 +143,34 @@ def person(server, stop, answered):
             except OSError:
                 break
             text += more
+            if typed and text.count("approved: good for") > approved:
+                approved, took = text.count("approved: good for"), time.monotonic() - typed
+                seconds.append(took)
+                slowest[now.value] = max(slowest[now.value], took)
+                typed = None
             if text.rstrip().endswith(QUESTION):
+                typed = time.monotonic()
                 os.write(terminal, b"y\n")
         os.close(terminal)
         os.waitpid(pid, 0)
         answered.append(text)
+
+
+def visitor(server, until, now, took, slowest, failed):
+    """A person's phone, in another network than the stranger: opens the approval page on a connection of its own each time."""
+    while time.monotonic() < until:
+        started = time.monotonic()
+        try:
+            with socket.create_connection(server.page, 5, (PHONE, 0)) as s, means.unverified().wrap_socket(s) as tls:
+                tls.sendall(f"GET / HTTP/1.1\r\nHost: {DEVICE}:8444\r\nConnection: close\r\n\r\n".encode())
+                if not tls.recv(64).startswith(b"HTTP/1.1 200"):
+                    failed.append("not 200")
+        except OSError as error:
+            failed.append(str(error))
+        seconds = time.monotonic() - started
+        took.append(seconds)
+        slowest[now.value] = max(slowest[now.value], seconds)
+        time.sleep(1)
 
 
 def asker(server, stop, asked):
@@ -140,15 +181,22 @@ def asker(server, stop, asked):
             answer, seconds = caller.call("gpio.write_pin", {"pin": 17, "value": "high"}, wait=90)
         except (OSError, http.client.HTTPException) as error:
             answer, seconds = {"error": {"message": str(error)}}, 0
-        asked.append((answer.get("error"), seconds))
+        # Root halts the machine now and then.
+        # A halt answers no to what waits.
+        if not any(word in json.dumps(answer.get("error")) for word in ("halted", "root said no")):
+            asked.append((answer.get("error"), seconds))
         stop.wait(5)
 
 
 def console(server, until, now, took, slowest, failed):
-    """Root's commands at the machine, each in a process of its own: the halt's state, the asks, and a call."""
+    """Root's commands at the machine, each in a process of its own: a halt and its end, its state, the asks, and a call."""
+    halted = 0
     while time.monotonic() < until:
-        for command in (("halt", "--status"), ("approve", "--list"),
-                        ("call", "system.get_clock", "--json", "--socket", server.socket)):
+        commands = [("halt", "--status"), ("approve", "--list"), ("call", "system.get_clock", "--json", "--socket", server.socket)]
+        if time.monotonic() > halted + 15:
+            halted = time.monotonic()
+            commands = [("halt", "--reason", "flood"), ("halt", "--lift"), *commands]
+        for command in commands:
             started = time.monotonic()
             ended = server.run(*command)
             seconds = time.monotonic() - started
@@ -159,7 +207,7 @@ def console(server, until, now, took, slowest, failed):
         time.sleep(0.5)
 
 
-def flood(place, until, now):
+def flood(place, until, now, together):
     """The unprivileged caller: anonymous on loopback, `nobody` on the socket."""
     if os.getuid() == 0:
         os.setgroups([])
@@ -167,7 +215,8 @@ def flood(place, until, now):
         os.setuid(NOBODY)
     slice_seconds = max(2.0, min(20.0, (until - time.monotonic()) / (2 * len(means.ALL))))
     while time.monotonic() < until:
-        for number, (name, attack) in enumerate(means.ALL):
+        # With --together only the last, which is the others at once.
+        for number, (name, attack) in list(enumerate(means.ALL))[-1 if together else 0:]:
             left = until - time.monotonic()
             if left <= 0:
                 return
@@ -181,7 +230,12 @@ def main():
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--p99", type=float, default=50, help="milliseconds")
     parser.add_argument("--tls", action="store_true")
+    parser.add_argument("--together", metavar="WORDS", action="append",
+                        help="only the methods with these words, all at once; may be repeated")
     options = parser.parse_args()
+    if options.together:
+        chosen = [(name, attack) for name, attack in means.ALL if any(words in name for words in options.together)]
+        means.ALL = [*chosen, ("all of these at once", means.everything)]
     folder = tempfile.mkdtemp()
     os.chmod(folder, 0o755)
     server = Server(os.path.abspath(options.binary), folder, options.tls)
@@ -189,14 +243,20 @@ def main():
     until = started + options.minutes * 60
     fork = multiprocessing.get_context("fork")
     now, idle = fork.Value("i", 0), server.memory_mib("VmRSS")
-    place = means.Place(server.port, server.socket, options.tls)
+    if os.getuid() == 0:
+        server.serve_page()
+    floods = [token for name, token in server.tokens.items() if name.startswith("flood")]
+    place = means.Place(server.port, server.socket, options.tls, server.page, STRANGER, floods)
     # Not a daemon: it has children of its own.
-    attacker = fork.Process(target=flood, args=(place, until, now))
+    attacker = fork.Process(target=flood, args=(place, until, now, bool(options.together)))
     attacker.start()
     over, home, answered, asked, took, failed = threading.Event(), threading.Event(), [], [], [], []
     memory, slowest = [0.0] * len(means.ALL), [0.0] * len(means.ALL)
     asks = threading.Thread(target=asker, args=(server, over, asked))
-    answers = threading.Thread(target=person, args=(server, home, answered))
+    approvals, approval_slowest = [], [0.0] * len(means.ALL)
+    answers = threading.Thread(target=person, args=(server, home, answered, now, approvals, approval_slowest))
+    visits, visit_slowest, visit_failed = [], [0.0] * len(means.ALL), []
+    phone = threading.Thread(target=visitor, args=(server, until, now, visits, visit_slowest, visit_failed))
     # Only root has a door of its own; another user's own flood is root's for nobody.
     at_console, console_slowest, console_failed = [], [0.0] * len(means.ALL), []
     commands = threading.Thread(target=console, args=(server, until, now, at_console, console_slowest, console_failed))
@@ -204,6 +264,7 @@ def main():
     answers.start()
     if os.getuid() == 0:
         commands.start()
+        phone.start()
     reader = Caller(server, "reader")
     while time.monotonic() < until:
         try:
@@ -218,8 +279,14 @@ def main():
     attacker.join(60)
     if attacker.is_alive():
         attacker.terminate()
+    page_peak = 0
     if os.getuid() == 0:
         commands.join()
+        phone.join()
+        page_peak = server.memory_mib("VmHWM", server.page_child)
+        server.page_child.terminate()
+        if server.page_child.wait(30) != 0:
+            faults.append(f"the approval page ended with {server.page_child.returncode}")
     # The last request is answered too.
     over.set()
     asks.join()
@@ -234,12 +301,26 @@ def main():
     show = server.run("audit", "show", "--principal", "token:reader", "--limit", "1000", "--json").stdout.splitlines()
     approved = [error for error, _ in asked if error is None]
     verify = server.run("audit", "verify")
-    for (name, _), most, longest, command in zip(means.ALL, memory, slowest, console_slowest):
-        print(f"  {most:5.1f} MiB, slowest read {1000 * longest:6.1f} ms, root's command {1000 * command:6.1f} ms  {name}")
+    rows = zip(means.ALL, memory, slowest, console_slowest, approval_slowest, visit_slowest)
+    print("    MiB  slowest, in ms: read, root's command, approval, visit of the approval page")
+    for (name, _), most, *times in rows:
+        print(f"  {most:5.1f}  " + " ".join(f"{1000 * seconds:7.1f}" for seconds in times) + f"  {name}")
     at_console = sorted(at_console)
     command_p99 = at_console[int(len(at_console) * 0.99)] if at_console else 0
-    print(f"root's commands (halt --status, approve --list, call): {len(at_console)}, {len(console_failed)} failed; "
-          f"p99 {1000 * command_p99:.0f} ms")
+    print(f"root's commands (halt, halt --lift, halt --status, approve --list, call): {len(at_console)}, "
+          f"{len(console_failed)} failed; p99 {1000 * command_p99:.0f} ms")
+    late = {}
+    for what, seconds in (("approvals, from the key to the answer", approvals), ("visits of the approval page", visits)):
+        late[what] = sorted(seconds)[int(len(seconds) * 0.99)] if seconds else 0
+        print(f"{what}: {len(seconds)}, p99 {1000 * late[what]:.0f} ms")
+        if late[what] >= CONSOLE_SECONDS:
+            faults.append(f"{what}: p99 {late[what]:.2f} s, at most {CONSOLE_SECONDS} s are allowed")
+    if page_peak:
+        print(f"memory of the approval page at its peak: {page_peak:.1f} MiB")
+    if page_peak >= LIMIT_MIB:
+        faults.append(f"memory of the approval page: {page_peak:.1f} MiB, at most {LIMIT_MIB} are allowed")
+    if visit_failed:
+        faults.append(f"{len(visit_failed)} visits of the approval page failed, first with {visit_failed[0]}")
     print(f"memory {idle:.1f} MiB at the start, {max(memory):.1f} MiB sampled, {peak:.1f} MiB at its peak")
     print(f"reads of another caller: {len(took)} answered, {len(failed)} not; p50 {p50:.1f} ms, p99 {p99:.1f} ms")
     print(f"approvals: {len(approved)} of {len(asked)} asked were answered")

@@ -20,10 +20,12 @@ def unverified():
 
 
 class Place:
-    """The server's addresses."""
+    """The server's addresses. `page` is that of the approval page, if there is one, `stranger` the address that its flood comes from,
+    and `tokens` are those of callers that may ask for an approval and never stop to."""
 
-    def __init__(self, port, unix, tls=False):
+    def __init__(self, port, unix, tls=False, page=None, stranger=None, tokens=()):
         self.port, self.unix, self.context = port, unix, unverified() if tls else None
+        self.page, self.stranger, self.tokens = page, stranger, tokens
 
     def bare(self, narrow=False):
         s = socket.socket()
@@ -182,6 +184,36 @@ def wrong_signatures(place, until):
     sending(place, until, body.encode(), path="/owner")
 
 
+def page_connections(place, until):
+    """More TLS connections than the approval page has places, of one address without a token: finished, and not begun."""
+    if place.page is None:
+        return
+    context = unverified()
+
+    def opened():
+        s = socket.create_connection(place.page, 5, (place.stranger, 0))
+        return context.wrap_socket(s) if os.urandom(1)[0] % 2 else s
+    holding(until, opened)
+
+
+def many_asks(place, until):
+    """Each of these tokens has as many requests waiting for a person as it gets."""
+    body = request("gpio.write_pin", {"pin": 27, "value": "low"})
+
+    def each(token):
+        http = place.http(wait=max(1.0, until - time.monotonic()))
+        headers = {"Content-Type": "application/json", "Authorization": "Bearer " + token}
+        http.request("POST", "/api/mcp", body, headers)
+        if b'"error"' in http.getresponse().read():
+            time.sleep(0.05)
+        http.close()
+    running = [threading.Thread(target=at_once, args=(until, lambda token=token: each(token), 10)) for token in place.tokens]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+
+
 def idle_unix(place, until):
     holding(until, place.local)
 
@@ -276,6 +308,8 @@ ALL = [
     ("subscriptions", subscriptions),
     ("unix connections without end", endless_unix),
     ("orders signed by strangers", wrong_signatures),
+    ("connections of one stranger to the approval page", page_connections),
+    ("requests for approval by four tokens", many_asks),
     ("idle unix connections", idle_unix),
     ("unix connections that do not read", unread_unix),
     ("HTTP connections that do not read", unread_http),
