@@ -326,9 +326,16 @@ impl Agents {
     /// Calls a tool of an agent that stays.
     ///
     /// # Errors
-    /// `unavailable` when it does not run or dies; those that its tool reports.
+    /// `unavailable` when it does not run or dies; `failed_precondition` when it describes the tool in other words than were
+    /// accepted; those that its tool reports.
     pub async fn call(self: &Arc<Self>, declared: &AgentType, call: AgentCall<'_>) -> Result<Value, ToolError> {
-        self.started(declared).await?.call(call).await
+        let supervisor = self.started(declared).await?;
+        let accepted = self.known(&declared.name).and_then(|known| {
+            let mut tools = accepted(&known).into_iter();
+            tools.find(|tool| tool.name == call.tool).and_then(|tool| tool.descriptor.clone())
+        });
+        // Its start may have shown that the tool is another by now, which is heard of in a moment.
+        supervisor.call(call, &accepted.unwrap_or_default()).await
     }
 
     /// Ends every process.

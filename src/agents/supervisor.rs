@@ -3,7 +3,7 @@
 
 use super::{
     Agents, CODE, CRASHED, SPAWN_FAILED,
-    client::{AgentCall, Conversation},
+    client::{AgentCall, Answer, Conversation},
     death::DeathReason,
 };
 use agent::operations::{
@@ -24,14 +24,16 @@ use std::{
 };
 use tokio::{
     sync::{Notify, watch},
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
 /// From its start to its first list of tools.
 const START: Duration = Duration::from_secs(10);
-/// How long an agent may take to end a call that was cancelled, before it is ended itself.
+/// How long an agent that was told to end may take to do so by itself.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long an agent may take to show that it lives, when a call that nobody waits for is not answered in its time.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 /// From the order to stop to its end: the privileged half takes up to 12 s.
 const STOP: Duration = Duration::from_secs(15);
 /// Who lives as long as this has recovered.
@@ -49,6 +51,21 @@ enum Standing {
     Down(ToolError),
     /// It died too often.
     Held(ToolError),
+}
+
+/// How a run of the process ended.
+struct Death {
+    error: ToolError,
+    exit_code: i32,
+    reason: DeathReason,
+    /// A caller's call brought it about: it does not count towards [`DEATHS`], or one caller could take the agent from all.
+    by_a_call: bool,
+}
+
+impl Death {
+    fn of(error: ToolError, exit_code: i32, reason: DeathReason) -> Self {
+        Self { error, exit_code, reason, by_a_call: false }
+    }
 }
 
 /// The process of one type.
@@ -99,21 +116,22 @@ impl Supervisor {
         }
     }
 
-    /// Calls a tool and waits for its result. A cancelled call that the agent does not end costs it its life.
-    pub(super) async fn call(self: &Arc<Self>, call: AgentCall<'_>) -> Result<Value, ToolError> {
+    /// Calls a tool and waits for its result. A call that is cancelled, or takes too long, ends for its caller at once, and the
+    /// agent goes on: MCP lets it answer such a call never.
+    /// `accepted` is the descriptor that the owner accepted.
+    pub(super) async fn call(self: &Arc<Self>, call: AgentCall<'_>, accepted: &Value) -> Result<Value, ToolError> {
         let conversation = self.ready().await?;
         // A task of its own: the agent is told also when nobody waits any more.
         let (told, this, what) = (call.cancel.child_token(), Arc::clone(self), call.tool.to_owned());
-        let (id, mut answer) = conversation.begin(call).await?;
+        let deadline = Instant::now() + Duration::from_secs(call.timeout_seconds.into());
+        let (id, mut answer) = conversation.begin(call, accepted).await?;
         let _told = told.clone().drop_guard();
         let running = base::task::spawn(async move {
             tokio::select! {
                 biased;
                 answer = &mut answer => answer,
                 () = told.cancelled() => {
-                    if conversation.cancel(id).await.is_err() || timeout(GRACE, answer).await.is_err() {
-                        this.kick.notify_one();
-                    }
+                    base::task::spawn(async move { this.forsake(&conversation, id, answer, deadline).await });
                     Err(ToolError::cancelled(&what))
                 }
             }
@@ -121,12 +139,25 @@ impl Supervisor {
         running.await.unwrap_or_else(|_| Err(ToolError::unavailable("the server is stopping")))
     }
 
+    /// A call that nobody waits for any more: the agent is told. If it has not answered by the time that the call had, it has to
+    /// show that it lives, and is ended if it does not: it then answers nobody.
+    async fn forsake(&self, conversation: &Conversation, id: u64, answer: Answer, deadline: Instant) {
+        let told = conversation.cancel(id).await;
+        if told.is_ok() && timeout_at(deadline, answer).await.is_ok() {
+            return;
+        }
+        conversation.forget(id);
+        if told.is_err() || timeout(SIGN_OF_LIFE, conversation.ping()).await.is_err() {
+            self.kick.notify_one();
+        }
+    }
+
     async fn keep(self: Arc<Self>, agents: Weak<Agents>, declared: AgentType) {
         let (mut deaths, comes) = (0, declared.start == AgentStart::Never);
         loop {
             let Some(owner) = agents.upgrade() else { return };
             let began = Instant::now();
-            let (error, code, mut reason) = self.run_once(&owner, &declared).await;
+            let Death { error, exit_code: code, mut reason, by_a_call } = self.run_once(&owner, &declared).await;
             if self.stop.is_cancelled() {
                 return;
             }
@@ -135,7 +166,7 @@ impl Supervisor {
             let lost = reason == DeathReason::Failed && (ran || owner.is_alone().await);
             if lost {
                 reason = DeathReason::Lost;
-            } else {
+            } else if !by_a_call {
                 deaths = if began.elapsed() >= STEADY { 1 } else { deaths + 1 };
             }
             // Who comes by itself is waited for.
@@ -155,7 +186,7 @@ impl Supervisor {
                 deaths = 0;
                 continue;
             }
-            let pause = if lost { AWAY } else { Duration::from_secs(1 << (deaths - 1).min(5)) };
+            let pause = if lost { AWAY } else { Duration::from_secs(1 << deaths.saturating_sub(1).min(5)) };
             let pause = tokio::time::sleep(pause);
             if self.stop.run_until_cancelled(pause).await.is_none() {
                 return;
@@ -167,9 +198,9 @@ impl Supervisor {
     }
 
     /// Runs the process once, or waits for one that comes by itself until it leaves. Returns why it ended.
-    async fn run_once(&self, agents: &Arc<Agents>, declared: &AgentType) -> (ToolError, i32, DeathReason) {
+    async fn run_once(&self, agents: &Arc<Agents>, declared: &AgentType) -> Death {
         let (link, name) = (agents.link(), &declared.name);
-        let failed = |error: ToolError| (super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed);
+        let failed = |error: ToolError| Death::of(super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed);
         let id = match CommandRef::random() {
             Ok(CommandRef { id }) => id,
             Err(error) => return failed(error),
@@ -189,6 +220,7 @@ impl Supervisor {
         let hear = conversation.hear(heard, || changed.notify_one());
         tokio::pin!(run, hear);
         let tell = self.tell(agents, declared, &conversation, &changed);
+        let mut by_a_call = false;
         let wrong = tokio::select! {
             end = &mut run => {
                 conversation.close();
@@ -197,7 +229,9 @@ impl Supervisor {
             wrong = &mut hear => wrong.map(|why| ToolError::unavailable(format!("the agent {name} was ended: {why}"))),
             Err(error) = tell => Some(error),
             () = self.kick.notified() => {
-                Some(ToolError::unavailable(format!("the agent {name} was ended: it did not end a call that was cancelled")))
+                by_a_call = true;
+                conversation.shut_down(true).await;
+                Some(ToolError::unavailable(format!("the agent {name} was ended: a call that was cancelled or took too long hung, and so did all others")))
             }
             () = self.stop.cancelled() => None,
         };
@@ -214,9 +248,9 @@ impl Supervisor {
                 Some(_) => DeathReason::Protocol,
                 None => DeathReason::Exited,
             };
-            return (wrong.unwrap_or(left).with(CODE, CRASHED), -1, reason);
+            return Death { by_a_call, ..Death::of(wrong.unwrap_or(left).with(CODE, CRASHED), -1, reason) };
         }
-        let told = stopped && conversation.shut_down().await;
+        let told = stopped && conversation.shut_down(false).await;
         conversation.close();
         if told || wrong.is_none() && !stopped {
             // It was told to end or has closed its streams, and ends by itself or not.
@@ -228,9 +262,9 @@ impl Supervisor {
         let _ = link.call::<StopCommand>(CommandRef { id: id.clone() }).await;
         let ended = timeout(STOP, run).await;
         match (wrong, ended) {
-            (Some(error), _) => (error.with(CODE, CRASHED), -1, DeathReason::Protocol),
+            (Some(error), _) => Death { by_a_call, ..Death::of(error.with(CODE, CRASHED), -1, DeathReason::Protocol) },
             (None, Ok(end)) => died(name, end),
-            (None, Err(_)) => (ToolError::unavailable(format!("{name} does not end")), -1, DeathReason::Lost),
+            (None, Err(_)) => Death::of(ToolError::unavailable(format!("{name} does not end")), -1, DeathReason::Lost),
         }
     }
 
@@ -283,9 +317,9 @@ fn not_there(agents: &Agents, name: &str) -> ToolError {
         .hint(format!("start its service: it runs as {account}, and takes the name org.dbusmcp.Agent.{name}"))
 }
 
-fn died(name: &str, end: Result<CommandEnd, ToolError>) -> (ToolError, i32, DeathReason) {
+fn died(name: &str, end: Result<CommandEnd, ToolError>) -> Death {
     match end {
-        Err(error) => (super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed),
+        Err(error) => Death::of(super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed),
         Ok(end) => {
             let (code, reason) = DeathReason::of(end.ending);
             let said: String = end.stderr.text().chars().take(500).collect();
@@ -293,7 +327,7 @@ fn died(name: &str, end: Result<CommandEnd, ToolError>) -> (ToolError, i32, Deat
                 .with("exit_code", code)
                 .with("stderr", said)
                 .with(CODE, CRASHED);
-            (error, code, reason)
+            Death::of(error, code, reason)
         }
     }
 }

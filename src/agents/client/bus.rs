@@ -172,6 +172,12 @@ impl BusService {
         Ok((number, Box::pin(answer)))
     }
 
+    /// Returns once it has answered, or is gone. By `GetCapabilities`: the rules of the bus let the server call nothing else of an
+    /// agent, and libraries answer `Ping` of a program that hangs.
+    pub async fn ping(&self) {
+        let _ = self.place.call(&self.agent, "GetCapabilities", &()).await;
+    }
+
     /// Tells it to end, with `force` at once. Nobody waits for its answer: it may hang.
     pub async fn shut_down(&self, force: bool) -> Result<(), ToolError> {
         let lost = |_| gone(&self.agent);

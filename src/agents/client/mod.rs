@@ -44,8 +44,15 @@ pub struct AgentCall<'a> {
 /// A conversation with an agent.
 pub struct Conversation {
     line: Line,
-    /// The names that the agent gave its tools, by ours.
-    names: Mutex<BTreeMap<String, String>>,
+    /// What the agent says about its tools, by our names.
+    tools: Mutex<BTreeMap<String, Described>>,
+}
+
+/// A tool as the agent describes it now.
+struct Described {
+    /// The name that the agent gave it.
+    theirs: String,
+    descriptor: Value,
 }
 
 enum Line {
@@ -73,7 +80,7 @@ impl Conversation {
             let (reader, writer) = agents.link().attach(id).await?.into_split();
             (Line::Stdio(McpServer::new(&declared.name, writer)), Heard::Stdio(reader))
         };
-        Ok((Self { line, names: Mutex::default() }, heard))
+        Ok((Self { line, tools: Mutex::default() }, heard))
     }
 
     /// Greets it; on the bus, waits for it and looks who it is.
@@ -91,50 +98,89 @@ impl Conversation {
             Line::Stdio(server) => server.list().await?,
             Line::Bus(service) => service.list().await?,
         };
-        let (mut found, mut names) = (Vec::new(), BTreeMap::new());
+        let (mut found, mut described) = (Vec::new(), BTreeMap::new());
         for tool in &tools {
             let theirs = tool["name"].as_str().unwrap_or_default();
             let ours = theirs.to_ascii_lowercase().replace(['-', '.'], "_");
-            if wanted(&ours) && !names.contains_key(&ours) {
-                found.push(json!({
+            if wanted(&ours) && !described.contains_key(&ours) {
+                let descriptor = json!({
                     "name": ours, "title": tool["title"], "description": tool["description"],
                     "inputSchema": tool["inputSchema"], "outputSchema": tool["outputSchema"],
                     "annotations": tool["annotations"],
-                }));
-                names.insert(ours, theirs.to_owned());
+                });
+                found.push(descriptor.clone());
+                described.insert(ours, Described { theirs: theirs.to_owned(), descriptor });
             }
         }
-        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = described;
         Ok(found)
     }
 
     /// Begins a call: its number, and its answer.
     ///
     /// # Errors
-    /// `unavailable` when it has no such tool any more, or is gone.
-    pub async fn begin(&self, call: AgentCall<'_>) -> Result<(u64, Answer), ToolError> {
-        let theirs = self.names.lock().unwrap_or_else(PoisonError::into_inner).get(call.tool).cloned();
-        let theirs =
-            theirs.ok_or_else(|| ToolError::unavailable(format!("the agent has no tool {} any more", call.tool)))?;
+    /// `unavailable` when it has no such tool any more, or is gone; `failed_precondition` when it describes the tool in other
+    /// words than `accepted`.
+    pub async fn begin(&self, call: AgentCall<'_>, accepted: &Value) -> Result<(u64, Answer), ToolError> {
+        let found = {
+            let tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            tools.get(call.tool).map(|tool| (tool.theirs.clone(), tool.descriptor == *accepted))
+        };
+        let theirs = match found {
+            Some((theirs, true)) => theirs,
+            Some((_, false)) => {
+                return Err(ToolError::precondition(format!(
+                    "{} has changed since it was accepted, so nothing was called",
+                    call.tool
+                ))
+                .with("state", "changed")
+                .hint("look at it and accept it, as root on the device: raspi-mcp agents accept, with its type"));
+            }
+            None => {
+                return Err(ToolError::unavailable(format!("the agent has no tool {} any more", call.tool)).hint(
+                    "its program does not offer it now; a person removes it from [[agents]], or updates the program",
+                ));
+            }
+        };
         match &self.line {
             Line::Stdio(server) => server.call(&theirs, call.args).await,
             Line::Bus(service) => service.call(&theirs, call),
         }
     }
 
-    /// Tells it that nobody waits for the call any more. On the bus, that it is to end at once.
+    /// Tells it that nobody waits for the call any more. On the bus there is no word for that.
+    ///
+    /// # Errors
+    /// When it does not read what it is told.
     pub async fn cancel(&self, id: u64) -> Result<(), ToolError> {
         match &self.line {
             Line::Stdio(server) => server.cancel(id).await,
-            Line::Bus(service) => service.shut_down(true).await,
+            Line::Bus(_) => Ok(()),
         }
     }
 
-    /// Tells it to end, if it can be told. Returns whether it was.
-    pub async fn shut_down(&self) -> bool {
+    /// Expects no answer to that call any more.
+    pub fn forget(&self, id: u64) {
+        match &self.line {
+            Line::Stdio(server) => server.forget(id),
+            // There an answer is expected while somebody waits.
+            Line::Bus(_) => {}
+        }
+    }
+
+    /// Returns once it has shown that it lives, whatever it answers.
+    pub async fn ping(&self) {
+        match &self.line {
+            Line::Stdio(server) => server.ping().await,
+            Line::Bus(service) => service.ping().await,
+        }
+    }
+
+    /// Tells it to end, if it can be told, with `force` at once. Returns whether it was.
+    pub async fn shut_down(&self, force: bool) -> bool {
         match &self.line {
             Line::Stdio(_) => false,
-            Line::Bus(service) => service.shut_down(false).await.is_ok(),
+            Line::Bus(service) => service.shut_down(force).await.is_ok(),
         }
     }
 

@@ -117,6 +117,18 @@ impl McpServer {
         self.notify("notifications/cancelled", json!({ "requestId": id, "reason": "cancelled" })).await
     }
 
+    /// An answer to this request will be dropped.
+    pub fn forget(&self, id: u64) {
+        if let Some(waiting) = &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
+            waiting.remove(&id);
+        }
+    }
+
+    /// Returns once it has answered, with a result or an error, or is gone.
+    pub async fn ping(&self) {
+        let _ = self.request("ping", json!({})).await;
+    }
+
     /// Hears the agent until it closes or breaks the protocol; `changed` is called when its list of tools has changed.
     /// Returns what was wrong, if anything.
     pub async fn hear(&self, reader: OwnedReadHalf, changed: impl Fn()) -> Option<String> {

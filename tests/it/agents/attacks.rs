@@ -50,7 +50,7 @@ async fn results_that_are_no_objects_are_no_tools() {
 }
 
 #[tokio::test]
-async fn one_that_hangs_is_ended_with_the_call() {
+async fn one_that_hangs_as_a_whole_is_ended_and_started_again() {
     let machine = server().await;
     machine.accept("thing").await;
     let before = machine.runner.plans.lock().unwrap().len();

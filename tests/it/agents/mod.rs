@@ -3,6 +3,7 @@
 
 mod attacks;
 mod bus;
+mod cancelled;
 mod command;
 mod config;
 mod examples;
@@ -10,6 +11,7 @@ mod kills;
 mod life;
 mod mcp;
 mod orchestrator;
+mod restarted;
 mod runner;
 
 use crate::support::{
@@ -52,6 +54,7 @@ struct Machine {
     serving: Mutex<JoinSet<()>>,
     agent: Arc<Agent>,
     socket: PathBuf,
+    settings: Settings,
 }
 
 impl Machine {
@@ -90,10 +93,15 @@ impl Machine {
         let users: String = (0..10).map(|n| format!("raspi-mcp-agent-{n}:x:{0}:{0}::/:\n", uid(n))).collect();
         fs::create_dir_all(folder.0.join("etc")).unwrap();
         fs::write(folder.0.join("etc/passwd"), users).unwrap();
-        let of_agent = AgentSettings::of(&settings, true, Root::at(&folder.0));
         if bus.is_some() {
             fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         }
+        Self::up(dir, settings, bus).await
+    }
+
+    /// Starts both halves.
+    async fn up(dir: TempDir, settings: Settings, bus: Option<&PrivateBus>) -> Self {
+        let of_agent = AgentSettings::of(&settings, true, Root::at(dir.path().canonicalize().unwrap()));
         let runner = Arc::new(Direct::on(bus.map(|bus| bus.address().to_owned())));
         let platform = Platform {
             runner: Arc::clone(&runner) as _,
@@ -111,7 +119,17 @@ impl Machine {
         });
         let pi = Pi::prepared(move |settings| *settings = served, prepare).await;
         let root = AgentLink::Socket(Client::new(&socket));
-        Self { pi, root, runner, dir, serving: Mutex::new(serving), agent, socket }
+        Self { pi, root, runner, dir, serving: Mutex::new(serving), agent, socket, settings }
+    }
+
+    /// The same machine after a restart: both halves end, `meanwhile` happens, and both start.
+    async fn restarted(self, bus: Option<&PrivateBus>, meanwhile: impl FnOnce(&Folder)) -> Self {
+        self.lose_the_privileged_half().await;
+        let Self { pi, dir, settings, agent, .. } = self;
+        soon(pi.stop()).await.unwrap();
+        drop(agent);
+        meanwhile(&Folder(dir.path().canonicalize().unwrap()));
+        Self::up(dir, settings, bus).await
     }
 
     /// The privileged half is gone, with all its connections, as when it is killed.

@@ -1,5 +1,6 @@
 //! The agents of `[[agents]]`: which of their tools the owner has accepted, and which of their accounts are in use.
 
+mod described;
 mod files;
 mod known;
 
@@ -19,6 +20,7 @@ use contract::config::{
     AgentType,
     sections::agents::{AGENT_USER, AgentKind, DESCRIPTOR_BYTES, account_of, first_account, is_command},
 };
+use described::Descriptors;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -37,6 +39,8 @@ pub(crate) struct Agents {
     /// Calls and servers that run.
     pub(crate) running: Commands,
     path: PathBuf,
+    /// Where the descriptors of accepted tools are.
+    described: PathBuf,
     state: Mutex<State>,
     /// Counts changes of what is accepted, offered or wanted.
     revision: watch::Sender<u64>,
@@ -45,8 +49,10 @@ pub(crate) struct Agents {
 #[derive(Default)]
 struct State {
     accepted: Accepted,
-    /// What running agents say about their tools: the descriptors by type and tool.
-    offered: BTreeMap<String, BTreeMap<String, Value>>,
+    /// What agents say about their tools, now or when they ran last.
+    offered: Descriptors,
+    /// The accepted ones of them, as they are in the file.
+    described: Descriptors,
     /// Types that a person wants to look at.
     wanted: BTreeSet<String>,
     files: HashMap<String, ProgramFiles>,
@@ -70,8 +76,22 @@ impl Agents {
             None
         });
         let accepted = accepted.unwrap_or_default();
-        let state = Mutex::new(State { accepted, ..State::default() });
-        Self { declared, running: Commands::default(), path, state, revision: watch::Sender::new(1) }
+        let path_of_descriptors = described::file(folder);
+        let described = match declared.is_empty() {
+            true => None,
+            // Without them each agent describes itself once more, when it is started.
+            false => {
+                read_state(&path_of_descriptors, "nothing: the agents are started and describe their tools", faults)
+                    .unwrap_or_else(|error| {
+                        faults.push(error.into_message());
+                        None
+                    })
+            }
+        };
+        let described = described::declared(described.unwrap_or_default(), &declared);
+        let state = Mutex::new(State { accepted, offered: described.clone(), described, ..State::default() });
+        let revision = watch::Sender::new(1);
+        Self { declared, running: Commands::default(), path, described: path_of_descriptors, state, revision }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -178,7 +198,7 @@ impl Agents {
                 uid: account.and_then(|account| groups::user_id(root, &account)),
                 name: agent.name.clone(),
                 tools: tools.collect(),
-                wanted: state.wanted.contains(&agent.name),
+                wanted: state.wanted.contains(&agent.name) || undescribed(&state, agent),
                 problem: files.as_ref().err().map(ToolError::advice),
             }
         });
@@ -211,10 +231,40 @@ impl Agents {
         }
         let mut state = self.state();
         let offered = state.offered.entry(agent.name.clone()).or_default();
-        if offered.get(&name) != Some(&descriptor) {
-            offered.insert(name, descriptor);
-            drop(state);
+        let is_other = offered.get(&name) != Some(&descriptor);
+        if is_other {
+            offered.insert(name.clone(), descriptor);
+        }
+        // One that was accepted by a release which kept none, or on the card of a backup.
+        let kept = state.described.get(&agent.name).is_some_and(|tools| tools.contains_key(&name));
+        let files = state.files.get(&agent.name).map(|files| files.hash.clone());
+        if !kept && self.judge(&state, agent, &name, files.as_deref()).0 == ToolState::Accepted {
+            self.describe(&mut state, agent)?;
+        }
+        drop(state);
+        if is_other {
             self.told();
+        }
+        Ok(())
+    }
+
+    /// Keeps what the accepted tools of this agent say about themselves.
+    fn describe(&self, state: &mut State, agent: &AgentType) -> Result<(), ToolError> {
+        let mut described = state.described.clone();
+        described.remove(&agent.name);
+        if let (Some(accepted), Some(offered)) = (state.accepted.get(&agent.name), state.offered.get(&agent.name)) {
+            let files = state.files.get(&agent.name).map(|files| files.hash.as_str());
+            let is_accepted = |tool: &&String| self.judge(state, agent, tool, files).0 == ToolState::Accepted;
+            let tools =
+                accepted.keys().filter(is_accepted).filter_map(|tool| Some((tool.clone(), offered.get(tool)?.clone())));
+            let tools: BTreeMap<_, _> = tools.collect();
+            if !tools.is_empty() {
+                described.insert(agent.name.clone(), tools);
+            }
+        }
+        if described != state.described {
+            described::write(&self.described, &described)?;
+            state.described = described;
         }
         Ok(())
     }
@@ -242,6 +292,14 @@ impl Agents {
         let text = serde_json::to_vec_pretty(&accepted).map_err(|error| ToolError::internal(error.to_string()))?;
         replace(&self.path, &text)?;
         state.accepted = accepted;
+        // Accepted it is; without the file the agent describes itself again after a restart.
+        let kept = match agent.kind {
+            AgentKind::Command => Ok(()),
+            AgentKind::Mcp | AgentKind::Dbus => self.describe(&mut state, agent),
+        };
+        if let Err(error) = kept {
+            tracing::warn!(target: "agent", agent = agent.name, %error, "what its tools say is not kept");
+        }
         drop(state);
         self.told();
         Ok(())
@@ -294,6 +352,16 @@ impl Agents {
         let seat = AccountSeat { agents: self, number };
         Ok((seat, self.running.start(id, usize::MAX)?))
     }
+}
+
+/// Whether one of its accepted tools has not described itself, so that it has to be started once.
+fn undescribed(state: &State, agent: &AgentType) -> bool {
+    let Some(accepted) = state.accepted.get(&agent.name).filter(|_| agent.kind != AgentKind::Command) else {
+        return false;
+    };
+    let offered = state.offered.get(&agent.name);
+    let declared = accepted.keys().filter(|tool| agent.tools.contains_key(*tool));
+    declared.into_iter().any(|tool| offered.is_none_or(|offered| !offered.contains_key(tool)))
 }
 
 /// An account that is in use. Dropping it frees it.
