@@ -68,6 +68,8 @@ struct State {
     count: u64,
     /// What the privileged half said last, by type.
     known: BTreeMap<String, AgentState>,
+    /// Why tools of a type are not offered, which only this half knows.
+    refused: BTreeMap<String, String>,
     /// Of each type that runs as a process of its own.
     supervisors: BTreeMap<String, Arc<Supervisor>>,
 }
@@ -181,16 +183,21 @@ impl Agents {
         now.agents.into_iter().map(hear).collect()
     }
 
-    /// Its tools cannot be offered, because of `why`.
-    pub fn refused(&self, name: &str, why: String) {
-        if let Some(known) = self.state().known.get_mut(name) {
-            known.problem = Some(why);
-        }
+    /// Why some of its tools cannot be offered, or none; `None`: all are.
+    pub fn refused(&self, name: &str, why: Option<String>) {
+        let mut state = self.state();
+        match why {
+            Some(why) => state.refused.insert(name.to_owned(), why),
+            None => state.refused.remove(name),
+        };
     }
 
     /// What is known of this type's tools; `None`: nothing yet.
     pub fn known(&self, name: &str) -> Option<AgentState> {
-        self.state().known.get(name).cloned()
+        let state = self.state();
+        let known = state.known.get(name)?.clone();
+        let problem = known.problem.clone().or_else(|| state.refused.get(name).cloned());
+        Some(AgentState { problem, ..known })
     }
 
     /// Whether there can be agents of this type.

@@ -10,10 +10,10 @@ use agent::operations::{
     agents::{AgentRequest, OfferRequest, OfferTool, RunAgent},
     commands::{CommandEnd, CommandRef, StopCommand},
 };
-use base::error::ToolError;
+use base::{error::ToolError, redact::redact_text};
 use contract::config::{
     AgentType,
-    sections::agents::{AgentStart, account_of},
+    sections::agents::{AgentStart, DESCRIPTOR_BYTES, account_of},
 };
 use serde_json::Value;
 use std::{
@@ -299,6 +299,11 @@ impl Supervisor {
         conversation: &Conversation,
     ) -> Result<(), ToolError> {
         for descriptor in conversation.tools(|tool| declared.tools.contains_key(tool)).await? {
+            if descriptor.to_string().len() > DESCRIPTOR_BYTES {
+                let tool = descriptor["name"].as_str().unwrap_or_default();
+                tracing::warn!(target: "raspi_mcp::agents", agent = declared.name, tool, "it describes itself in more than 8 KiB: not offered");
+                continue;
+            }
             let offer = OfferRequest { agent: declared.name.clone(), descriptor };
             if let Err(error) = agents.link().call::<OfferTool>(offer).await {
                 // One tool that cannot be offered leaves the others as they are.
@@ -322,7 +327,7 @@ fn died(name: &str, end: Result<CommandEnd, ToolError>) -> Death {
         Err(error) => Death::of(super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed),
         Ok(end) => {
             let (code, reason) = DeathReason::of(end.ending);
-            let said: String = end.stderr.text().chars().take(500).collect();
+            let said: String = redact_text(&end.stderr.text()).chars().take(500).collect();
             let error = ToolError::unavailable(format!("the agent {name} ended with {code}"))
                 .with("exit_code", code)
                 .with("stderr", said)

@@ -82,7 +82,7 @@ async fn offered(server: &Path, name: &str, output: &mut dyn Write) -> Result<()
             break format!("the server that runs does not know {name}: restart it, and its tools are on\n");
         };
         if let Some(why) = found["problem"].as_str() {
-            let why = format!("the server does not offer the tools of {name}: {}", printable(why));
+            let why = format!("the server does not offer all tools of {name}: {}", printable(why));
             return Err(Failure::new(Exit::Failed, why));
         }
         let tools = found["tools"].as_array().map_or(&[][..], Vec::as_slice);

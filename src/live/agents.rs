@@ -48,11 +48,14 @@ async fn follow_agents(pipeline: &Pipeline) {
                 (known, pause) = (now.revision, Duration::from_secs(1));
                 for (state, is_other) in agents.hear(now) {
                     let declared = agents.find(&state.name).filter(|_| is_other);
-                    let set =
-                        declared.map(|found| pipeline.registry.set_namespace(&state.name, entries(found, &state)));
-                    if let Some(Err(error)) = set {
-                        tracing::error!(target: "raspi_mcp::agents", agent = state.name, %error, "its tools are not offered");
-                        agents.refused(&state.name, error.into_message());
+                    if let Some(found) = declared {
+                        let (offered, refused) = entries(found, &state);
+                        let set = pipeline.registry.set_namespace(&state.name, offered);
+                        let refused = set.err().map(|error| {
+                            tracing::error!(target: "raspi_mcp::agents", agent = state.name, %error, "its tools are not offered");
+                            error.into_message()
+                        }).or(refused);
+                        agents.refused(&state.name, refused);
                     }
                     // The privileged half has said by now which account it has.
                     let at_once = |declared: &AgentType| declared.start != AgentStart::Demand;

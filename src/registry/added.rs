@@ -8,7 +8,7 @@ use super::{
 use base::error::ToolError;
 use contract::{
     meta::OwnedMeta,
-    schema::{Checker, advertised::executed},
+    schema::{Checker, advertised::executed, executable},
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -51,8 +51,8 @@ pub(super) struct Added {
 
 impl Added {
     /// # Errors
-    /// `invalid_argument`: the name has no form that every client takes, a schema uses a keyword that is not executed, or the
-    /// arguments are no object.
+    /// `invalid_argument`: the name has no form that every client takes, or a schema is not one of an
+    /// object. Keywords that are not executed are left to the tool.
     pub fn new(
         meta: OwnedMeta,
         input: Value,
@@ -63,15 +63,15 @@ impl Added {
         let name = meta.declaration().name;
         names::check(name).map_err(|why| ToolError::invalid(format!("{name} cannot be the name of a tool: {why}")))?;
         let bad = |which: &str, why: &str| ToolError::invalid(format!("the {which} of {name} cannot be used: {why}"));
-        let checker =
-            Checker::new(&executed(input.clone(), accepts.clone())).map_err(|why| bad("inputSchema", &why))?;
+        let checker = Checker::new(&executable(&executed(input.clone(), accepts.clone())))
+            .map_err(|why| bad("inputSchema", &why))?;
         for (which, schema) in [("inputSchema", &input), ("outputSchema", &output)] {
             if (which == "inputSchema" || !schema.is_null()) && schema["type"] != "object" {
                 return Err(bad(which, "its type is not \"object\""));
             }
         }
         if !output.is_null() {
-            Checker::new(&output).map_err(|why| bad("outputSchema", &why))?;
+            Checker::new(&executable(&output)).map_err(|why| bad("outputSchema", &why))?;
         }
         let by = format!("agent:{}", meta.declaration().namespace()).into();
         Ok((Self { meta, input, accepts, output, by, aliases: Vec::new(), more: Value::Null, handler }, checker))

@@ -7,7 +7,7 @@ use super::bounds::{ServerLimits, ServerLoad};
 use base::error::ToolError;
 use contract::access::{
     caller::Caller,
-    shares::{APPROVALS, Occupancy, Pool, PoolFull, PoolPlace, Rule},
+    shares::{ASKS, Occupancy, Pool, PoolFull, PoolPlace, Rule},
 };
 use std::{
     collections::VecDeque,
@@ -61,7 +61,7 @@ impl CallPlaces {
             running: Arc::new(Running { rule: Rule::half(bounds.concurrent), state: Mutex::default() }),
             waiting: Pool::new(Rule::half(bounds.waiting)),
             streams: Pool::new(Rule::half(bounds.streams)),
-            approvals: Pool::new(Rule::quarter(APPROVALS)),
+            approvals: Pool::new(ASKS),
         }
     }
 
@@ -223,6 +223,18 @@ mod tests {
         drop(inside);
         drop(gone);
         assert!(next.now_or_never().unwrap().is_ok());
+    }
+
+    /// As the agent has it: a fifth caller finds a place beside four that ask without end.
+    #[tokio::test]
+    async fn four_callers_leave_a_place_for_a_fifth() {
+        let places = places(8, 8);
+        let asks = |name: &str| places.approval(&who(name, Role::OpsRw));
+        let held: Vec<_> =
+            ["a", "b", "c", "d"].iter().flat_map(|name| std::iter::from_fn(move || asks(name).ok())).collect();
+        assert_eq!(held.len(), 16);
+        assert_eq!(asks("a").err().unwrap().details["limit"], 4);
+        assert!(asks("e").is_ok());
     }
 
     #[tokio::test]

@@ -7,10 +7,10 @@ use super::{
         hello::{Greeting, Hello},
     },
     protocol::{AgentReply, AgentRequest},
-    wire::{LineRead, read_line, write_line},
+    wire::{LineRead, MAX_LINE, read_line, write_bytes},
 };
 use base::{
-    error::ToolError,
+    error::{ErrorCode, ToolError},
     os::{blocking, doors, local},
 };
 use futures::future::BoxFuture;
@@ -195,6 +195,7 @@ impl Connection {
     /// The outer error is the connection's, the inner one the agent's.
     async fn request(&self, op: AnyRequest, limit: Duration) -> Result<Result<Answer, ToolError>, String> {
         let (send, answer) = oneshot::channel();
+        let mut line = Vec::new();
         let id = {
             let mut waiting = lock(&self.waiting);
             if waiting.closed {
@@ -207,7 +208,17 @@ impl Connection {
         };
         // Removed also when the caller is cancelled.
         let _forget = Forget(&self.waiting, id);
-        let written = write_line(&mut *self.writer.lock().await, &AgentRequest { id, op }).await;
+        serde_json::to_writer(&mut line, &AgentRequest { id, op }).map_err(|error| error.to_string())?;
+        // The agent would refuse it and close, and others' requests with it.
+        if line.len() >= MAX_LINE {
+            return Ok(Err(ToolError::new(
+                ErrorCode::ContentTooLarge,
+                format!("the request has {} bytes, and the agent takes fewer than {MAX_LINE}", line.len()),
+            )
+            .with("limit_bytes", MAX_LINE)
+            .hint("send less: shorter arguments, or a file and its path")));
+        }
+        let written = write_bytes(&mut *self.writer.lock().await, line).await;
         if let Err(error) = written {
             if error.kind() != io::ErrorKind::TimedOut {
                 // The peer may have sent a reason before it closed. Wait for it; this ends with the connection.

@@ -66,7 +66,14 @@ where
     W: AsyncWrite + Unpin,
     V: serde::Serialize,
 {
-    let mut line = serde_json::to_vec(value)?;
+    write_bytes(writer, serde_json::to_vec(value)?).await
+}
+
+/// Writes a line that is JSON already.
+///
+/// # Errors
+/// As [`write_line`].
+pub(super) async fn write_bytes<W: AsyncWrite + Unpin>(writer: &mut W, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     match tokio::time::timeout(LINE_TIMEOUT, writer.write_all(&line)).await {
         Ok(result) => result,

@@ -1,6 +1,7 @@
 //! What is said to an agent that stays: MCP on its standard input and output, or D-Bus.
 
 mod bus;
+mod message;
 mod stdio;
 
 use super::{Agents, CODE, CRASHED};

@@ -1,12 +1,15 @@
 //! The client's side of MCP, as far as an agent's tools need it: initialize, tools/list, tools/call, cancelled. Whatever
 //! else the other side asks for is refused, and what else it says is dropped.
 
-use super::{Answer, LONGEST, gone};
+use super::{
+    Answer, LONGEST, gone,
+    message::{Message, MessageReader, parsed},
+};
 use base::{
     error::{ErrorCode, ToolError},
     speech::quoted,
 };
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use std::{
     collections::HashMap,
     sync::{
@@ -16,18 +19,25 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    io::AsyncWriteExt,
     net::unix::{OwnedReadHalf, OwnedWriteHalf},
     sync::oneshot,
 };
 
-/// Maximum pages of a list of tools.
+/// Maximum pages of a list of tools, and bytes of all of them and of any other answer that is not a tool's.
 const PAGES: usize = 16;
+const LIST: usize = 1 << 20;
+/// Maximum bytes of a message while no answer is waited for.
+const UNASKED: usize = 128 << 10;
 /// How long an agent may take to read what is written to it.
 const UNREAD: Duration = Duration::from_secs(10);
 
-/// Where an answer arrives.
-type Waits = oneshot::Sender<Result<Value, ToolError>>;
+/// Somebody who waits for an answer.
+struct Waits {
+    send: oneshot::Sender<Result<Value, ToolError>>,
+    /// Maximum bytes of the answer.
+    longest: usize,
+}
 
 /// A conversation with an MCP server.
 pub struct McpServer {
@@ -63,11 +73,12 @@ impl McpServer {
         &self,
         method: &str,
         params: Value,
+        longest: usize,
     ) -> Result<(u64, oneshot::Receiver<Result<Value, ToolError>>), ToolError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (send, answer) = oneshot::channel();
         match &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(waiting) => waiting.insert(id, send),
+            Some(waiting) => waiting.insert(id, Waits { send, longest }),
             None => return Err(gone(&self.name)),
         };
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
@@ -75,7 +86,7 @@ impl McpServer {
     }
 
     async fn request(&self, method: &str, params: Value) -> Result<Value, ToolError> {
-        let (_, answer) = self.begin(method, params).await?;
+        let (_, answer) = self.begin(method, params, LIST).await?;
         answer.await.unwrap_or_else(|_| Err(gone(&self.name)))
     }
 
@@ -92,9 +103,17 @@ impl McpServer {
 
     /// All tools, as it describes them.
     pub async fn list(&self) -> Result<Vec<Value>, ToolError> {
-        let (mut found, mut params) = (Vec::new(), json!({}));
+        let (mut found, mut params, mut bytes) = (Vec::new(), json!({}), 0);
         for _ in 0..PAGES {
             let mut page = self.request("tools/list", params).await?;
+            bytes += page.to_string().len();
+            if bytes > LIST {
+                return Err(ToolError::new(
+                    ErrorCode::ContentTooLarge,
+                    format!("{} describes its tools in more than 1 MiB", self.name),
+                )
+                .with("limit_bytes", LIST));
+            }
             if let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) {
                 found.extend(tools);
             }
@@ -108,7 +127,7 @@ impl McpServer {
 
     /// Begins a call: its number, and its answer.
     pub async fn call(&self, tool: &str, args: Value) -> Result<(u64, Answer), ToolError> {
-        let (id, answer) = self.begin("tools/call", json!({ "name": tool, "arguments": args })).await?;
+        let (id, answer) = self.begin("tools/call", json!({ "name": tool, "arguments": args }), LONGEST).await?;
         let name = self.name.clone();
         Ok((id, Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone(&name))) })))
     }
@@ -132,29 +151,22 @@ impl McpServer {
     /// Hears the agent until it closes or breaks the protocol; `changed` is called when its list of tools has changed.
     /// Returns what was wrong, if anything.
     pub async fn hear(&self, reader: OwnedReadHalf, changed: impl Fn()) -> Option<String> {
-        let mut reader = BufReader::new(reader);
-        let mut line = Vec::new();
+        let mut reader = MessageReader::new(reader);
         loop {
-            line.clear();
-            // A byte more than allowed, so that a line that is too long is known by having no end.
-            match (&mut reader).take(LONGEST as u64 + 1).read_until(b'\n', &mut line).await {
-                Ok(0) | Err(_) => return None,
-                Ok(_) if line.ends_with(b"\n") => {}
-                Ok(read) if read > LONGEST => return Some("it sent a message of more than 10 MiB".into()),
-                Ok(_) => return None,
-            }
-            let message: Value = match serde_json::from_slice(&line) {
-                Ok(message) => message,
-                Err(error) => return Some(format!("it sent what is no JSON: {error}")),
+            let line = match reader.next(|| self.longest()).await {
+                Ok(Some(line)) => line,
+                Ok(None) => return None,
+                Err(why) => return Some(why),
             };
-            match (&message["method"], &message["id"]) {
-                (Value::String(method), Value::Null) => {
-                    if method == "notifications/tools/list_changed" {
-                        changed();
-                    }
-                }
-                (Value::String(method), id) => {
-                    let answer = match method.as_str() {
+            let message: Message<'_> = match serde_json::from_slice(line) {
+                Ok(message) => message,
+                Err(error) => return Some(format!("it sent what is no JSON-RPC message: {error}")),
+            };
+            match (message.method.as_deref(), message.id) {
+                (Some("notifications/tools/list_changed"), None) => changed(),
+                (Some(_), None) => {}
+                (Some(method), Some(id)) => {
+                    let answer = match method {
                         "ping" => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
                         _ => {
                             json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "not offered" } })
@@ -164,20 +176,30 @@ impl McpServer {
                         return None;
                     }
                 }
-                (_, id) => self.dispatch(id.as_u64(), &message),
+                (None, _) => self.dispatch(message.number(), message.result, message.error),
             }
         }
     }
 
-    fn dispatch(&self, id: Option<u64>, message: &Value) {
+    /// Maximum bytes of the next message: as much as the answer may have that is waited for.
+    fn longest(&self) -> usize {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.iter().flat_map(HashMap::values).map(|waits| waits.longest).max().unwrap_or(UNASKED)
+    }
+
+    fn dispatch(&self, id: Option<u64>, result: Option<&RawValue>, error: Option<&RawValue>) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        // An answer to nothing is dropped: its call was cancelled.
-        let Some(send) = id.and_then(|id| waiting.as_mut()?.remove(&id)) else { return };
-        let result = match message.get("result") {
-            Some(result) => Ok(result.clone()),
-            None => Err(self.refused(&message["error"])),
+        // An answer to nothing is dropped, and not parsed: its call was cancelled.
+        let Some(waits) = id.and_then(|id| waiting.as_mut()?.remove(&id)) else { return };
+        drop(waiting);
+        let result = match (result, error) {
+            (Some(result), _) => parsed(&self.name, result),
+            (None, Some(error)) => parsed(&self.name, error).and_then(|error| Err(self.refused(&error))),
+            (None, None) => {
+                Err(ToolError::unavailable(format!("the agent {} answered with neither result nor error", self.name)))
+            }
         };
-        let _ = send.send(result);
+        let _ = waits.send.send(result);
     }
 
     fn refused(&self, error: &Value) -> ToolError {

@@ -1,5 +1,6 @@
 //! The tools that agents bring: what they are, and what a call of one does.
 
+use super::result::AgentResult;
 use crate::{
     agents::AgentCall,
     registry::{
@@ -20,6 +21,7 @@ use agent::{
 };
 use base::{
     error::{ErrorCode, ToolError},
+    redact::redact_text,
     speech::quoted,
 };
 use contract::{
@@ -28,7 +30,7 @@ use contract::{
         sections::agents::{AgentKind, AgentTool},
     },
     meta::{Effect, Meta, OwnedMeta, Tier},
-    schema::Checker,
+    schema::{Checker, executable},
 };
 use serde_json::{Value, json, value::to_raw_value};
 use std::time::Duration;
@@ -36,33 +38,47 @@ use std::time::Duration;
 /// Characters of what a failed program said, in the error.
 const SAID: usize = 1000;
 
-/// The accepted tools of an agent. One whose schemas cannot be executed is left out, which is logged.
-pub fn entries(declared: &AgentType, state: &AgentState) -> Vec<Entry> {
+/// The accepted tools of an agent, and why some of them are not offered: their schemas cannot be executed.
+pub fn entries(declared: &AgentType, state: &AgentState) -> (Vec<Entry>, Option<String>) {
     let accepted = state.tools.iter().filter(|tool| tool.state == ToolState::Accepted);
-    let made = accepted.filter_map(|offered| Some((offered, entry(declared, offered)?)));
-    made.filter_map(|(offered, made)| {
-        made.inspect_err(|error| {
-            tracing::error!(target: "raspi_mcp::agents", agent = declared.name, tool = offered.name, %error, "it is not offered");
-        })
-        .ok()
-    })
-    .collect()
+    let (mut offered, mut refused) = (Vec::new(), Vec::new());
+    for tool in accepted {
+        match entry(declared, tool) {
+            Some(Ok(entry)) => offered.push(entry),
+            Some(Err(error)) => {
+                tracing::error!(target: "raspi_mcp::agents", agent = declared.name, tool = tool.name, %error, "it is not offered");
+                refused.push(format!("{} is not offered: {}", tool.name, error.message));
+            }
+            None => {}
+        }
+    }
+    (offered, (!refused.is_empty()).then(|| refused.join("; ")))
 }
 
 fn entry(declared: &AgentType, offered: &OfferedTool) -> Option<Result<Entry, ToolError>> {
     let (tool, about) = (declared.tools.get(&offered.name)?, offered.descriptor.as_ref()?);
-    let (name, output) = (format!("{}.{}", declared.name, offered.name), about["outputSchema"].clone());
+    let (name, input) = (format!("{}.{}", declared.name, offered.name), typed(&about["inputSchema"]));
+    let output = if about["outputSchema"].is_null() { Value::Null } else { typed(&about["outputSchema"]) };
     let text = |field: &str| about[field].as_str().filter(|text| !text.is_empty());
     let title = text("title").map_or_else(|| format!("{}: {}", declared.name, offered.name), str::to_owned);
     let meta = OwnedMeta::new(&name, &title, text("description").unwrap_or(&title), meta_of(tool, about));
-    let checker = if output.is_null() { Ok(None) } else { Checker::new(&output).map(Some) };
+    let checker = if output.is_null() { Ok(None) } else { Checker::new(&executable(&output)).map(Some) };
     let handler = checker.map_err(ToolError::invalid).map(|output| Brought {
         agent: declared.clone(),
         tool: offered.name.clone(),
         limit: Duration::from_secs(tool.timeout_seconds.into()),
         output,
     });
-    Some(handler.and_then(|handler| Entry::added(meta, about["inputSchema"].clone(), output, handler)))
+    Some(handler.and_then(|handler| Entry::added(meta, input, output, handler)))
+}
+
+/// A schema with the type that MCP wants it to have, where it names none.
+fn typed(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(words) = schema.as_object_mut() {
+        words.entry("type").or_insert_with(|| "object".into());
+    }
+    schema
 }
 
 /// As the owner let it be. What the agent says of itself can only make a change milder than the worst.
@@ -95,7 +111,7 @@ impl ToolHandler for Brought {
                 AgentKind::Mcp | AgentKind::Dbus => {
                     let answer = cx.services.agents.call(&self.agent, self.asked(cx, args)).await?;
                     self.changed(cx);
-                    self.mcp_result(&answer)
+                    self.mcp_result(answer)
                 }
             }
         })
@@ -157,7 +173,7 @@ impl Brought {
         if end.timed_out {
             return Err(ToolError::timeout(&name, Duration::from_millis(end.limit_ms)));
         }
-        let said: String = end.stderr.text().chars().take(SAID).collect();
+        let said: String = redact_text(&end.stderr.text()).chars().take(SAID).collect();
         let failed = |what: String| {
             Err(ToolError::unavailable(format!("{name} {what}"))
                 .with("agent", self.agent.name.as_str())
@@ -174,7 +190,7 @@ impl Brought {
         }
         let text = end.stdout.text();
         match &self.output {
-            None => output(json!({ "text": text }), Vec::new()),
+            None => output(json!({ "text": redact_text(&text) }), Vec::new()),
             Some(_) => match serde_json::from_str(&text) {
                 Ok(value) => self.checked(value, Vec::new()),
                 Err(error) => failed(format!("answered what is no JSON: {error}")),
@@ -182,21 +198,22 @@ impl Brought {
         }
     }
 
-    fn mcp_result(&self, answer: &Value) -> Result<ToolOutput, ToolError> {
-        let blocks = answer["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-        let text = texts.join("\n");
-        if answer["isError"] == true {
+    fn mcp_result(&self, answer: Value) -> Result<ToolOutput, ToolError> {
+        let AgentResult { text, pictures, structured, is_error } = AgentResult::of(answer).map_err(|why| {
+            ToolError::unavailable(format!("{} answered {why}", self.name()))
+                .with("agent", self.agent.name.as_str())
+                .hint("the result is not passed on; tell the owner of the agent")
+        })?;
+        if is_error {
             let (name, said) = (self.name(), quoted(&text));
             let whole: String = text.chars().take(SAID).collect();
             return Err(ToolError::precondition(format!("{name} failed; its agent says: {said}"))
                 .with("agent", self.agent.name.as_str())
                 .with("agent_error", whole));
         }
-        let pictures = blocks.iter().filter(|block| block["type"] == "image").cloned().collect();
         match &self.output {
             None => output(json!({ "text": text }), pictures),
-            Some(_) => self.checked(answer["structuredContent"].clone(), pictures),
+            Some(_) => self.checked(structured.unwrap_or_default(), pictures),
         }
     }
 

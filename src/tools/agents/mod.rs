@@ -3,6 +3,7 @@
 mod brought;
 mod get_status;
 mod list;
+mod result;
 mod send_task;
 mod shown;
 mod shutdown;

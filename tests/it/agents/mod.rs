@@ -12,6 +12,7 @@ mod life;
 mod mcp;
 mod orchestrator;
 mod restarted;
+mod results;
 mod runner;
 
 use crate::support::{

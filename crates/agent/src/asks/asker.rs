@@ -4,12 +4,8 @@ use super::AskRequest;
 use base::error::ToolError;
 use contract::access::{
     caller::party_of,
-    shares::{APPROVALS, PoolFull, Rule},
+    shares::{ASKS, PoolFull},
 };
-
-/// Asks that wait: a person can keep track of 32. One party has four, admins included, so that it cannot crowd out the
-/// others; all that are no admins leave four to admins.
-const PENDING: Rule = Rule { whole: APPROVALS, share: 4, reserve: 4 };
 
 /// Whose share an ask takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +33,9 @@ impl Asker {
             // What somebody's programs without the role ask for does not shut out that person as an admin.
             own += usize::from(other.party == self.party && (other.admin || !self.admin));
         }
-        let full = match PENDING.admits(self.admin, own, weak, all) {
-            _ if own >= PENDING.share => PoolFull::Share(PENDING.share),
+        // Admins have no more than others here.
+        let full = match ASKS.admits(self.admin, own, weak, all) {
+            _ if own >= ASKS.share => PoolFull::Share(ASKS.share),
             Ok(()) => return Ok(()),
             Err(full) => full,
         };
@@ -51,9 +48,9 @@ impl Asker {
             .with("limit_of", "caller"),
             PoolFull::Whole(whole) if all < whole => ToolError::exhausted(format!(
                 "{all} approvals already wait; the last {} of {whole} places are for admins",
-                PENDING.reserve
+                ASKS.reserve
             ))
-            .with("limit", whole - PENDING.reserve)
+            .with("limit", whole - ASKS.reserve)
             .with("limit_of", "agent"),
             PoolFull::Whole(whole) => ToolError::exhausted(format!("{whole} approvals already wait, of all callers"))
                 .with("limit", whole)

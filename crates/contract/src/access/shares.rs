@@ -10,7 +10,7 @@
 //! | calls that run | `limits.max_concurrent_requests` | half | an eighth |
 //! | calls that wait for their turn | `limits.max_waiting_requests` | half | an eighth |
 //! | long waits and streams | `limits.max_streams` | half | an eighth |
-//! | calls that wait for an approval | [`APPROVALS`] | a quarter | an eighth |
+//! | calls that wait for an approval | [`APPROVALS`] | four, as the agent has it for asks ([`ASKS`]) | an eighth |
 //! | `subscriptions/listen` requests | [`LISTENS`] | a quarter | an eighth |
 //! | subscriptions | `resources::subscriptions::IN_ALL` | a quarter | an eighth |
 //! | tasks | [`TASKS`] | a quarter | an eighth |
@@ -28,8 +28,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Calls that wait for a person's answer. The agent keeps the same number of asks, and four for one caller.
+/// Calls that wait for a person's answer, and asks of the agent: a person can keep track of 32.
 pub const APPROVALS: usize = 32;
+/// One caller has four of them, so that it cannot crowd out the others. Both halves divide alike: calls that the agent is about to
+/// refuse would otherwise take the places of others in the server.
+pub const ASKS: Rule = Rule { whole: APPROVALS, share: 4, reserve: 4 };
 /// Open `subscriptions/listen` requests.
 pub const LISTENS: usize = 64;
 /// Tasks whose state is kept (running, or ended in the last few minutes).

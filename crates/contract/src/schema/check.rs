@@ -83,8 +83,8 @@ impl Checker {
         self.check(value).is_ok()
     }
 
-    /// Removes optional properties that are null from `value`: models with strict schemas send every property, and null
-    /// for those they do not use. A null for a required property stays, and is refused by [`Checker::check`].
+    /// Removes optional properties that are null from `value`, where their schema has no null: models with strict schemas send
+    /// every property, and null for those they do not use. A null for a required property stays, and is refused by [`Checker::check`].
     pub fn without_nulls(&self, value: &mut Value) {
         self.0.without_nulls(value);
     }
@@ -95,7 +95,9 @@ impl SchemaNode {
         let (Some(rules), Value::Object(map)) = (&self.object, value) else { return };
         for (name, property) in &rules.properties {
             match map.get_mut(name) {
-                Some(Value::Null) if !rules.required.contains(name) => drop(map.shift_remove(name)),
+                Some(Value::Null) if !rules.required.contains(name) && property.check(&Value::Null).is_err() => {
+                    map.shift_remove(name);
+                }
                 Some(item) => property.without_nulls(item),
                 None => {}
             }

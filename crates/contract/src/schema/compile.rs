@@ -135,7 +135,7 @@ impl SchemaNode {
 }
 
 impl JsonType {
-    fn named(name: &Value) -> Option<Self> {
+    pub(super) fn named(name: &Value) -> Option<Self> {
         Some(match name.as_str()? {
             "null" => Self::Null,
             "boolean" => Self::Boolean,

@@ -4,12 +4,14 @@ pub mod advertised;
 mod check;
 mod compile;
 mod fault;
+mod foreign;
 mod format;
 mod number;
 mod projection;
 
 pub use check::Checker;
 pub use fault::SchemaError;
+pub use foreign::executable;
 pub use projection::projection;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
