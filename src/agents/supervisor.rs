@@ -15,6 +15,7 @@ use contract::config::{
     AgentType,
     sections::agents::{AgentStart, DESCRIPTOR_BYTES, account_of},
 };
+use futures::FutureExt;
 use serde_json::Value;
 use std::{
     convert::Infallible,
@@ -141,13 +142,16 @@ impl Supervisor {
 
     /// A call that nobody waits for any more: the agent is told. If it has not answered by the time that the call had, it has to
     /// show that it lives, and is ended if it does not: it then answers nobody.
-    async fn forsake(&self, conversation: &Conversation, id: u64, answer: Answer, deadline: Instant) {
+    async fn forsake(&self, conversation: &Arc<Conversation>, id: u64, answer: Answer, deadline: Instant) {
         let told = conversation.cancel(id).await;
         if told.is_ok() && timeout_at(deadline, answer).await.is_ok() {
             return;
         }
         conversation.forget(id);
-        if told.is_err() || timeout(SIGN_OF_LIFE, conversation.ping()).await.is_err() {
+        let hangs = told.is_err() || timeout(SIGN_OF_LIFE, conversation.ping()).await.is_err();
+        // Another process of this type has nothing to do with it.
+        let runs = matches!(&*self.standing.borrow(), Standing::Running(now) if Arc::ptr_eq(now, conversation));
+        if hangs && runs {
             self.kick.notify_one();
         }
     }
@@ -221,6 +225,8 @@ impl Supervisor {
         tokio::pin!(run, hear);
         let tell = self.tell(agents, declared, &conversation, &changed);
         let mut by_a_call = false;
+        // One that was meant for the process before, which ended at that moment.
+        let _ = self.kick.notified().now_or_never();
         let wrong = tokio::select! {
             end = &mut run => {
                 conversation.close();

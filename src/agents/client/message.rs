@@ -35,33 +35,37 @@ impl Message<'_> {
 pub struct MessageReader<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
+    /// Maximum bytes of any line.
+    most: usize,
 }
 
 impl<R: AsyncRead + Unpin> MessageReader<R> {
-    pub fn new(reader: R) -> Self {
-        Self { reader: BufReader::new(reader), line: Vec::new() }
+    pub fn new(reader: R, most: usize) -> Self {
+        Self { reader: BufReader::new(reader), line: Vec::new(), most }
     }
 
-    /// The next line that is not blank; `None` at the end. `longest` says how many bytes it may have, and is asked while it arrives:
-    /// a call may begin meanwhile.
+    /// The next line that is not blank and has no more bytes than `wanted`, which is asked while it arrives: a call may begin
+    /// meanwhile. A longer one is dropped as it comes: it may be the late answer of a call that nobody waits for any more. `None` at
+    /// the end.
     ///
     /// # Errors
-    /// What is wrong with a line that is too long.
-    pub async fn next(&mut self, longest: impl Fn() -> usize) -> Result<Option<&[u8]>, String> {
+    /// What is wrong with a line that is longer than any may be.
+    pub async fn next(&mut self, wanted: impl Fn() -> usize) -> Result<Option<&[u8]>, String> {
         loop {
             self.line.clear();
             self.line.shrink_to(KEPT);
-            match self.read(&longest).await {
+            match self.read(&wanted).await {
                 Ok(Some(0)) => {}
                 Ok(Some(_)) => return Ok(Some(&self.line)),
                 Ok(None) | Err(ReadFault::Lost) => return Ok(None),
-                Err(ReadFault::TooLong(most)) => return Err(format!("it sent a message of more than {most} bytes")),
+                Err(ReadFault::TooLong) => return Err(format!("it sent a message of more than {} bytes", self.most)),
             }
         }
     }
 
-    /// The length of the line, without the blanks at its end.
-    async fn read(&mut self, longest: &impl Fn() -> usize) -> Result<Option<usize>, ReadFault> {
+    /// The length of the line, without the blanks at its end; 0 for one that is dropped.
+    async fn read(&mut self, wanted: &impl Fn() -> usize) -> Result<Option<usize>, ReadFault> {
+        let (mut length, mut dropped) = (0, false);
         loop {
             let chunk = self.reader.fill_buf().await?;
             if chunk.is_empty() {
@@ -69,11 +73,17 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
             }
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let part = &chunk[..end.unwrap_or(chunk.len())];
-            let (used, most) = (part.len() + usize::from(end.is_some()), longest());
-            if self.line.len() + part.len() > most {
-                return Err(ReadFault::TooLong(most));
+            let used = part.len() + usize::from(end.is_some());
+            length += part.len();
+            if length > self.most {
+                return Err(ReadFault::TooLong);
             }
-            self.line.extend_from_slice(part);
+            dropped |= length > wanted();
+            if dropped {
+                self.line = Vec::new();
+            } else {
+                self.line.extend_from_slice(part);
+            }
             self.reader.consume(used);
             if end.is_some() {
                 self.line.truncate(self.line.trim_ascii_end().len());
@@ -84,8 +94,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
 }
 
 enum ReadFault {
-    /// More than so many bytes.
-    TooLong(usize),
+    TooLong,
     Lost,
 }
 
@@ -130,10 +139,10 @@ fn values(json: &str) -> usize {
 mod tests {
     use super::*;
 
-    async fn read(text: &str, longest: usize) -> Vec<Result<String, String>> {
-        let (mut reader, mut lines) = (MessageReader::new(text.as_bytes()), Vec::new());
+    async fn read(text: &str, wanted: usize, most: usize) -> Vec<Result<String, String>> {
+        let (mut reader, mut lines) = (MessageReader::new(text.as_bytes(), most), Vec::new());
         loop {
-            match reader.next(|| longest).await {
+            match reader.next(|| wanted).await {
                 Ok(Some(line)) => lines.push(Ok(String::from_utf8(line.to_vec()).unwrap())),
                 Ok(None) => return lines,
                 Err(why) => {
@@ -145,13 +154,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_whole_blank_ones_nothing_and_long_ones_refused() {
+    async fn lines_are_whole_blank_and_unwanted_ones_nothing_and_the_longest_refused() {
         let ok = |line: &str| Ok(line.to_owned());
-        assert_eq!(read("a\n\n \r\nbc\r\nhalf", 10).await, [ok("a"), ok("bc")]);
+        assert_eq!(read("a\n\n \r\nbc\r\nhalf", 10, 10).await, [ok("a"), ok("bc")]);
         let long = "x".repeat(30_000);
-        assert_eq!(read(&format!("{long}\n{long}\n"), 30_000).await, [ok(&long), ok(&long)]);
+        assert_eq!(read(&format!("{long}\n{long}\n"), 30_000, 30_000).await, [ok(&long), ok(&long)]);
+        assert_eq!(read(&format!("a\n{long}\nb\n"), 29_999, 30_000).await, [ok("a"), ok("b")]);
         let wrong = Err("it sent a message of more than 29999 bytes".to_owned());
-        assert_eq!(read(&format!("a\n{long}"), 29_999).await, [ok("a"), wrong]);
+        assert_eq!(read(&format!("a\n{long}"), 10, 29_999).await, [ok("a"), wrong]);
     }
 
     #[test]

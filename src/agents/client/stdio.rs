@@ -151,9 +151,9 @@ impl McpServer {
     /// Hears the agent until it closes or breaks the protocol; `changed` is called when its list of tools has changed.
     /// Returns what was wrong, if anything.
     pub async fn hear(&self, reader: OwnedReadHalf, changed: impl Fn()) -> Option<String> {
-        let mut reader = MessageReader::new(reader);
+        let mut reader = MessageReader::new(reader, LONGEST);
         loop {
-            let line = match reader.next(|| self.longest()).await {
+            let line = match reader.next(|| self.wanted()).await {
                 Ok(Some(line)) => line,
                 Ok(None) => return None,
                 Err(why) => return Some(why),
@@ -181,8 +181,8 @@ impl McpServer {
         }
     }
 
-    /// Maximum bytes of the next message: as much as the answer may have that is waited for.
-    fn longest(&self) -> usize {
+    /// Bytes that the next message may have to be looked at: as much as the answer may have that is waited for.
+    fn wanted(&self) -> usize {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.iter().flat_map(HashMap::values).map(|waits| waits.longest).max().unwrap_or(UNASKED)
     }

@@ -27,10 +27,15 @@ for line in sys.stdin:
     if method == "initialize":
         result({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}})
     elif method == "tools/list":
-        names = ("slow", "stop", "quick")
+        names = ("slow", "stop", "quick", "late")
         result({"tools": [{"name": name, "description": name, "inputSchema": {"type": "object"}} for name in names]})
     elif method == "ping":
         result({})
+    elif message["params"]["name"] == "late":
+        def late(id):
+            send({"id": id, "result": {"content": [{"type": "text", "text": "x" * 300000}]}})
+            open(here + "/heard", "a").write('"sent"')
+        threading.Timer(1.5, late, [message["id"]]).start()
     elif message["params"]["name"] == "stop":
         time.sleep(600)
     elif message["params"]["name"] == "quick":
@@ -40,7 +45,7 @@ for line in sys.stdin:
 async fn machine() -> Machine {
     Machine::new(|folder| {
         let second = json!({"tier": "fundamental", "timeout_seconds": 1});
-        let tools = json!({"slow": second, "stop": second, "quick": {"tier": "fundamental", "timeout_seconds": 60}});
+        let tools = json!({"slow": second, "stop": second, "late": second, "quick": {"tier": "fundamental", "timeout_seconds": 60}});
         vec![json!({"type": "thing", "kind": "mcp", "program": folder.program("server", OBEDIENT), "tools": tools})]
     })
     .await
@@ -83,8 +88,11 @@ async fn cancelled_calls_and_timeouts_cost_nobody_the_server() {
         machine.call("thing.slow", json!({})).await.failed("timeout");
     }
     assert_eq!(heard(&machine, "notifications/cancelled"), 10);
+    // Its answer comes when nobody waits, and is longer than what nobody waits for may be.
+    machine.call("thing.late", json!({})).await.failed("timeout");
     // Each is asked for a sign of life when its time is over, and gives it.
-    until(&machine, "ping", 10).await;
+    until(&machine, "ping", 11).await;
+    until(&machine, "sent", 1).await;
     assert_eq!(wire.call("thing.quick", json!({})).await.ok()["text"], process);
     assert_eq!(machine.state("thing").await["state"], "running");
     assert!(events.try_recv().is_err(), "nothing died");
