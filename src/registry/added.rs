@@ -32,6 +32,24 @@ pub trait ToolHandler: Send + Sync + 'static {
     }
 }
 
+/// Whose schemas a tool has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Author {
+    /// Ours: every keyword is executed, or the tool is refused.
+    Us,
+    /// Somebody else: what is not executed is left to the tool.
+    Others,
+}
+
+impl Author {
+    fn checker(self, schema: &Value) -> Result<Checker, String> {
+        match self {
+            Self::Us => Checker::new(schema),
+            Self::Others => Checker::new(&executable(schema)),
+        }
+    }
+}
+
 pub(super) struct Added {
     pub meta: OwnedMeta,
     /// As it is advertised.
@@ -51,27 +69,28 @@ pub(super) struct Added {
 
 impl Added {
     /// # Errors
-    /// `invalid_argument`: the name has no form that every client takes, or a schema is not one of an
-    /// object. Keywords that are not executed are left to the tool.
+    /// `invalid_argument`: the name has no form that every client takes, a schema uses a keyword that is not executed, or the
+    /// arguments are no object.
     pub fn new(
         meta: OwnedMeta,
         input: Value,
         accepts: Map<String, Value>,
         output: Value,
+        author: Author,
         handler: Arc<dyn ToolHandler>,
     ) -> Result<(Self, Checker), ToolError> {
         let name = meta.declaration().name;
         names::check(name).map_err(|why| ToolError::invalid(format!("{name} cannot be the name of a tool: {why}")))?;
         let bad = |which: &str, why: &str| ToolError::invalid(format!("the {which} of {name} cannot be used: {why}"));
-        let checker = Checker::new(&executable(&executed(input.clone(), accepts.clone())))
-            .map_err(|why| bad("inputSchema", &why))?;
+        let executed = executed(input.clone(), accepts.clone());
+        let checker = author.checker(&executed).map_err(|why| bad("inputSchema", &why))?;
         for (which, schema) in [("inputSchema", &input), ("outputSchema", &output)] {
             if (which == "inputSchema" || !schema.is_null()) && schema["type"] != "object" {
                 return Err(bad(which, "its type is not \"object\""));
             }
         }
         if !output.is_null() {
-            Checker::new(&executable(&output)).map_err(|why| bad("outputSchema", &why))?;
+            author.checker(&output).map_err(|why| bad("outputSchema", &why))?;
         }
         let by = format!("agent:{}", meta.declaration().namespace()).into();
         Ok((Self { meta, input, accepts, output, by, aliases: Vec::new(), more: Value::Null, handler }, checker))

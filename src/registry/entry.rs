@@ -1,7 +1,7 @@
 //! One tool of a running server: a row of this program's tables, or a tool that was added while the server runs.
 
 use super::{
-    added::{Added, ToolHandler},
+    added::{Added, Author, ToolHandler},
     row::ToolRow,
     tool::{Carried, PreparedCall},
 };
@@ -55,7 +55,16 @@ impl Entry {
     /// # Errors
     /// `invalid_argument`, saying what is wrong with the name or the schemas.
     pub fn added(meta: OwnedMeta, input: Value, output: Value, handler: impl ToolHandler) -> Result<Self, ToolError> {
-        let (added, checker) = Added::new(meta, input, Map::new(), output, Arc::new(handler))?;
+        let (added, checker) = Added::new(meta, input, Map::new(), output, Author::Us, Arc::new(handler))?;
+        Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
+    }
+
+    /// The same with schemas of somebody else: what is not executed is left to the tool.
+    ///
+    /// # Errors
+    /// As [`Entry::added`]: a name, or a schema that is not one of an object.
+    pub fn brought(meta: OwnedMeta, input: Value, output: Value, handler: impl ToolHandler) -> Result<Self, ToolError> {
+        let (added, checker) = Added::new(meta, input, Map::new(), output, Author::Others, Arc::new(handler))?;
         Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
     }
 
@@ -65,7 +74,7 @@ impl Entry {
     /// As [`Entry::added`].
     pub fn configured(tool: ConfiguredTool, handler: impl ToolHandler) -> Result<Self, ToolError> {
         let ConfiguredTool { meta, input, accepts, output, aliases, more } = tool;
-        let (mut added, checker) = Added::new(meta, input, accepts, output, Arc::new(handler))?;
+        let (mut added, checker) = Added::new(meta, input, accepts, output, Author::Us, Arc::new(handler))?;
         (added.by, added.aliases, added.more) = ("".into(), aliases, more);
         Ok(Self { source: Source::Added(Box::new(added)), checker: checker.into() })
     }

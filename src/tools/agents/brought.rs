@@ -69,7 +69,7 @@ fn entry(declared: &AgentType, offered: &OfferedTool) -> Option<Result<Entry, To
         limit: Duration::from_secs(tool.timeout_seconds.into()),
         output,
     });
-    Some(handler.and_then(|handler| Entry::added(meta, input, output, handler)))
+    Some(handler.and_then(|handler| Entry::brought(meta, input, output, handler)))
 }
 
 /// A schema with the type that MCP wants it to have, where it names none.

@@ -91,22 +91,7 @@ impl<'a> Walk<'a> {
                 let part = self.schema(value, refs, depth + 1);
                 part.is_exact && put(part.value).is_none()
             }
-            "if" => {
-                let condition = self.schema(value, refs, depth + 1);
-                if !condition.is_exact {
-                    return false;
-                }
-                put(condition.value);
-                let mut is_exact = true;
-                for branch in ["then", "else"] {
-                    if let Some(schema) = words.get(branch) {
-                        let part = self.schema(schema, refs, depth + 1);
-                        is_exact &= part.is_exact;
-                        kept.insert(branch.to_owned(), part.value);
-                    }
-                }
-                is_exact
-            }
+            "if" => self.condition(value, words, kept, refs, depth),
             "then" | "else" => true,
             "properties" => {
                 let Some(properties) = value.as_object() else { return false };
@@ -154,6 +139,31 @@ impl<'a> Walk<'a> {
             // Annotations, and keywords that JSON Schema does not have.
             _ => true,
         }
+    }
+
+    /// `if` with its branches, or nothing of them.
+    fn condition(
+        &self,
+        condition: &'a Value,
+        words: &'a Map<String, Value>,
+        kept: &mut Map<String, Value>,
+        refs: &mut Vec<&'a str>,
+        depth: usize,
+    ) -> bool {
+        let condition = self.schema(condition, refs, depth + 1);
+        if !condition.is_exact {
+            return false;
+        }
+        kept.insert("if".to_owned(), condition.value);
+        let mut is_exact = true;
+        for branch in ["then", "else"] {
+            if let Some(schema) = words.get(branch) {
+                let part = self.schema(schema, refs, depth + 1);
+                is_exact &= part.is_exact;
+                kept.insert(branch.to_owned(), part.value);
+            }
+        }
+        is_exact
     }
 }
 
