@@ -90,7 +90,7 @@ check_agents() {
   until_true 20 "the server is there again" server_tool_there
   # As after a reboot of the device: what was accepted is listed, and starts at the first call.
   c systemctl restart raspi-mcp-agent raspi-mcp
-  until_true 20 "its tool is listed" c sh -c 'raspi-mcp tools --policy | grep -q talker.port'
+  until_true 20 "its tool is on" c sh -c 'raspi-mcp call agents.get_status --json -a agent_id=talker | grep -q "\"accepted\""'
   [ -z "$(c systemctl list-units --all --plain --no-legend 'raspi-mcp-agent-talker-*')" ] || die "it was started before anybody called it"
   expect_in "the first call after a restart" 'closed to raspi-mcp-agent-1' "$(exec_call talker.port '{}')"
   fails_with "2 GiB of memory" 4 'signal 9|exit code' c raspi-mcp call thing.memory
