@@ -337,8 +337,8 @@ impl Agents {
     /// accepted; those that its tool reports.
     pub async fn call(self: &Arc<Self>, declared: &AgentType, call: AgentCall<'_>) -> Result<Value, ToolError> {
         let supervisor = self.started(declared).await?;
-        let accepted = self.known(&declared.name).and_then(|known| {
-            let mut tools = accepted(&known).into_iter();
+        let accepted = self.state().known.get(&declared.name).and_then(|known| {
+            let mut tools = accepted(known).into_iter();
             tools.find(|tool| tool.name == call.tool).and_then(|tool| tool.descriptor.clone())
         });
         // Its start may have shown that the tool is another by now, which is heard of in a moment.
