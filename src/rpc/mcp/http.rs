@@ -118,13 +118,17 @@ impl McpHttp {
 /// rmcp requires both media types by name. A client that sends no header accepts both; so does one that names ranges which have
 /// them (RFC 9110, section 12.5.1): `*/*` of curl, `application/*, text/*`.
 fn accept_both(parts: &mut Parts) {
-    let named = parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let ranges: Vec<String> = named
-        .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
-        .collect();
-    let takes = |kind: &str, of: &str| ranges.iter().any(|range| range == kind || range == of || range == "*/*");
-    if ranges.is_empty() || (takes("application/json", "application/*") && takes("text/event-stream", "text/*")) {
+    let (mut json, mut events, mut is_sent) = (false, false, false);
+    for value in parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()) {
+        is_sent = true;
+        for range in value.split(',') {
+            let range = range.split(';').next().unwrap_or_default().trim();
+            let is_one_of = |kinds: [&str; 3]| kinds.iter().any(|kind| range.eq_ignore_ascii_case(kind));
+            json |= is_one_of(["application/json", "application/*", "*/*"]);
+            events |= is_one_of(["text/event-stream", "text/*", "*/*"]);
+        }
+    }
+    if !is_sent || (json && events) {
         parts.headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     }
 }

@@ -47,7 +47,7 @@ use authenticator::{AuthenticatedCaller, AuthenticationError};
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, WebSocketUpgrade},
-    http::{HeaderValue, Method, Response, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
 use base::error::ToolError;
@@ -185,7 +185,7 @@ impl App {
             self.server.metrics.refused(RefusalReason::Origin);
             return post::refuse(StatusCode::FORBIDDEN, &refusal);
         }
-        self.note_outside(&request, peer);
+        let is_outside = self.note_outside(&request, peer);
         if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
             return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
         }
@@ -207,7 +207,7 @@ impl App {
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(AuthenticationError::Missing)
         } else {
-            self.identify(&request, peer)
+            self.identify(request.headers(), is_outside, peer)
         };
         match known {
             Ok(known) => self.admitted(request, known, seat).await,
@@ -218,22 +218,29 @@ impl App {
         }
     }
 
-    /// Remembers for the owner that a request came from beyond this machine to the loopback listener.
-    fn note_outside(&self, request: &Request, peer: PeerAddress) {
-        if self.is_local
-            && !peer.is_tunnel()
-            && let Some(sign) = outside::sign(request.uri(), request.headers(), peer)
-        {
+    /// Whether a request to the loopback listener came from beyond this machine. Remembered for the owner, unless it came through
+    /// the fleet's broker, which the owner has configured.
+    fn note_outside(&self, request: &Request, peer: PeerAddress) -> bool {
+        if !self.is_local {
+            return false;
+        }
+        let Some(sign) = outside::sign(request.uri(), request.headers(), peer) else { return false };
+        if !peer.is_tunnel() {
             self.server.pipeline.services.outside.note(sign);
         }
+        true
     }
 
-    /// Authenticates a request. Nobody who came through the fleet's broker, a tunnel or a proxy is known without a token, also
-    /// where callers on this machine are.
-    fn identify(&self, request: &Request, peer: PeerAddress) -> Result<AuthenticatedCaller, AuthenticationError> {
-        let headers = request.headers();
-        if self.is_local {
-            outside::check(request.uri(), headers, peer)?;
+    /// Authenticates a request. Nobody who came from outside, by [`Self::note_outside`], is known without a token, also where
+    /// callers on this machine are.
+    fn identify(
+        &self,
+        headers: &HeaderMap,
+        is_outside: bool,
+        peer: PeerAddress,
+    ) -> Result<AuthenticatedCaller, AuthenticationError> {
+        if is_outside && !headers.contains_key(header::AUTHORIZATION) {
+            return Err(if peer.is_tunnel() { AuthenticationError::Missing } else { AuthenticationError::Forwarded });
         }
         let services = &self.server.pipeline.services;
         services.tokens.refresh();

@@ -6,7 +6,7 @@
 use super::{
     App, PeerAddress,
     authenticator::{AuthenticatedCaller, AuthenticationError},
-    exchange, is_probe, not_allowed, outside, post, refused,
+    exchange, is_probe, not_allowed, post, refused,
 };
 use crate::{
     authentication::tokens::principal,
@@ -78,7 +78,7 @@ async fn below(app: Arc<App>, mut request: Request, peer: PeerAddress, seat: Arc
         app.server.metrics.refused(RefusalReason::Origin);
         return post::refuse(StatusCode::FORBIDDEN, &refusal);
     }
-    app.note_outside(&request, peer);
+    let is_outside = app.note_outside(&request, peer);
     let services = &app.server.pipeline.services;
     if let Err(unclaimed) = services.ownership.check() {
         app.server.metrics.refused(RefusalReason::Unauthenticated);
@@ -100,15 +100,13 @@ async fn below(app: Arc<App>, mut request: Request, peer: PeerAddress, seat: Arc
     services.tokens.refresh();
     let signs_in = path == page::SESSION && *request.method() == Method::POST;
     let known = if signs_in {
-        app.identify(&request, peer).map(|AuthenticatedCaller { caller, until }| {
+        app.identify(request.headers(), is_outside, peer).map(|AuthenticatedCaller { caller, until }| {
             request.extensions_mut().insert(Credential(caller.principal.clone(), until));
             AuthenticatedCaller { caller: caller.at_the_page(), until }
         })
     } else {
         // A session that began without a token is this machine's.
-        let began_here = |session: &sessions::Session| {
-            session.credential != ANONYMOUS || outside::sign(request.uri(), request.headers(), peer).is_none()
-        };
+        let began_here = |session: &sessions::Session| session.credential != ANONYMOUS || !is_outside;
         match session(&app, request.headers()).filter(began_here) {
             Some(session) => {
                 let (caller, left) =
