@@ -4,7 +4,7 @@ pub use super::events::LONGEST;
 
 use super::events::Events;
 use crate::{
-    client::{PATIENCE, Remote},
+    client::{PATIENCE, PERHAPS, Remote},
     rpc::params::MODERN,
 };
 use base::error::{ErrorCode, ToolError};
@@ -61,7 +61,7 @@ impl ToolCall<'_> {
                 .hint("names have letters, digits, \".\", \"_\" and \"-\""));
         }
         let Answered { status, kind, message } = self.send(remote, news).await.map_err(|fault| match fault {
-            NoAnswer::Http(error) => remote.offline(&error),
+            NoAnswer::Http(error) => remote.failed(&error),
             NoAnswer::TooLong => ToolError::unavailable(format!("the answer is longer than {} bytes", self.longest)),
         })?;
         if status == StatusCode::UNAUTHORIZED {
@@ -69,8 +69,7 @@ impl ToolCall<'_> {
             return Err(ToolError::new(ErrorCode::Unauthenticated, why));
         }
         if message.is_null() && kind.starts_with(STREAM) {
-            return Err(ToolError::unavailable(format!("{} ended before the answer came", remote.url))
-                .hint("what was asked may have been done; look before asking again"));
+            return Err(ToolError::unavailable(format!("{} ended before the answer came", remote.url)).hint(PERHAPS));
         }
         if !message.is_object() {
             return Err(ToolError::unavailable(format!("{} answered {status} with {kind}, and no MCP", remote.url))

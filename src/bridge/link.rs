@@ -5,7 +5,10 @@ use super::{
     message::{ClientMessage, answers, negotiated},
     standing::LatestRequests,
 };
-use crate::{client::Remote, rpc::mcp::http::SESSION_ID};
+use crate::{
+    client::{PERHAPS, Remote},
+    rpc::mcp::http::SESSION_ID,
+};
 use base::error::ToolError;
 use reqwest::{RequestBuilder, Response, StatusCode, header};
 use std::{
@@ -94,14 +97,14 @@ impl ServerLink {
         if message.headers.is_empty() && !message.is("initialize") {
             post = self.in_session(post);
         }
-        post.send().await.map_err(|error| self.remote.offline(&error))
+        post.send().await.map_err(|error| self.remote.failed(&error))
     }
 
     /// Passes a response on, and ensures that it contains the answer to the request.
     async fn deliver(&self, message: &ClientMessage, mut response: Response) -> Result<(), ToolError> {
         let status = response.status();
         if !is_stream(&response) {
-            let body = response.bytes().await.map_err(|error| self.remote.offline(&error))?;
+            let body = response.bytes().await.map_err(|error| self.remote.failed(&error))?;
             let Some(id) = &message.id else { return self.without_id(message, status, body.to_vec()).await };
             let answer = answers(&body, id).ok_or_else(|| {
                 ToolError::unavailable(format!("{} answered {status} and no MCP message", self.remote.url))
@@ -257,8 +260,7 @@ impl ServerLink {
     }
 
     fn broken(&self, why: impl std::fmt::Display) -> ToolError {
-        ToolError::unavailable(format!("the connection broke before the answer came: {why}"))
-            .hint("what was asked may have been done; look before asking again")
+        ToolError::unavailable(format!("the connection broke before the answer came: {why}")).hint(PERHAPS)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

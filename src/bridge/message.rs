@@ -84,12 +84,18 @@ pub fn answers(answer: &[u8], id: &RawValue) -> Option<Vec<u8>> {
         return None;
     }
     match (shape.id, shape.error) {
-        (Some(found), _) if found.get() != "null" => (found.get() == id.get()).then(|| answer.to_vec()),
+        (Some(found), _) if found.get() != "null" => is_same(found, id).then(|| answer.to_vec()),
         (_, Some(error)) => {
             Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{}}}", id.get(), error.get()).into_bytes())
         }
         _ => None,
     }
+}
+
+/// Whether two ids are one: a number as it is written, a text however it is.
+fn is_same(one: &RawValue, other: &RawValue) -> bool {
+    let text = |id: &RawValue| serde_json::from_str::<String>(id.get()).ok();
+    one.get() == other.get() || text(one).is_some_and(|one| text(other) == Some(one))
 }
 
 /// The revision negotiated in the answer to `initialize`.
@@ -121,6 +127,10 @@ mod tests {
         let put = |text: &str| answers(text.as_bytes(), &id).map(|bytes| String::from_utf8(bytes).unwrap());
         assert_eq!(put(r#"{"id":7,"result":1}"#).unwrap(), r#"{"id":7,"result":1}"#);
         assert_eq!(put(r#"{"id":8,"result":1}"#), None);
+        let text = RawValue::from_string(r#""\u00e4""#.into()).unwrap();
+        assert!(answers(r#"{"id":"ä","result":1}"#.as_bytes(), &text).is_some(), "one text, written in two ways");
+        let large = RawValue::from_string("9007199254740993".into()).unwrap();
+        assert!(answers(br#"{"id":9007199254740992,"result":1}"#, &large).is_none(), "beyond 2^53");
         assert_eq!(put(r#"{"method":"notifications/progress"}"#), None);
         let fixed = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32002}}"#;
         assert_eq!(put(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32002}}"#).unwrap(), fixed);

@@ -23,17 +23,20 @@ use crate::{
 use base::error::ToolError;
 use link::ServerLink;
 use message::ClientMessage;
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    sync::mpsc,
+    sync::{Notify, mpsc},
     task::JoinSet,
+    time::timeout,
 };
 
 /// Longest line from the client, in bytes: the largest configurable limit of a server.
 const LINE: usize = 16 * 1024 * 1024;
 /// Most concurrent requests; further ones wait.
 const IN_FLIGHT: usize = 64;
+/// How long later messages wait for an answer to `notifications/initialized`.
+const INITIALIZED: Duration = Duration::from_secs(10);
 /// Most messages queued for the client; more wait in the network.
 const WAITING: usize = 16;
 const READ: usize = 8 * 1024;
@@ -99,21 +102,32 @@ async fn forward(link: &Arc<ServerLink>, frame: Frame, requests: &mut JoinSet<()
         Frame::TooLong => return link.say_anyhow(too_long_reply(LINE)).await,
     };
     let message = ClientMessage::read(&line);
-    if message.id.is_none() || message.is("initialize") {
-        // Sequential: requests need the session from `initialize`, and `initialized` must arrive before them.
+    let (is_first, is_ready) = (message.is("initialize"), message.is("notifications/initialized"));
+    // Requests need the session from `initialize`, and `initialized` must arrive before them; nothing else waits for another
+    // message, which may never be answered.
+    if is_first {
         link.send(message, line).await;
+    } else {
+        if message.id.is_some() && requests.len() >= IN_FLIGHT {
+            requests.join_next().await;
+        }
+        while requests.try_join_next().is_some() {}
+        let (sent, answered) = (Arc::clone(link), Arc::new(Notify::new()));
+        let told = Arc::clone(&answered);
+        base::task::spawn_in(requests, async move {
+            sent.send(message, line).await;
+            told.notify_one();
+        });
+        if is_ready {
+            let _ = timeout(INITIALIZED, answered.notified()).await;
+        }
+    }
+    if is_first || is_ready {
         if listening.is_empty() && link.has_session() {
             let link = Arc::clone(link);
             base::task::spawn_in(listening, async move { link.listen().await });
         }
-        return;
     }
-    if requests.len() >= IN_FLIGHT {
-        requests.join_next().await;
-    }
-    while requests.try_join_next().is_some() {}
-    let link = Arc::clone(link);
-    base::task::spawn_in(requests, async move { link.send(message, line).await });
 }
 
 async fn write(mut waiting: mpsc::Receiver<Vec<u8>>, mut writer: StdioWriter) -> io::Result<()> {

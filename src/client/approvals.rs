@@ -130,7 +130,7 @@ impl Approvals {
     }
 
     async fn answered(&self, request: RequestBuilder) -> Result<Value, ToolError> {
-        let response = request.send().await.map_err(|error| self.remote.offline(&error))?;
+        let response = request.send().await.map_err(|error| self.remote.failed(&error))?;
         let status = response.status();
         let answer = read(response).await?;
         if status.is_success() {

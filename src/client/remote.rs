@@ -15,6 +15,8 @@ pub const TOKEN_VARIABLE: &str = "RASPI_MCP_TOKEN";
 /// Read timeout: longer than any tool may run, including an approval before it. A server that is silent for so long is
 /// gone.
 const SILENCE: Duration = Duration::from_secs(900);
+/// What follows when a request was sent and no answer came.
+pub const PERHAPS: &str = "what was asked may have been done; look before asking again";
 const LARGEST_TOKEN: usize = 16 * 1024;
 
 /// How to reach a server.
@@ -77,10 +79,11 @@ impl Remote {
         admits(&url, matches!(trust, Trust::Pin(_)), token.is_some())?;
         let builder = match url.scheme() {
             "https" => encrypted(trust)?,
-            // Bypasses proxies, which must not see requests for this machine. Loads no certificates: on a small image
-            // without any, building the client would fail.
-            _ => Client::builder().no_proxy().tls_certs_only([]),
+            // Loads no certificates: on a small image without any, building the client would fail.
+            _ => Client::builder().tls_certs_only([]),
         };
+        // Bypasses proxies, which must not see requests for this machine, nor what is not encrypted.
+        let builder = if is_local(&url) || url.scheme() != "https" { builder.no_proxy() } else { builder };
         let client = builder
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE)
@@ -100,7 +103,20 @@ impl Remote {
         }
     }
 
-    /// Explains a failed request to a person.
+    /// Explains a request that failed: without a connection nothing was sent; otherwise the server may have done what it asked.
+    pub fn failed(&self, error: &reqwest::Error) -> ToolError {
+        if error.is_connect() || error.is_builder() {
+            return self.offline(error);
+        }
+        let address = self.url.origin().ascii_serialization();
+        ToolError::unavailable(format!(
+            "the connection to {address} broke before the answer came: {}",
+            root_cause(error)
+        ))
+        .hint(PERHAPS)
+    }
+
+    /// Explains to a person that a server cannot be reached.
     pub fn offline(&self, error: &dyn std::error::Error) -> ToolError {
         let address = self.url.origin().ascii_serialization();
         ToolError::unavailable(format!("no server answers at {address}: {}", root_cause(error)))

@@ -25,7 +25,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Most subscriptions of one conversation: every resource in some variants, and the log.
+/// Most subscriptions of one conversation: every resource in some variants. Its log level, of which it has one, is not among them.
 pub const PER_CONVERSATION: usize = 16;
 /// Most subscriptions of all conversations, about 200 bytes each. One caller gets a share of them.
 pub const IN_ALL: usize = 256;
@@ -117,12 +117,13 @@ impl Subscriptions {
             return Ok(false);
         }
         let count = |of: &dyn Fn(&Subscription) -> bool| inner.entries.iter().filter(|known| of(known)).count();
-        let here = count(&|known| known.conversation == entry.conversation);
+        let is_update = |one: &Subscription| matches!(one.wants, SubscriptionTarget::Updates { .. });
+        let here = count(&|known| known.conversation == entry.conversation && is_update(known));
         let own = count(&|known| known.caller.party() == entry.caller.party());
         let weak = count(&|known| !is_admin(&known.caller));
         let admitted = RULE.admits(is_admin(&entry.caller), own, weak, inner.entries.len());
         let refused = match admitted {
-            _ if here >= PER_CONVERSATION => Some((PER_CONVERSATION, "this conversation")),
+            _ if here >= PER_CONVERSATION && is_update(&entry) => Some((PER_CONVERSATION, "this conversation")),
             Err(PoolFull::Share(share)) => Some((share, "this caller")),
             Err(PoolFull::Whole(whole)) => Some((whole, "the server")),
             Ok(()) => None,

@@ -6,13 +6,17 @@ use crate::support::served::{
     soon,
 };
 use appliance::certificate::Fingerprint;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     fs,
     process::{Output, Stdio},
 };
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    process::{Child, Command},
+};
 
 /// The bridge, and the client's end of it.
 struct Bridge {
@@ -30,11 +34,16 @@ fn program(args: &[&str]) -> Command {
 
 impl Bridge {
     fn to(url: &str, pin: Fingerprint, token: &str) -> Self {
+        Self::behind(url, pin, token, &[])
+    }
+
+    /// With these variables in its environment.
+    fn behind(url: &str, pin: Fingerprint, token: &str, env: &[(&str, &str)]) -> Self {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("token");
         fs::write(&file, format!("{token}\n")).unwrap();
         let args = ["bridge", "--url", url, "--pin", &pin.to_string(), "--token-file", file.to_str().unwrap()];
-        let mut child = program(&args).spawn().unwrap();
+        let mut child = program(&args).envs(env.iter().copied()).spawn().unwrap();
         let wire = Wire::lines(Door::Stdio, child.stdout.take().unwrap(), child.stdin.take().unwrap());
         Self { child, wire, _folder: folder }
     }
@@ -166,6 +175,82 @@ async fn a_wrong_token_is_an_answer_with_the_reason() {
     let mut bridge = Bridge::to(&secure.url("/mcp"), secure.pin, "rmcp_wrong");
     let fault = bridge.wire.initialize("2025-11-25", "a desktop").await;
     assert_eq!(fault.fault(-32002)["data"]["details"]["reason"], "unknown");
+}
+
+/// What this machine offers is asked directly, whatever proxy its user has for the rest of the world.
+#[tokio::test]
+async fn loopback_is_never_asked_for_through_a_proxy() {
+    let secure = Secure::start().await;
+    let proxy = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"];
+    let env = proxy.map(|name| (name, "http://127.0.0.1:9"));
+    let mut bridge = Bridge::behind(&secure.url("/mcp"), secure.pin, &secure.token, &env);
+    bridge.wire.initialize("2025-11-25", "a desktop").await.result();
+}
+
+/// A server that answers each request with what `does` makes of it; `None`: never, while `false` closes the connection.
+async fn odd_server(does: fn(&Value) -> Result<Option<Value>, ()>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut request = Vec::new();
+                loop {
+                    let text = String::from_utf8_lossy(&request).into_owned();
+                    if let Some((head, body)) = text.split_once("\r\n\r\n") {
+                        let length = head.lines().find_map(|line| {
+                            line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok()
+                        });
+                        if body.len() >= length.unwrap_or(0) {
+                            let message = serde_json::from_str(body).unwrap_or_default();
+                            let Ok(answer) = does(&message) else { return };
+                            let Some(answer) = answer else { return std::future::pending().await };
+                            let answer = answer.to_string();
+                            let head = format!(
+                                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                                answer.len()
+                            );
+                            stream.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
+                            request.clear();
+                            continue;
+                        }
+                    }
+                    if stream.read_buf(&mut request).await.unwrap_or(0) == 0 {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    format!("http://{address}/mcp")
+}
+
+fn without_a_pin(url: &str) -> Bridge {
+    let mut child = program(&["bridge", "--url", url]).spawn().unwrap();
+    let wire = Wire::lines(Door::Stdio, child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    Bridge { child, wire, _folder: TempDir::new().unwrap() }
+}
+
+#[tokio::test]
+async fn a_notification_that_is_not_answered_keeps_no_request_waiting() {
+    let url =
+        odd_server(|message| Ok(message.get("id").map(|id| json!({"jsonrpc": "2.0", "id": id, "result": {}})))).await;
+    let mut bridge = without_a_pin(&url);
+    bridge.wire.notify("notifications/cancelled", json!({"requestId": 7}));
+    bridge.wire.request("ping", json!({})).await.result();
+}
+
+#[tokio::test]
+async fn a_server_that_dies_before_its_headers_may_have_done_it() {
+    let url = odd_server(|message| match message["method"].as_str() {
+        Some("tools/call") => Err(()),
+        _ => Ok(Some(json!({"jsonrpc": "2.0", "id": message["id"], "result": {}}))),
+    })
+    .await;
+    let mut bridge = without_a_pin(&url);
+    let fault = bridge.wire.request("tools/call", json!({"name": "x", "arguments": {}})).await;
+    let text = fault.fault(-32006)["message"].as_str().unwrap().to_owned();
+    assert!(text.contains("broke before the answer came") && text.contains("may have been done"), "{text}");
 }
 
 #[tokio::test]

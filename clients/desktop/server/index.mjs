@@ -1,7 +1,7 @@
 // A Claude Desktop extension's server: standard input and output on this side, a raspi-mcp in the network on the other. Its settings come
 // from the host as variables (manifest.json).
 
-import { createInterface } from "node:readline";
+import { lines } from "./lines.mjs";
 import { Link } from "./link.mjs";
 import { read } from "./message.mjs";
 import { remote } from "./remote.mjs";
@@ -16,8 +16,13 @@ try {
   process.exit(2);
 }
 
-// JSON has no line breaks that matter: servers may have them between tokens.
-const say = (message) => process.stdout.write(`${message.replace(/[\r\n]/g, "")}\n`);
+// How long later messages wait for an answer to `notifications/initialized`.
+const INITIALIZED_MS = 10_000;
+
+// JSON has no line breaks that matter: servers may have them between tokens. Hosts that read by node:readline divide lines at U+2028 and
+// U+2029 too, which stand within texts.
+const escaped = (sign) => (sign === "\u2028" ? "\\u2028" : "\\u2029");
+const say = (message) => process.stdout.write(`${message.replace(/[\r\n]/g, "").replace(/[\u2028\u2029]/g, escaped)}\n`);
 const link = new Link(server, say);
 const waiting = new Set();
 
@@ -28,16 +33,16 @@ async function end() {
 process.stdout.on("error", end);
 process.on("SIGTERM", end);
 
-for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+for await (const line of lines(process.stdin)) {
   if (!line.trim()) continue;
   const message = read(line);
   const sent = link.send(line);
-  // Requests need the session that `initialize` opens, and `initialized` comes before them; they themselves do not wait for each other.
-  if (message?.id === undefined || message.method === "initialize") {
-    await sent;
-  } else {
-    waiting.add(sent);
-    sent.finally(() => waiting.delete(sent));
+  waiting.add(sent);
+  sent.finally(() => waiting.delete(sent));
+  // Requests need the session that `initialize` opens, and `initialized` comes before them; nothing else waits for another message.
+  if (message?.method === "initialize") await sent;
+  if (message?.method === "notifications/initialized") {
+    await Promise.race([sent, new Promise((resolve) => setTimeout(resolve, INITIALIZED_MS).unref())]);
   }
 }
 // A client that closes its end still wants the answers.

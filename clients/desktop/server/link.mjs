@@ -3,7 +3,7 @@
 
 import { Events } from "./events.mjs";
 import { answerTo, failure, read } from "./message.mjs";
-import { text } from "./remote.mjs";
+import { PERHAPS, text } from "./remote.mjs";
 
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 // Until the stream of the server's own messages is opened again, first and at most.
@@ -34,7 +34,7 @@ export class Link {
       await this.#exchange(message, line);
     } catch (error) {
       if (message.id === undefined) process.stderr.write(`raspi-mcp: ${error.message}\n`);
-      else this.#say(JSON.stringify(failure(message.id, error.message)));
+      else this.#say(failure(message.id, error.message));
     }
   }
 
@@ -68,7 +68,9 @@ export class Link {
 
   async #deliver(message, response) {
     if (isStream(response)) return this.#deliverStream(message, response);
-    const body = await text(response);
+    const body = await text(response).catch((error) => {
+      throw new Error(`the connection broke before the answer came (${error.message}): ${PERHAPS}`);
+    });
     if (message.id === undefined) {
       // Of a batch or of what is no message the server says what is wrong.
       if (message.method === undefined && body.trim()) return this.#say(body);
@@ -78,7 +80,7 @@ export class Link {
     const answer = answerTo(message.id, body);
     if (!answer) throw new Error(`${this.#remote.address} answered ${response.statusCode} and no MCP message: is this the address of a raspi-mcp?`);
     this.#note(message, answer);
-    this.#say(JSON.stringify(answer));
+    this.#say(answer);
   }
 
   async #deliverStream(message, response) {
@@ -93,18 +95,18 @@ export class Link {
             isAnswered = true;
             this.#note(message, answer);
           }
-          this.#say(data);
+          this.#say(answer ?? data);
         }
       }
     } catch (error) {
       if (isAnswered) return;
-      throw new Error(`the connection broke before the answer came (${error.message}): what was asked may have been done; look before asking again`);
+      throw new Error(`the connection broke before the answer came (${error.message}): ${PERHAPS}`);
     }
-    if (!isAnswered) throw new Error("the server ended its answer too early: what was asked may have been done; look before asking again");
+    if (!isAnswered) throw new Error(`the server ended its answer too early: ${PERHAPS}`);
   }
 
   #note(message, answer) {
-    if (message.method === "initialize") this.#version = answer.result?.protocolVersion ?? null;
+    if (message.method === "initialize") this.#version = JSON.parse(answer).result?.protocolVersion ?? null;
   }
 
   #remember({ method, uri }, line) {

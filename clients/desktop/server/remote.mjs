@@ -9,6 +9,8 @@ import tls from "node:tls";
 const CONNECT_MS = 10_000;
 // Longer than any tool may take, an approval before it included.
 const SILENCE_MS = 900_000;
+// After a request was sent and no answer came.
+export const PERHAPS = "what was asked may have been done; look before asking again";
 
 // remote(settings): how to ask it. Throws an Error that tells a person which setting is wrong.
 export function remote({ url, fingerprint, token }) {
@@ -77,8 +79,16 @@ function ask(address, agent, token, method, headers, body) {
   return new Promise((resolve, reject) => {
     const all = { ...headers, ...(token && { authorization: `Bearer ${token}` }), ...(body && { "content-length": Buffer.byteLength(body) }) };
     const request = (agent instanceof https.Agent ? https : http).request(address, { method, agent, headers: all, timeout: SILENCE_MS }, resolve);
+    let isConnected = false;
+    request.on("socket", (socket) => {
+      if (!socket.connecting && !socket.pending) isConnected = true;
+      else socket.once(agent instanceof https.Agent ? "secureConnect" : "connect", () => (isConnected = true));
+    });
     request.on("timeout", () => request.destroy(new Error(`silent for ${SILENCE_MS / 60_000} minutes`)));
-    request.on("error", (error) => reject(new Error(`no server answers at ${address.origin}: ${error.message || error.code}`)));
+    request.on("error", (error) => {
+      const why = error.message || error.code;
+      reject(new Error(isConnected ? `the connection to ${address.origin} broke before the answer came (${why}): ${PERHAPS}` : `no server answers at ${address.origin}: ${why}`));
+    });
     request.end(body);
   });
 }

@@ -179,6 +179,12 @@ async fn subscriptions_are_bounded_and_end_with_their_conversation() {
     assert_eq!(pi.server().subscriptions.count(), PER_CONVERSATION, "the same one twice is one");
     let refusal = subscribe(&mut wire, "raspi://audit").await;
     assert_eq!(refusal.fault(-32005)["data"]["details"]["limit"], PER_CONVERSATION);
+    // Its log level is none of them.
+    for level in ["warning", "error"] {
+        wire.request("logging/setLevel", json!({"level": level})).await.result();
+    }
+    assert_eq!(pi.server().subscriptions.count(), PER_CONVERSATION + 1);
+    wire.request("logging/setLevel", json!({"level": "warning"})).await.result();
     drop(wire);
     until_subscribed(&pi, 0).await;
 
