@@ -17,7 +17,10 @@ use base::error::ToolError;
 use contract::{
     access::{caller::Caller, question, shares::is_admin, way},
     audit::ApprovalRecord,
-    config::{AgentType, sections::agents::is_command},
+    config::{
+        AgentType,
+        sections::agents::{is_command, of_tool},
+    },
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -56,7 +59,7 @@ impl Asking {
             Some(subject) => question::shown(tool, &Value::Null, &[], subject)?,
             None => question::shown(tool, &ask.entry.input_schema(), ask.entry.meta().bulk, ask.args)?,
         };
-        let more = ask.entry.meta().explain.and_then(|explain| explain(ask.args));
+        let more = ask.entry.meta().explain.and_then(|explain| explain(ask.args)).or_else(|| self.program(tool));
         let more = more.map(|more| format!("; {more}")).unwrap_or_default();
         let question = self
             .agent
@@ -115,6 +118,12 @@ impl Asking {
 }
 
 impl Asking {
+    /// What a call of an agent's tool runs.
+    fn program(&self, tool: &str) -> Option<String> {
+        let agent = of_tool(&self.agents, tool)?;
+        Some(format!("it runs {}", agent.program.display()))
+    }
+
     /// Waits for the first answer: from the console or, for a listed client, from the client's dialogue.
     async fn wait(&self, question: &Question, ask: &ApprovalSubject<'_>) -> Result<Question, ToolError> {
         let console = self.agent.call::<asks::AwaitAsk>(asks::AwaitRequest::new(&question.id, self.patience));

@@ -1,6 +1,12 @@
-//! What happens to agents, for whoever listens.
+//! How agents end, and what whoever listens is told.
 
-use agent::exec::Ending;
+use super::{CODE, CRASHED, SPAWN_FAILED, coded};
+use agent::{exec::Ending, operations::commands::CommandEnd};
+use base::{error::ToolError, redact::redact_text};
+use std::sync::{Mutex, PoisonError};
+
+/// Characters of what it wrote to standard error, in the error.
+const STDERR: usize = 500;
 
 /// An agent came or went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +59,67 @@ impl DeathReason {
         match ending {
             Ending::Exited(code) => (code, Self::Exited),
             Ending::Killed(signal) => (128 + signal, Self::Killed),
+        }
+    }
+}
+
+/// What an agent did last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Start,
+    Initialize,
+    List,
+    Runs,
+}
+
+pub(super) fn set(step: &Mutex<Step>, now: Step) {
+    *step.lock().unwrap_or_else(PoisonError::into_inner) = now;
+}
+
+/// How a run of the process ended.
+pub(super) struct Death {
+    pub(super) error: ToolError,
+    pub(super) exit_code: i32,
+    pub(super) reason: DeathReason,
+    /// A caller's call brought it about: it does not count towards [`DEATHS`], or one caller could take the agent from all.
+    pub(super) by_a_call: bool,
+}
+
+impl Death {
+    pub(super) fn of(error: ToolError, exit_code: i32, reason: DeathReason) -> Self {
+        Self { error, exit_code, reason, by_a_call: false }
+    }
+
+    /// With what it did last, unless it ran.
+    pub(super) fn at(mut self, step: &Mutex<Step>) -> Self {
+        let step = match *step.lock().unwrap_or_else(PoisonError::into_inner) {
+            Step::Start => "start",
+            Step::Initialize => "initialize",
+            Step::List => "tools/list",
+            Step::Runs => return self,
+        };
+        self.error = self.error.with("step", step);
+        self
+    }
+}
+
+/// What it wrote to standard error; the end of it, if it is long.
+pub(super) fn said(end: &CommandEnd) -> String {
+    let text = redact_text(&end.stderr.text());
+    let from = text.char_indices().rev().nth(STDERR - 1).map_or(0, |(at, _)| at);
+    text[from..].to_owned()
+}
+
+pub(super) fn died(name: &str, end: Result<CommandEnd, ToolError>) -> Death {
+    match end {
+        Err(error) => Death::of(coded(error, SPAWN_FAILED), -1, DeathReason::Failed),
+        Ok(end) => {
+            let (code, reason) = DeathReason::of(end.ending);
+            let error = ToolError::unavailable(format!("the agent {name} ended with {code}"))
+                .with("exit_code", code)
+                .with("stderr", said(&end))
+                .with(CODE, CRASHED);
+            Death::of(error, code, reason)
         }
     }
 }

@@ -9,8 +9,8 @@ pub use client::AgentCall;
 pub use death::{AgentEvent, DeathReason};
 
 use agent::{
-    AgentLink, AgentState, AgentsNow, OfferedTool, ToolState,
-    operations::agents::{FollowAgents, FollowRequest},
+    AgentFailure, AgentLink, AgentState, AgentsNow, OfferedTool, ToolState,
+    operations::agents::{AgentFailed, FailedRequest, FollowAgents, FollowRequest},
 };
 use base::{
     error::{ErrorCode, ToolError},
@@ -192,12 +192,33 @@ impl Agents {
         };
     }
 
-    /// What is known of this type's tools; `None`: nothing yet.
+    /// What is known of this type's tools; `None`: nothing yet. Its `problem` is also why this half does not offer some, or why the
+    /// program does not run.
     pub fn known(&self, name: &str) -> Option<AgentState> {
         let state = self.state();
         let known = state.known.get(name)?.clone();
-        let problem = known.problem.clone().or_else(|| state.refused.get(name).cloned());
+        let failed = || state.supervisors.get(name)?.failure().map(|error| error.advice());
+        let problem = known.problem.clone().or_else(|| state.refused.get(name).cloned()).or_else(failed);
         Some(AgentState { problem, ..known })
+    }
+
+    /// Starts the process because somebody wants to see its tools: at once, also when it has failed before. Why it could not be
+    /// started is told to the privileged half, where that person looks.
+    ///
+    /// # Errors
+    /// Why it could not be started.
+    pub async fn show(self: &Arc<Self>, declared: &AgentType) -> Result<(), ToolError> {
+        if declared.start != AgentStart::Never && matches!(self.standing(&declared.name), "restarting" | "held") {
+            let failed = self.state().supervisors.remove(&declared.name);
+            failed.iter().for_each(|supervisor| supervisor.end());
+        }
+        let Err(error) = self.started(declared).await else { return Ok(()) };
+        let failure = AgentFailure::of(&error);
+        let told = self.link.call::<AgentFailed>(FailedRequest { agent: declared.name.clone(), failure }).await;
+        if let Err(unheard) = told {
+            tracing::debug!(target: "raspi_mcp::agents", agent = declared.name, %unheard, "nobody hears why it could not be started");
+        }
+        Err(error)
     }
 
     /// Whether there can be agents of this type.

@@ -4,13 +4,14 @@
 use super::{
     Agents, CODE, CRASHED, SPAWN_FAILED,
     client::{AgentCall, Answer, Conversation},
-    death::DeathReason,
+    coded,
+    death::{Death, DeathReason, Step, died, said, set},
 };
 use agent::operations::{
     agents::{AgentRequest, OfferRequest, OfferTool, RunAgent},
-    commands::{CommandEnd, CommandRef, StopCommand},
+    commands::{CommandRef, StopCommand},
 };
-use base::{error::ToolError, redact::redact_text};
+use base::{error::ToolError, speech::quoted};
 use contract::config::{
     AgentType,
     sections::agents::{AgentStart, DESCRIPTOR_BYTES, account_of},
@@ -20,7 +21,7 @@ use serde_json::Value;
 use std::{
     convert::Infallible,
     future::pending,
-    sync::{Arc, Weak},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 use tokio::{
@@ -29,8 +30,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// From its start to its first list of tools.
-const START: Duration = Duration::from_secs(10);
+/// For a list of tools that has changed.
+const LIST: Duration = Duration::from_secs(10);
 /// How long an agent that was told to end may take to do so by itself.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long an agent may take to show that it lives, when a call that nobody waits for is not answered in its time.
@@ -54,27 +55,14 @@ enum Standing {
     Held(ToolError),
 }
 
-/// How a run of the process ended.
-struct Death {
-    error: ToolError,
-    exit_code: i32,
-    reason: DeathReason,
-    /// A caller's call brought it about: it does not count towards [`DEATHS`], or one caller could take the agent from all.
-    by_a_call: bool,
-}
-
-impl Death {
-    fn of(error: ToolError, exit_code: i32, reason: DeathReason) -> Self {
-        Self { error, exit_code, reason, by_a_call: false }
-    }
-}
-
 /// The process of one type.
 pub struct Supervisor {
     standing: watch::Sender<Standing>,
     stop: CancellationToken,
     /// It hangs, and is to be ended.
     kick: Notify,
+    /// From its start to its first list of tools.
+    start: Duration,
 }
 
 impl Supervisor {
@@ -84,7 +72,12 @@ impl Supervisor {
             AgentStart::Never => Standing::Down(not_there(agents, &declared.name)),
             _ => Standing::Starting,
         });
-        let this = Arc::new(Self { standing, stop: agents.stop.child_token(), kick: Notify::new() });
+        let this = Arc::new(Self {
+            standing,
+            stop: agents.stop.child_token(),
+            kick: Notify::new(),
+            start: Duration::from_secs(declared.start_seconds.into()),
+        });
         let (supervisor, agents, declared) = (Arc::clone(&this), Arc::downgrade(agents), declared.clone());
         base::task::spawn(async move { supervisor.keep(agents, declared).await });
         this
@@ -99,6 +92,14 @@ impl Supervisor {
         }
     }
 
+    /// Why it does not run, if it has failed.
+    pub(super) fn failure(&self) -> Option<ToolError> {
+        match &*self.standing.borrow() {
+            Standing::Down(error) | Standing::Held(error) => Some(error.clone()),
+            Standing::Starting | Standing::Running(_) => None,
+        }
+    }
+
     pub(super) fn end(&self) {
         self.stop.cancel();
     }
@@ -109,7 +110,8 @@ impl Supervisor {
     /// Why it does not run.
     pub(super) async fn ready(&self) -> Result<Arc<Conversation>, ToolError> {
         let mut standing = self.standing.subscribe();
-        let waited = timeout(START + GRACE, standing.wait_for(|now| !matches!(now, Standing::Starting))).await;
+        let waited =
+            timeout(self.start + GRACE + STOP, standing.wait_for(|now| !matches!(now, Standing::Starting))).await;
         match waited.ok().and_then(Result::ok).as_deref() {
             Some(Standing::Running(conversation)) => Ok(Arc::clone(conversation)),
             Some(Standing::Down(error) | Standing::Held(error)) => Err(error.clone()),
@@ -204,7 +206,7 @@ impl Supervisor {
     /// Runs the process once, or waits for one that comes by itself until it leaves. Returns why it ended.
     async fn run_once(&self, agents: &Arc<Agents>, declared: &AgentType) -> Death {
         let (link, name) = (agents.link(), &declared.name);
-        let failed = |error: ToolError| Death::of(super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed);
+        let failed = |error: ToolError| Death::of(coded(error, SPAWN_FAILED), -1, DeathReason::Failed);
         let id = match CommandRef::random() {
             Ok(CommandRef { id }) => id,
             Err(error) => return failed(error),
@@ -213,7 +215,7 @@ impl Supervisor {
             Ok((conversation, heard)) => (Arc::new(conversation), heard),
             Err(error) => return failed(error),
         };
-        let changed = Notify::new();
+        let (changed, step) = (Notify::new(), Mutex::new(Step::Start));
         let comes = declared.start == AgentStart::Never;
         let run = async {
             match comes {
@@ -223,14 +225,14 @@ impl Supervisor {
         };
         let hear = conversation.hear(heard, || changed.notify_one());
         tokio::pin!(run, hear);
-        let tell = self.tell(agents, declared, &conversation, &changed);
+        let tell = self.tell(agents, declared, &conversation, &changed, &step);
         let mut by_a_call = false;
         // One that was meant for the process before, which ended at that moment.
         let _ = self.kick.notified().now_or_never();
         let wrong = tokio::select! {
             end = &mut run => {
                 conversation.close();
-                return died(name, end);
+                return died(name, end).at(&step);
             }
             wrong = &mut hear => wrong.map(|why| ToolError::unavailable(format!("the agent {name} was ended: {why}"))),
             Err(error) = tell => Some(error),
@@ -243,7 +245,7 @@ impl Supervisor {
         };
         let (stopped, left) = (self.stop.is_cancelled(), ToolError::unavailable(format!("the agent {name} has left")));
         let ran = matches!(*self.standing.borrow(), Standing::Running(_));
-        if !stopped {
+        if !stopped && ran {
             // Before the calls hear of it: none of them is to find it running.
             self.standing.send_replace(Standing::Down(wrong.as_ref().unwrap_or(&left).clone()));
         }
@@ -261,14 +263,22 @@ impl Supervisor {
         if told || wrong.is_none() && !stopped {
             // It was told to end or has closed its streams, and ends by itself or not.
             if let Ok(end) = timeout(GRACE, &mut run).await {
-                return died(name, end);
+                return died(name, end).at(&step);
             }
         }
         // Not known any more: it has ended.
         let _ = link.call::<StopCommand>(CommandRef { id: id.clone() }).await;
         let ended = timeout(STOP, run).await;
         match (wrong, ended) {
-            (Some(error), _) => Death { by_a_call, ..Death::of(error.with(CODE, CRASHED), -1, DeathReason::Protocol) },
+            (Some(error), ended) => {
+                // What it said may tell why.
+                let error = match ended {
+                    Ok(Ok(end)) => error.with("stderr", said(&end)),
+                    _ => error,
+                };
+                let death = Death::of(error.with(CODE, CRASHED), -1, DeathReason::Protocol);
+                Death { by_a_call, ..death }.at(&step)
+            }
             (None, Ok(end)) => died(name, end),
             (None, Err(_)) => Death::of(ToolError::unavailable(format!("{name} does not end")), -1, DeathReason::Lost),
         }
@@ -284,14 +294,34 @@ impl Supervisor {
         declared: &AgentType,
         conversation: &Arc<Conversation>,
         changed: &Notify,
+        step: &Mutex<Step>,
     ) -> Result<Infallible, ToolError> {
-        let late = || ToolError::unavailable(format!("{} does not answer within {START:?}", declared.name));
+        let late = |within: Duration| {
+            let error =
+                ToolError::unavailable(format!("{} does not answer within {} s", declared.name, within.as_secs()));
+            match conversation.stray() {
+                None => error.hint("if it needs longer to start, raise start_seconds of the agent"),
+                Some(line) => error.hint(format!(
+                    "it writes to standard output what is no MCP message, such as {}; is it started as an MCP server on stdio?",
+                    quoted(&line)
+                )),
+            }
+        };
+        let began = Instant::now();
+        set(step, Step::Initialize);
         match declared.start {
             AgentStart::Never => conversation.greet().await?,
-            _ => timeout(START, conversation.greet()).await.map_err(|_| late())??,
+            _ => timeout(self.start, conversation.greet()).await.map_err(|_| late(self.start))??,
         }
+        let mut within = match declared.start {
+            AgentStart::Never => LIST,
+            _ => self.start.saturating_sub(began.elapsed()),
+        };
         loop {
-            timeout(START, self.describe(agents, declared, conversation)).await.map_err(|_| late())??;
+            set(step, Step::List);
+            timeout(within, self.describe(agents, declared, conversation)).await.map_err(|_| late(self.start))??;
+            set(step, Step::Runs);
+            within = LIST;
             self.standing.send_replace(Standing::Running(Arc::clone(conversation)));
             changed.notified().await;
         }
@@ -326,19 +356,4 @@ fn not_there(agents: &Agents, name: &str) -> ToolError {
     ToolError::unavailable(format!("the agent {name} is not on the system bus yet"))
         .with(CODE, CRASHED)
         .hint(format!("start its service: it runs as {account}, and takes the name org.dbusmcp.Agent.{name}"))
-}
-
-fn died(name: &str, end: Result<CommandEnd, ToolError>) -> Death {
-    match end {
-        Err(error) => Death::of(super::coded(error, SPAWN_FAILED), -1, DeathReason::Failed),
-        Ok(end) => {
-            let (code, reason) = DeathReason::of(end.ending);
-            let said: String = redact_text(&end.stderr.text()).chars().take(500).collect();
-            let error = ToolError::unavailable(format!("the agent {name} ended with {code}"))
-                .with("exit_code", code)
-                .with("stderr", said)
-                .with(CODE, CRASHED);
-            Death::of(error, code, reason)
-        }
-    }
 }

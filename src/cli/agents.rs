@@ -5,12 +5,13 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
-use crate::{registry::Registry, terminal::printable};
+use crate::{registry::Registry, terminal::printable, tools::agents::refusal};
 use agent::{
-    AgentLink, AgentState, Client, ToolState,
+    AgentLink, AgentState, Client, OfferedTool, ToolState,
     operations::agents::{AcceptAgent, AcceptRequest, FollowAgents, FollowRequest},
 };
 use base::{error::ToolError, os::local};
+use contract::{access::policy::Policy, config::sections::agents::AgentKind};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -23,8 +24,8 @@ use std::{
 /// How long the server may take to hear of what was accepted, and how often it is asked meanwhile.
 const HEARS: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_millis(100);
-/// How long an agent that has to be started first may take to describe its tools.
-const DESCRIBES: Duration = Duration::from_secs(20);
+/// How long an agent that has to be started first may take to describe its tools, beyond its own `start_seconds`.
+const DESCRIBES: Duration = Duration::from_secs(10);
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -60,7 +61,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     let accepts = if let What::Accept { agent } = &args.what { Some(agent.clone()) } else { None };
     let (agent, mut output) = (AgentLink::Socket(Client::new(&socket)), io::stdout().lock());
     super::runtime()?.block_on(async {
-        perform(&agent, args.what, &mut Terminal, &mut output).await?;
+        perform(&agent, args.what, &Policy::of(&settings), &mut Terminal, &mut output).await?;
         match accepts {
             Some(name) => offered(&server, &name, &mut output).await,
             None => Ok(()),
@@ -99,13 +100,14 @@ async fn offered(server: &Path, name: &str, output: &mut dyn Write) -> Result<()
     written.map_err(|error| Failure::new(Exit::Failed, format!("cannot write to the terminal: {error}")))
 }
 
-/// Does what `what` says.
+/// Does what `what` says. `policy` is that of the configuration.
 ///
 /// # Errors
 /// If the agent does not answer or refuses, there is no such type, or the answer is no.
 pub async fn perform(
     agent: &AgentLink,
     what: What,
+    policy: &Policy,
     keyboard: &mut dyn Keyboard,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -129,12 +131,11 @@ pub async fn perform(
         }
         What::Accept { agent: name } => {
             let state = described(agent, &name).await?;
-            say(&shown(&state))?;
-            let hash = |tool: &agent::OfferedTool| Some((tool.name.clone(), tool.sha256.clone()?));
+            say(&shown(&state, policy))?;
+            let hash = |tool: &OfferedTool| Some((tool.name.clone(), tool.sha256.clone()?));
             let tools: BTreeMap<String, String> = state.tools.iter().filter_map(hash).collect();
             if tools.is_empty() {
-                let why = state.problem.unwrap_or_else(|| "it has not described any of its tools".into());
-                return Err(Failure::new(Exit::Failed, format!("{name}: {why}")));
+                return Err(Failure::new(Exit::Failed, format!("{}: {}", printable(&name), why_none(&state))));
             }
             say(&format!("\nAccept these {} tools as they are? Type yes: ", tools.len()))?;
             let failed = |error: io::Error| Failure::new(Exit::Failed, format!("cannot read the answer: {error}"));
@@ -151,16 +152,17 @@ pub async fn perform(
 /// What is known of this type; an agent that has to describe its tools is started first.
 async fn described(agent: &AgentLink, name: &str) -> Result<AgentState, ToolError> {
     agent.call::<AcceptAgent>(AcceptRequest { agent: name.to_owned(), tools: None }).await?;
-    let (mut known, began) = (0, std::time::Instant::now());
+    let (mut known, began, mut most) = (0, std::time::Instant::now(), DESCRIBES);
     loop {
-        let left = DESCRIBES.saturating_sub(began.elapsed());
+        let left = most.saturating_sub(began.elapsed());
         let wait_ms = if known == 0 { 0 } else { u64::try_from(left.as_millis()).unwrap_or_default() };
         let now = agent.call::<FollowAgents>(FollowRequest { known, wait_ms }).await?;
         known = now.revision;
         let found = now.agents.into_iter().find(|state| state.name == name);
         let state = found.ok_or_else(|| ToolError::not_found(format!("there is no agent {name}")))?;
-        let is_known = |tool: &agent::OfferedTool| tool.state != ToolState::Unknown;
-        if state.tools.iter().all(is_known) || state.problem.is_some() || left.is_zero() {
+        most = DESCRIBES + Duration::from_secs(state.declared.start_seconds.into());
+        let is_known = |tool: &OfferedTool| tool.state != ToolState::Unknown;
+        if state.tools.iter().all(is_known) || state.problem.is_some() || state.failure.is_some() || left.is_zero() {
             return Ok(state);
         }
     }
@@ -170,11 +172,29 @@ fn listed(state: &AgentState) -> String {
     let mut text = format!("{}\n", state.name);
     for tool in &state.tools {
         let _ = writeln!(text, "  {}.{}  {}", state.name, tool.name, tool.state.word());
+        if let Some(why) = refusal(&state.declared, tool) {
+            let _ = writeln!(text, "    not offered: {}", printable(&why));
+        }
     }
-    if let Some(problem) = &state.problem {
+    let failure = state.failure.as_ref().map(|failure| &failure.message);
+    if let Some(problem) = state.problem.as_ref().or(failure) {
         let _ = writeln!(text, "  {}", printable(problem));
     }
     text
+}
+
+/// Why an agent has no tool to accept: what it did last, and what it said.
+fn why_none(state: &AgentState) -> String {
+    if let Some(problem) = &state.problem {
+        return printable(problem);
+    }
+    let Some(failure) = &state.failure else {
+        let named: Vec<&str> = state.tools.iter().map(|tool| tool.name.as_str()).collect();
+        return format!("it runs, but lists none of the tools that [[agents]] names: {}", named.join(", "));
+    };
+    let step = failure.step.as_ref().map_or_else(String::new, |step| format!("\n  failed at: {}", printable(step)));
+    let said = failure.stderr.as_ref().map_or_else(String::new, |said| format!("\n  it said: {}", lines(said)));
+    format!("{}{step}{said}", printable(&failure.message))
 }
 
 /// A text of several lines, each further one behind a mark: none of them passes for another field.
@@ -182,12 +202,23 @@ fn lines(words: &str) -> String {
     words.trim_end().lines().map(printable).collect::<Vec<_>>().join("\n    | ")
 }
 
-/// Everything that is accepted, with control characters escaped.
-fn shown(state: &AgentState) -> String {
-    let mut text = String::new();
+/// Everything that is accepted and what the configuration makes of it, with control characters escaped.
+fn shown(state: &AgentState, policy: &Policy) -> String {
+    let mut text = program(state);
     for tool in &state.tools {
-        let _ = writeln!(text, "{}.{}  {}", state.name, tool.name, tool.state.word());
+        let name = format!("{}.{}", state.name, tool.name);
+        let _ = writeln!(text, "{name}  {}", tool.state.word());
+        if let Some(declared) = state.declared.tools.get(&tool.name) {
+            let meta = declared.meta();
+            let mode = policy.words().judge_mildest(&name, meta.mode).mode;
+            let [tier, mode] = [json!(meta.tier), json!(mode)].map(|word| word.as_str().unwrap_or_default().to_owned());
+            let (role, seconds) = (meta.role.name(), meta.timeout_seconds);
+            let _ = writeln!(text, "  tier: {tier}; role: {role}; policy: {mode}; timeout: {seconds} s");
+        }
         let Some(descriptor) = &tool.descriptor else { continue };
+        if let Some(why) = refusal(&state.declared, tool) {
+            let _ = writeln!(text, "  not offered: {}", printable(&why));
+        }
         for field in ["title", "description", "inputSchema", "outputSchema", "annotations"] {
             match &descriptor[field] {
                 serde_json::Value::Null => {}
@@ -195,7 +226,38 @@ fn shown(state: &AgentState) -> String {
                 other => drop(writeln!(text, "  {field}: {}", printable(&other.to_string()))),
             }
         }
+        if let Some(hash) = &tool.sha256 {
+            let _ = writeln!(text, "  sha256: {hash}");
+        }
     }
+    text
+}
+
+/// What runs, and what it may reach.
+fn program(state: &AgentState) -> String {
+    let declared = &state.declared;
+    let kind = match declared.kind {
+        AgentKind::Command => "command, run once for each call",
+        AgentKind::Mcp => "MCP server",
+        AgentKind::Dbus => "service on the system bus",
+    };
+    let mut text = format!("{}: {kind}\n  program: {}\n", state.name, printable(&declared.program.to_string_lossy()));
+    if !declared.args.is_empty() {
+        let args: Vec<String> = declared.args.iter().map(|arg| json!(arg).to_string()).collect();
+        let _ = writeln!(text, "  args: {}", printable(&args.join(" ")));
+    }
+    if !declared.env.is_empty() {
+        // Their values may be secret, and are part of what is accepted.
+        let names: Vec<&str> = declared.env.keys().map(String::as_str).collect();
+        let _ = writeln!(text, "  env: {}", names.join(", "));
+    }
+    if let Some(hash) = &state.files_sha256 {
+        let _ = writeln!(text, "  files: sha256 {hash}");
+    }
+    let writes: Vec<String> = declared.writable.iter().map(|path| printable(&path.to_string_lossy())).collect();
+    let writes = if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") };
+    let network = if declared.network { "yes" } else { "no" };
+    let _ = writeln!(text, "  network: {network}; writes: {writes}; memory: {} MiB", declared.memory_mb);
     text
 }
 

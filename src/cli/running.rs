@@ -81,7 +81,7 @@ impl Running {
     /// The names in a list of declared agents or routers.
     fn names(&self, key: &str) -> impl Iterator<Item = String> {
         let list = self.status["config_summary"][key].as_array();
-        list.into_iter().flatten().filter_map(|each| each["name"].as_str().map(str::to_owned))
+        list.into_iter().flatten().filter_map(|each| each.as_str().or(each["name"].as_str()).map(str::to_owned))
     }
 }
 

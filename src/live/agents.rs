@@ -60,7 +60,7 @@ async fn follow_agents(pipeline: &Pipeline) {
                     // The privileged half has said by now which account it has.
                     let at_once = |declared: &AgentType| declared.start != AgentStart::Demand;
                     if state.wanted || first && agents.find(&state.name).is_some_and(at_once) {
-                        start(pipeline, &state.name);
+                        start(pipeline, &state.name, state.wanted);
                     }
                 }
             }
@@ -74,12 +74,15 @@ async fn follow_agents(pipeline: &Pipeline) {
     }
 }
 
-/// Starts the process of a type, if it has one of its own.
-fn start(pipeline: &Pipeline, name: &str) {
+/// Starts the process of a type, if it has one of its own. `wanted`: somebody waits to see its tools.
+fn start(pipeline: &Pipeline, name: &str, wanted: bool) {
     let (agents, name) = (Arc::clone(&pipeline.services.agents), name.to_owned());
     base::task::spawn(async move {
         if let Some(declared) = agents.find(&name).cloned()
-            && let Err(error) = agents.started(&declared).await
+            && let Err(error) = match wanted {
+                true => agents.show(&declared).await,
+                false => agents.started(&declared).await.map(drop),
+            }
             && declared.start != AgentStart::Never
         {
             tracing::warn!(target: "raspi_mcp::agents", agent = name, %error, "it could not be started");

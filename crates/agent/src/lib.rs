@@ -62,7 +62,7 @@ mod start;
 pub mod units;
 mod wire;
 
-pub use agents::{AgentState, AgentsNow, OfferedTool, ToolState};
+pub use agents::{AgentFailure, AgentState, AgentsNow, OfferedTool, ToolState};
 pub use asks::{Ask, AskRequest, AskState};
 pub use authorization::Authorization;
 pub use button::answerable;

@@ -169,6 +169,14 @@ impl Conversation {
         }
     }
 
+    /// What it wrote last that was no message.
+    pub fn stray(&self) -> Option<String> {
+        match &self.line {
+            Line::Stdio(server) => server.stray(),
+            Line::Bus(_) => None,
+        }
+    }
+
     /// Returns once it has shown that it lives, whatever it answers.
     pub async fn ping(&self) {
         match &self.line {

@@ -23,6 +23,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// Longest text of a refusal of rmcp's that is quoted, in bytes.
 const LONGEST_REFUSAL: usize = 4096;
 
+/// The header Accept as rmcp wants it.
+const BOTH: &str = "application/json, text/event-stream";
+
 /// The header that names a session.
 pub const SESSION_ID: &str = "mcp-session-id";
 
@@ -118,6 +121,9 @@ impl McpHttp {
 /// rmcp requires both media types by name. A client that sends no header accepts both; so does one that names ranges which have
 /// them (RFC 9110, section 12.5.1): `*/*` of curl, `application/*, text/*`.
 fn accept_both(parts: &mut Parts) {
+    if parts.headers.get(header::ACCEPT).is_some_and(|value| value == BOTH) {
+        return;
+    }
     let (mut json, mut events, mut is_sent) = (false, false, false);
     for value in parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()) {
         is_sent = true;
@@ -129,7 +135,7 @@ fn accept_both(parts: &mut Parts) {
         }
     }
     if !is_sent || (json && events) {
-        parts.headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        parts.headers.insert(header::ACCEPT, HeaderValue::from_static(BOTH));
     }
 }
 
@@ -140,11 +146,11 @@ where
     B::Error: Into<axum::BoxError>,
 {
     let response = response.map(Body::new);
-    let is_json = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
-    if is_json || !(response.status().is_client_error() || response.status().is_server_error()) {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if !(status.is_client_error() || status.is_server_error())
+        || kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
+    {
         return response;
     }
     let (mut parts, body) = response.into_parts();

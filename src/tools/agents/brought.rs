@@ -38,6 +38,11 @@ use std::time::Duration;
 /// Characters of what a failed program said, in the error.
 const SAID: usize = 1000;
 
+/// Why this tool could not be offered if it were accepted: its schemas cannot be executed.
+pub fn refusal(declared: &AgentType, offered: &OfferedTool) -> Option<String> {
+    Some(entry(declared, offered)?.err()?.into_message())
+}
+
 /// The accepted tools of an agent, and why some of them are not offered: their schemas cannot be executed.
 pub fn entries(declared: &AgentType, state: &AgentState) -> (Vec<Entry>, Option<String>) {
     let accepted = state.tools.iter().filter(|tool| tool.state == ToolState::Accepted);

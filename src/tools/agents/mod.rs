@@ -9,7 +9,7 @@ mod shown;
 mod shutdown;
 mod spawn;
 
-pub use brought::entries;
+pub use brought::{entries, refusal};
 
 use crate::registry::row::ToolRow;
 

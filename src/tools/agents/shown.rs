@@ -29,7 +29,7 @@ pub struct TypeOut {
     state: &'static str,
     /// Those that the owner named.
     tools: Vec<ToolOut>,
-    /// Why its program cannot be used.
+    /// Why its program cannot be used or does not run, or why some of its tools are not offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     problem: Option<String>,

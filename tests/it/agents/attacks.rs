@@ -15,7 +15,7 @@ async fn an_answer_off_its_schema_is_not_passed_on() {
 }
 
 #[tokio::test]
-async fn eleven_mebibytes_and_garbage_cost_the_agent_its_life_and_the_call_an_error() {
+async fn eleven_mebibytes_and_endless_garbage_cost_the_agent_its_life_and_the_call_an_error() {
     let machine = server().await;
     machine.accept("thing").await;
     for tool in ["thing.flood", "thing.garbage"] {

@@ -30,7 +30,12 @@ fn tools() -> Value {
 }
 
 async fn echo() -> Machine {
-    Machine::new(|folder| vec![command("greenhouse", folder.program("echo", ECHO), tools())]).await
+    Machine::new(|folder| {
+        let mut agent = command("greenhouse", folder.program("echo", ECHO), tools());
+        agent["env"] = json!({"BED": "4 5", "HOME": "/srv/home"});
+        vec![agent]
+    })
+    .await
 }
 
 #[tokio::test]
@@ -46,8 +51,10 @@ async fn a_tool_is_off_until_it_is_accepted_and_off_again_when_its_program_chang
         let answer = wire.call(name, json!({"bed": 3})).await;
         let text = answer.ok()["text"].as_str().unwrap().to_owned();
         assert!(text.starts_with("{\"bed\":3}\n"), "{text}");
-        for variable in ["RASPI_MCP_AGENT=greenhouse", "RASPI_MCP_TOOL=echo", "USER=raspi-mcp-agent-0"] {
-            assert!(text.contains(variable), "{variable}: {text}");
+        for variable in
+            ["RASPI_MCP_AGENT=greenhouse", "RASPI_MCP_TOOL=echo", "USER=raspi-mcp-agent-0", "BED=4 5", "HOME=/srv/home"]
+        {
+            assert!(text.lines().any(|line| line == variable), "{variable}: {text}");
         }
     }
     wire.call("greenhouse.echo", json!({"bed": 5})).await.refused("/bed");

@@ -33,13 +33,22 @@ fn mistakes_are_told_with_what_to_do() {
         )
     };
     for (text, says) in [
+        (GOOD.replace("program", "start_seconds = 0\nprogram"), "agents.start_seconds must be"),
+        (
+            command("a").replace("program", "start_seconds = 20\nprogram"),
+            "raspi-mcp waits for no start of it; leave start_seconds out",
+        ),
+        (GOOD.replace("program", "env = { \"A B\" = \"x\" }\nprogram"), "a variable of agents.env is called by"),
+        (GOOD.replace("program", "env = { RASPI_MCP_TOOL = \"x\" }\nprogram"), "and not RASPI_MCP_..."),
+        (GOOD.replace("program", "env = { A = 7 }\nprogram"), "agents.env.A must be a text"),
+        (GOOD.replace("program", "env = \"A=7\"\nprogram"), "agents.env must be a table of at most 32 variables"),
         (GOOD.replace("greenhouse", "Green"), "agents.type must be 1 to 32 characters"),
         (GOOD.replace("kind = \"mcp\"\n", ""), "this agent has no kind"),
         (GOOD.replace("\"mcp\"", "\"rpc\""), "agents.kind must be \"command\", \"mcp\" or \"dbus\""),
         (GOOD.replace("program", "start = \"never\"\nprogram"), "only an agent of kind \"dbus\" can come by itself"),
         (
             GOOD.replace("\"mcp\"", "\"dbus\"\nstart = \"never\"\nnetwork = true"),
-            "leave memory_mb, tasks, network and writable out",
+            "leave env, memory_mb, tasks, network and writable out",
         ),
         (GOOD.replace("/opt/x", "/usr/bin/npx"), "fetches what it runs"),
         (

@@ -27,7 +27,7 @@ for line in sys.stdin:
         words = open(here + "/words").read() if os.path.exists(here + "/words") else ""
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
         tools = [tool("Say-Hello", description="Says hello." + words), tool("unnamed"), tool("die"), tool("hang"), tool("flood"),
-                 tool("lie", outputSchema=schema), tool("number", outputSchema=schema), tool("err"), tool("ask"), tool("garbage")]
+                 tool("lie", outputSchema=schema), tool("number", outputSchema=schema), tool("err"), tool("ask"), tool("garbage"), tool("log")]
         result({"tools": tools})
     elif method == "tools/call":
         name = message["params"]["name"]
@@ -37,7 +37,10 @@ for line in sys.stdin:
         elif name == "lie": result({"content": [], "structuredContent": {"n": "one"}})
         elif name == "number": result({"content": [], "structuredContent": {"n": 1}})
         elif name == "err": result({"content": [{"type": "text", "text": "no such file"}], "isError": True})
-        elif name == "garbage": print("this is no JSON", flush=True)
+        elif name == "garbage": print("this is no JSON\n" * 1001, flush=True)
+        elif name == "log":
+            print("npm install: added 41 packages\n\n[1, 2]\n{\"key\": tru", flush=True)
+            result({"content": [{"type": "text", "text": "logged"}]})
         elif name == "ask":
             send({"id": "mine", "method": "sampling/createMessage", "params": {}})
             reply = json.loads(sys.stdin.readline())
@@ -50,7 +53,7 @@ for line in sys.stdin:
 pub(super) async fn server() -> Machine {
     Machine::new(|folder| {
         let tool = json!({"tier": "fundamental"});
-        let names = ["say_hello", "die", "hang", "flood", "lie", "number", "err", "ask", "garbage"];
+        let names = ["say_hello", "die", "hang", "flood", "lie", "number", "err", "ask", "garbage", "log"];
         let mut tools: serde_json::Map<String, Value> =
             names.iter().map(|name| ((*name).to_owned(), tool.clone())).collect();
         tools["hang"] = json!({"tier": "fundamental", "timeout_seconds": 1});
@@ -83,6 +86,17 @@ async fn only_the_tools_that_the_owner_named_pass_and_nothing_else_of_the_server
         )
         .await;
     assert!(!instructions.result().to_string().contains("Ignore your owner"));
+}
+
+/// As real servers do, when what they start writes to standard output (npm below mcp-server-fetch).
+#[tokio::test]
+async fn lines_that_are_no_messages_are_dropped_as_other_clients_do() {
+    let machine = server().await;
+    machine.accept("thing").await;
+    for _ in 0..3 {
+        assert_eq!(machine.call("thing.log", json!({})).await.ok()["text"], "logged");
+    }
+    assert_eq!(machine.runner.plans.lock().unwrap().len(), 1, "one process all the time");
 }
 
 #[tokio::test]

@@ -10,10 +10,12 @@ mod examples;
 mod kills;
 mod life;
 mod mcp;
+mod official;
 mod orchestrator;
 mod restarted;
 mod results;
 mod runner;
+mod told;
 
 use crate::support::{
     bus_users::{agent_uid, connect_as, is_root},
@@ -27,7 +29,10 @@ use ::agent::{
     serve,
 };
 use base::os::Root;
-use contract::config::{AgentChoice, AgentType, Settings};
+use contract::{
+    access::policy::Policy,
+    config::{AgentChoice, AgentType, Settings},
+};
 use raspi_mcp::{
     cli::agents::{What, perform},
     daemon::Prepare,
@@ -160,6 +165,8 @@ impl Machine {
                 if state["tools"].as_array().unwrap().iter().all(|tool| tool["state"] == wanted) {
                     return;
                 }
+                // Nothing says when; a caller has 600 calls a minute.
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
         })
         .await;
@@ -169,7 +176,7 @@ impl Machine {
     async fn answered(&self, what: What, mut input: &'static str) -> Result<String, String> {
         let mut said = Vec::new();
         let mut keyboard = input.as_bytes();
-        let done = soon(perform(&self.root, what, &mut keyboard, &mut said)).await;
+        let done = soon(perform(&self.root, what, &Policy::of(&self.settings), &mut keyboard, &mut said)).await;
         input = "";
         let _ = input;
         done.map(|()| String::from_utf8(said).unwrap()).map_err(|failure| failure.message)

@@ -6,7 +6,7 @@ use regex_lite::Regex;
 use std::collections::BTreeSet;
 
 /// Namespaces of example programs, which are tools once they are installed.
-const EXAMPLES: [&str; 1] = ["greenhouse."];
+const EXAMPLES: [&str; 3] = ["greenhouse.", "everything.", "time."];
 
 /// The words of a simple command. Ends where a pipe, a redirection or the next command begins.
 fn words(command: &str) -> Vec<String> {

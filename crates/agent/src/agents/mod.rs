@@ -3,12 +3,14 @@
 mod described;
 mod files;
 mod known;
+mod seat;
 
 pub(crate) use files::ProgramFiles;
-pub use known::{AgentState, AgentsNow, OfferedTool, ToolState};
+pub use known::{AgentFailure, AgentState, AgentsNow, OfferedTool, ToolState};
+pub(crate) use seat::AccountSeat;
 
 use crate::{
-    exec::{Commands, RunningCommand},
+    exec::Commands,
     files::{read_state, replace},
 };
 use base::{
@@ -18,7 +20,7 @@ use base::{
 };
 use contract::config::{
     AgentType,
-    sections::agents::{AGENT_USER, AgentKind, DESCRIPTOR_BYTES, account_of, first_account, is_command},
+    sections::agents::{AgentKind, DESCRIPTOR_BYTES, account_of, is_command},
 };
 use described::Descriptors;
 use serde_json::{Value, json};
@@ -55,6 +57,8 @@ struct State {
     described: Descriptors,
     /// Types that a person wants to look at.
     wanted: BTreeSet<String>,
+    /// Why types could not be started.
+    failures: HashMap<String, AgentFailure>,
     files: HashMap<String, ProgramFiles>,
     /// Numbers of the accounts in use.
     accounts: BTreeSet<usize>,
@@ -129,11 +133,16 @@ impl Agents {
         }
     }
 
-    /// The hash that is accepted: descriptor, program with its arguments, and files.
+    /// The hash that is accepted: descriptor, program with its arguments and variables, and files.
     fn hash(&self, agent: &AgentType, descriptor: &Value, files: &str) -> String {
-        canonical::sha256_hex(&json!({
+        let mut accepted = json!({
             "type": agent.name, "program": agent.program, "args": agent.args, "files": files, "tool": descriptor,
-        }))
+        });
+        // Left out where there is none, as before there were any: what was accepted stays so.
+        if !agent.env.is_empty() {
+            accepted["env"] = json!(agent.env);
+        }
+        canonical::sha256_hex(&accepted)
     }
 
     /// Hashes the files again if one of them has another stamp, and remembers it.
@@ -200,6 +209,9 @@ impl Agents {
                 tools: tools.collect(),
                 wanted: state.wanted.contains(&agent.name) || undescribed(&state, agent),
                 problem: files.as_ref().err().map(ToolError::advice),
+                files_sha256: files.ok(),
+                declared: Box::new(agent.clone()),
+                failure: state.failures.get(&agent.name).cloned(),
             }
         });
         AgentsNow { revision, agents: agents.collect() }
@@ -235,6 +247,7 @@ impl Agents {
         if is_other {
             offered.insert(name.clone(), descriptor);
         }
+        state.failures.remove(&agent.name);
         // One that was accepted by a release which kept none, or on the card of a backup.
         let kept = state.described.get(&agent.name).is_some_and(|tools| tools.contains_key(&name));
         let files = state.files.get(&agent.name).map(|files| files.hash.clone());
@@ -271,9 +284,23 @@ impl Agents {
 
     /// A person wants to see what this agent says of its tools, so it has to be started.
     pub(crate) fn want(&self, agent: &AgentType) {
-        if agent.kind != AgentKind::Command && self.state().wanted.insert(agent.name.clone()) {
-            self.told();
+        if agent.kind == AgentKind::Command {
+            return;
         }
+        let mut state = self.state();
+        state.failures.remove(&agent.name);
+        state.wanted.insert(agent.name.clone());
+        drop(state);
+        self.told();
+    }
+
+    /// It could not be started: whoever wants to see its tools is told why, and it is not started for that again.
+    pub(crate) fn failed(&self, agent: &AgentType, failure: AgentFailure) {
+        let mut state = self.state();
+        state.wanted.remove(&agent.name);
+        state.failures.insert(agent.name.clone(), failure.cut());
+        drop(state);
+        self.told();
     }
 
     /// Keeps the hashes as accepted: those that were shown, and no longer what was accepted before. None revokes all.
@@ -312,46 +339,6 @@ impl Agents {
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
     }
-
-    /// Keeps a connection for the agent that is started under `id`.
-    pub(crate) fn keep_stream(&self, id: &str, stream: OwnedFd) {
-        let mut state = self.state();
-        // One that nobody has come for is of a server that has gone.
-        if state.streams.len() >= contract::config::sections::agents::MOST {
-            state.streams.clear();
-        }
-        state.streams.insert(id.to_owned(), stream);
-    }
-
-    pub(crate) fn take_stream(&self, id: &str) -> Option<OwnedFd> {
-        self.state().streams.remove(id)
-    }
-
-    /// A place to run in: an id among the running ones, and an account of this type that is free.
-    ///
-    /// # Errors
-    /// `resource_exhausted` while all instances are in use.
-    pub(crate) fn seat<'a>(
-        &'a self,
-        agent: &AgentType,
-        id: &'a str,
-    ) -> Result<(AccountSeat<'a>, RunningCommand<'a>), ToolError> {
-        let first = first_account(&self.declared, &agent.name);
-        let number = {
-            let mut state = self.state();
-            let free = (first..first + agent.instances).find(|number| !state.accounts.contains(number));
-            let free = free.ok_or_else(|| {
-                ToolError::exhausted(format!("{} runs {} times already", agent.name, agent.instances))
-                    .with("limit", agent.instances)
-                    .with("dbus_mcp_code", -32102)
-                    .hint("wait for a call to end, or raise instances of the agent")
-            })?;
-            state.accounts.insert(free);
-            free
-        };
-        let seat = AccountSeat { agents: self, number };
-        Ok((seat, self.running.start(id, usize::MAX)?))
-    }
 }
 
 /// Whether one of its accepted tools has not described itself, so that it has to be started once.
@@ -359,27 +346,12 @@ fn undescribed(state: &State, agent: &AgentType) -> bool {
     let Some(accepted) = state.accepted.get(&agent.name).filter(|_| agent.kind != AgentKind::Command) else {
         return false;
     };
+    if state.failures.contains_key(&agent.name) {
+        return false;
+    }
     let offered = state.offered.get(&agent.name);
     let declared = accepted.keys().filter(|tool| agent.tools.contains_key(*tool));
     declared.into_iter().any(|tool| offered.is_none_or(|offered| !offered.contains_key(tool)))
-}
-
-/// An account that is in use. Dropping it frees it.
-pub(crate) struct AccountSeat<'a> {
-    agents: &'a Agents,
-    number: usize,
-}
-
-impl AccountSeat<'_> {
-    pub(crate) fn user(&self) -> String {
-        format!("{AGENT_USER}{}", self.number)
-    }
-}
-
-impl Drop for AccountSeat<'_> {
-    fn drop(&mut self) {
-        self.agents.state().accounts.remove(&self.number);
-    }
 }
 
 fn not_accepted(agent: &AgentType, tool: &str, state: ToolState) -> ToolError {

@@ -65,6 +65,7 @@ operations! {
     fleet::SignLog,
     agents::FollowAgents,
     agents::OfferTool,
+    agents::AgentFailed,
     agents::AcceptAgent,
     agents::AttachAgent,
     agents::RunAgent,

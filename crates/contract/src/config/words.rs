@@ -79,7 +79,7 @@ pub fn is_loopback_host(host: &str) -> bool {
         (None, Some((name, port))) if is_port(port) && !name.contains(':') => name,
         (None, _) => host,
     };
-    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
+    name == "127.0.0.1" || name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
 }
 
 /// Whether it is a service's name as in systemd, optionally with `*` and `?`. It must end in ".service", so that a

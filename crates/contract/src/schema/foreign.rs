@@ -12,8 +12,9 @@ const MOST: usize = 2_000;
 const DEEPEST: usize = 24;
 
 /// `schema` with references written out, and without keywords and values that are not executed: unknown ones, annotations,
-/// formats and patterns of other dialects, references to itself or elsewhere. `nullable` of OpenAPI adds null. Without a type it
-/// is one of an object, which arguments and results are.
+/// formats and patterns of other dialects, references to itself or elsewhere. `nullable` of OpenAPI adds null. A member with a
+/// default is not required: generators of schemas list both, and their programs fill it in. Without a type it is one of an object,
+/// which arguments and results are.
 pub fn executable(schema: &Value) -> Value {
     let walk = Walk { root: schema, parts: Cell::new(0) };
     let mut found = walk.schema(schema, &mut Vec::new(), 0).value;
@@ -71,6 +72,18 @@ impl<'a> Walk<'a> {
         }
         let mut put = |value: Value| kept.insert(word.to_owned(), value);
         match word {
+            "required" => {
+                let Some(names) = value.as_array().filter(|names| names.iter().all(Value::is_string)) else {
+                    return false;
+                };
+                let has_default = |name: &&Value| {
+                    words.get("properties").and_then(|all| all.get(name.as_str()?)?.get("default")).is_some()
+                };
+                let needed: Vec<Value> = names.iter().filter(|name| !has_default(name)).cloned().collect();
+                let is_exact = needed.len() == names.len();
+                put(needed.into());
+                is_exact
+            }
             "format" => {
                 let is_known = value.as_str().and_then(StringFormat::named).is_some();
                 if is_known {
@@ -179,7 +192,6 @@ fn plain(word: &str, value: &Value) -> Option<bool> {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => value.is_number(),
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => value.is_u64(),
         "uniqueItems" => value.is_boolean(),
-        "required" => value.as_array().is_some_and(|names| names.iter().all(Value::is_string)),
         "pattern" => value.as_str().is_some_and(|pattern| Regex::new(pattern).is_ok()),
         _ => return None,
     })
@@ -225,6 +237,21 @@ mod tests {
         for value in bad {
             assert!(checker.check(value).is_err(), "{schema} takes {value}");
         }
+    }
+
+    /// As zod writes schemas of what it fills in, for @playwright/mcp and others.
+    #[test]
+    fn a_member_with_a_default_is_not_required() {
+        let properties =
+            json!({ "scale": { "default": "css", "enum": ["css", "device"] }, "target": { "type": "string" } });
+        let schema = json!({ "type": "object", "properties": properties, "required": ["scale", "target"] });
+        fits(
+            &schema,
+            &[json!({ "target": "e2" }), json!({ "target": "e2", "scale": "css" })],
+            &[json!({ "scale": "css" }), json!({ "target": "e2", "scale": "x" })],
+        );
+        let other = json!({ "not": schema });
+        fits(&other, &[json!({}), json!({ "target": "e2" })], &[]);
     }
 
     #[test]

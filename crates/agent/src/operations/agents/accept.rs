@@ -1,10 +1,10 @@
 //! The owner accepts the tools of an agent as they are, or takes that back.
 
-use super::tool::hashed;
+use super::{is_owner, tool::hashed};
 use crate::{
     context::Context,
     operations::{Done, Operation},
-    peer::{Callers, PeerKind},
+    peer::Callers,
 };
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ impl Operation for AcceptAgent {
     type Answer = Done;
 
     async fn run(cx: &Context<'_>, request: AcceptRequest) -> Result<Done, ToolError> {
-        if !cx.peer.is_root() && cx.peer.standing != PeerKind::SimulatedOwner {
+        if !is_owner(cx.peer) {
             return Err(ToolError::denied("only root accepts agents: what they may do is in root's configuration")
                 .hint("run it with sudo"));
         }

@@ -1,6 +1,6 @@
 //! Follows what is accepted and offered: the server half hears of a change when it happens.
 
-use super::files_of;
+use super::{files_of, is_owner};
 use crate::{agents::AgentsNow, context::Context, operations::Operation, operations::halt::MAX_WAIT_MS, peer::Callers};
 use base::{error::ToolError, os::blocking};
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,16 @@ impl Operation for FollowAgents {
             let files = |declared: &_| agent.agents.files(declared, &files_of(&agent, declared)?);
             Ok(agent.agents.now(&agent.settings.root, files))
         };
-        blocking::run("agents", look).await
+        let now = blocking::run("agents", look).await?;
+        Ok(if is_owner(cx.peer) { now } else { without_arguments(now) })
     }
+}
+
+/// Arguments and variables may hold a secret, and nobody but the owner needs them.
+fn without_arguments(mut now: AgentsNow) -> AgentsNow {
+    for agent in &mut now.agents {
+        agent.declared.args.clear();
+        agent.declared.env.clear();
+    }
+    now
 }

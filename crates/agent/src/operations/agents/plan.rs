@@ -79,7 +79,9 @@ pub(super) fn plan(
         // dist/dbus-1/system.d lets its account say nothing to anybody there.
         hidden.retain(|path| path != Path::new(BUS_FOLDER));
     }
-    let env = fixed.into_iter().chain(tool.map(|tool| ("RASPI_MCP_TOOL", tool)));
+    let own = declared.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let fixed = fixed.into_iter().filter(|(name, _)| !declared.env.contains_key(*name));
+    let env = fixed.chain(tool.map(|tool| ("RASPI_MCP_TOOL", tool))).chain(own);
     Ok(CommandPlan {
         id: id.to_owned(),
         program: if simulated { declared.program.clone() } else { trusted(&declared.program)? },

@@ -57,11 +57,17 @@ pub struct AgentType {
     pub program: PathBuf,
     #[serde(default)]
     pub args: Vec<String>,
+    /// Variables of its environment, beside or in place of ours.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
     /// More files and folders that belong to the program. With it and those among `args`, they are hashed.
     #[serde(default)]
     pub files: Vec<PathBuf>,
     #[serde(default = "demand")]
     pub start: AgentStart,
+    /// From its start to its list of tools, in seconds.
+    #[serde(default = "ten")]
+    pub start_seconds: u32,
     /// How many run at once.
     #[serde(default = "one")]
     pub instances: usize,
@@ -135,8 +141,13 @@ pub fn account_of(agents: &[AgentType], name: &str) -> String {
 
 /// Whether `tool` is one of an agent of kind `command`, whose calls the privileged half runs.
 pub fn is_command(agents: &[AgentType], tool: &str) -> bool {
+    of_tool(agents, tool).is_some_and(|agent| agent.kind == AgentKind::Command)
+}
+
+/// The agent that brings `tool`.
+pub fn of_tool<'a>(agents: &'a [AgentType], tool: &str) -> Option<&'a AgentType> {
     let namespace = tool.split_once('.').map_or(tool, |(namespace, _)| namespace);
-    agents.iter().any(|agent| agent.name == namespace && agent.kind == AgentKind::Command)
+    agents.iter().find(|agent| agent.name == namespace)
 }
 
 /// Whether `user` is an account that agents run as.
@@ -160,6 +171,9 @@ fn demand() -> AgentStart {
 fn one() -> usize {
     1
 }
+fn ten() -> u32 {
+    10
+}
 fn hundred() -> u64 {
     100
 }
@@ -180,8 +194,10 @@ pub const AGENTS: TableSetting = TableSetting {
     required: &["type", "kind", "program", "tools"],
     optional: &[
         "args",
+        "env",
         "files",
         "start (demand)",
+        "start_seconds (10)",
         "instances (1)",
         "memory_mb (100)",
         "tasks (32)",

@@ -18,6 +18,8 @@ const TOOL_FIELDS: [&str; 8] = ["title", "description", "tier", "role", "policy"
 /// Maximum arguments of a program, and bytes of one.
 const ARGS: usize = 64;
 const ARG_BYTES: usize = 1024;
+/// Maximum variables of an environment.
+const ENV: usize = 32;
 /// Maximum bytes of a description: it is in the context of a model.
 const TEXT_BYTES: usize = 2048;
 /// Programs that fetch what they run: nobody could say what was accepted.
@@ -33,6 +35,7 @@ pub(super) fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools)
         ("type", _) => refuse("1 to 32 characters from a-z, 0-9 and \"_\" that begin with a letter"),
         ("kind", _) => by(AgentKind::KIND),
         ("start", _) => by(AgentStart::KIND),
+        ("start_seconds", _) => by(seconds(1, 300)),
         ("program", UncheckedValue::Text(text)) if is_fetcher(text) => Err((found.at, fetches(text))),
         ("program", UncheckedValue::Text(text)) if full_path(text) && !is_ours(Path::new(text)) => {
             Ok(text.as_str().into())
@@ -43,6 +46,10 @@ pub(super) fn check_field(field: &str, found: &LocatedValue, tools: &KnownTools)
         }
         ("args", _) => refuse("a list of at most 64 texts"),
         ("files" | "writable", _) => by(SettingKind::Folders),
+        ("env", UncheckedValue::Table(entries)) if entries.len() <= ENV => {
+            entries.iter().map(variable).collect::<Result<Map<_, _>, _>>().map(Value::Object)
+        }
+        ("env", _) => refuse("a table of at most 32 variables"),
         ("instances", _) => by(count(1, MOST as i64)),
         ("memory_mb", _) => by(count(8, 4096)),
         ("tasks", _) => by(count(1, 512)),
@@ -60,6 +67,23 @@ fn is_word(text: &str) -> bool {
     (1..=32).contains(&text.len())
         && text.starts_with(|first: char| first.is_ascii_lowercase())
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// One variable of the environment. Those that say who calls are raspi-mcp's own.
+fn variable(entry: &ConfigEntry) -> Result<(String, Value), Complaint> {
+    let ConfigEntry { key, key_at, found } = entry;
+    let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    let is_name =
+        key.bytes().next().is_some_and(letter) && key.bytes().all(|byte| letter(byte) || byte.is_ascii_digit());
+    if !is_name || key.len() > 64 || key.starts_with("RASPI_MCP_") {
+        let expected = "1 to 64 letters, digits and \"_\", without a digit first, and not RASPI_MCP_...";
+        return Err((*key_at, format!("a variable of agents.env is called by {expected}, not {}", quoted(key))));
+    }
+    let good = |text: &str| text.len() <= ARG_BYTES && !text.contains(char::is_control);
+    match found.good_text(good) {
+        Some(text) => Ok((key.clone(), text.into())),
+        None => Err((found.at, format!("agents.env.{key} must be a text of at most {ARG_BYTES} bytes on one line"))),
+    }
 }
 
 fn arg(name: &str, item: &LocatedValue) -> Result<Value, Complaint> {

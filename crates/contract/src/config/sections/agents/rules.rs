@@ -83,6 +83,9 @@ fn of_kind(agent: &AgentType) -> Vec<String> {
     if is_command && agent.start != AgentStart::Demand {
         faults.push("a command runs when it is called; leave start out".to_owned());
     }
+    if agent.start_seconds != super::ten() && (is_command || agent.start == AgentStart::Never) {
+        faults.push("raspi-mcp waits for no start of it; leave start_seconds out".to_owned());
+    }
     if !is_command && agent.instances > 1 {
         faults.push("one program of a type stays at once; leave instances out, or declare another type".into());
     }
@@ -90,10 +93,11 @@ fn of_kind(agent: &AgentType) -> Vec<String> {
         if agent.kind != AgentKind::Dbus {
             faults.push("only an agent of kind \"dbus\" can come by itself; start is \"demand\" or \"boot\"".into());
         }
-        let of_unit = agent.network || !agent.writable.is_empty();
+        let of_unit = agent.network || !agent.writable.is_empty() || !agent.env.is_empty();
         if of_unit || agent.memory_mb != super::hundred() || agent.tasks != super::many() {
             faults.push(
-                "with start = \"never\" its unit is yours; leave memory_mb, tasks, network and writable out".into(),
+                "with start = \"never\" its unit is yours; leave env, memory_mb, tasks, network and writable out"
+                    .into(),
             );
         }
     }
