@@ -35,8 +35,8 @@ use tokio::{
 const LINE: usize = 16 * 1024 * 1024;
 /// Most concurrent requests; further ones wait.
 const IN_FLIGHT: usize = 64;
-/// How long later messages wait for an answer to `notifications/initialized`.
-const INITIALIZED: Duration = Duration::from_secs(10);
+/// How long a notification may take to be answered; nothing waits for it any longer, neither later messages nor the end.
+const UNANSWERED: Duration = Duration::from_secs(10);
 /// Most messages queued for the client; more wait in the network.
 const WAITING: usize = 16;
 const READ: usize = 8 * 1024;
@@ -103,6 +103,7 @@ async fn forward(link: &Arc<ServerLink>, frame: Frame, requests: &mut JoinSet<()
     };
     let message = ClientMessage::read(&line);
     let (is_first, is_ready) = (message.is("initialize"), message.is("notifications/initialized"));
+    let is_notification = message.id.is_none() && message.method.is_some();
     // Requests need the session from `initialize`, and `initialized` must arrive before them; nothing else waits for another
     // message, which may never be answered.
     if is_first {
@@ -115,18 +116,20 @@ async fn forward(link: &Arc<ServerLink>, frame: Frame, requests: &mut JoinSet<()
         let (sent, answered) = (Arc::clone(link), Arc::new(Notify::new()));
         let told = Arc::clone(&answered);
         base::task::spawn_in(requests, async move {
-            sent.send(message, line).await;
+            let sending = sent.send(message, line);
+            match is_notification {
+                true => drop(timeout(UNANSWERED, sending).await),
+                false => sending.await,
+            }
             told.notify_one();
         });
         if is_ready {
-            let _ = timeout(INITIALIZED, answered.notified()).await;
+            answered.notified().await;
         }
     }
-    if is_first || is_ready {
-        if listening.is_empty() && link.has_session() {
-            let link = Arc::clone(link);
-            base::task::spawn_in(listening, async move { link.listen().await });
-        }
+    if (is_first || is_ready) && listening.is_empty() && link.has_session() {
+        let link = Arc::clone(link);
+        base::task::spawn_in(listening, async move { link.listen().await });
     }
 }
 

@@ -16,8 +16,8 @@ try {
   process.exit(2);
 }
 
-// How long later messages wait for an answer to `notifications/initialized`.
-const INITIALIZED_MS = 10_000;
+// How long a notification may take to be answered; nothing waits for it any longer, neither later messages nor the end.
+const UNANSWERED_MS = 10_000;
 
 // JSON has no line breaks that matter: servers may have them between tokens. Hosts that read by node:readline divide lines at U+2028 and
 // U+2029 too, which stand within texts.
@@ -36,14 +36,13 @@ process.on("SIGTERM", end);
 for await (const line of lines(process.stdin)) {
   if (!line.trim()) continue;
   const message = read(line);
-  const sent = link.send(line);
+  const isNotification = message !== null && message.id === undefined && typeof message.method === "string";
+  const answered = link.send(line);
+  const sent = isNotification ? Promise.race([answered, new Promise((resolve) => setTimeout(resolve, UNANSWERED_MS).unref())]) : answered;
   waiting.add(sent);
   sent.finally(() => waiting.delete(sent));
   // Requests need the session that `initialize` opens, and `initialized` comes before them; nothing else waits for another message.
-  if (message?.method === "initialize") await sent;
-  if (message?.method === "notifications/initialized") {
-    await Promise.race([sent, new Promise((resolve) => setTimeout(resolve, INITIALIZED_MS).unref())]);
-  }
+  if (["initialize", "notifications/initialized"].includes(message?.method)) await sent;
 }
 // A client that closes its end still wants the answers.
 await Promise.all(waiting);
