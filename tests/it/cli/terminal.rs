@@ -17,7 +17,7 @@ use std::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A person before a terminal, and an agent that serves in this process.
 struct Desk {
