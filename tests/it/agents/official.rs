@@ -17,8 +17,8 @@ struct Official {
     env: Vec<(&'static str, String)>,
     /// Three calls: tool, arguments, and what the result has.
     calls: [(&'static str, Value, &'static str); 3],
-    /// A call that takes longer than a second.
-    slow: Option<(&'static str, Value)>,
+    /// A call that takes longer than so many seconds, where the server has one.
+    slow: Option<(&'static str, Value, u32)>,
 }
 
 fn installed(program: &str) -> PathBuf {
@@ -108,8 +108,8 @@ impl Official {
         let ours = |theirs: &str| theirs.to_ascii_lowercase().replace(['-', '.'], "_");
         let mut tools: serde_json::Map<String, Value> =
             names.iter().map(|tool| (ours(tool), json!({"tier": "fundamental", "timeout_seconds": 60}))).collect();
-        if let Some((tool, _)) = &slow {
-            tools[&ours(tool)]["timeout_seconds"] = json!(1);
+        if let Some((tool, _, seconds)) = &slow {
+            tools[&ours(tool)]["timeout_seconds"] = json!(seconds);
         }
         let variables: serde_json::Map<String, Value> =
             env.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
@@ -140,20 +140,22 @@ impl Official {
             let said = called(&machine, name, tool, args).await;
             assert!(said.contains(wanted), "{name}.{tool}: {wanted}: {said}");
         }
-        if let Some((tool, args)) = slow {
-            let process = || machine.runner.plans.lock().unwrap().len();
-            let before = process();
-            let mut wire = machine.pi.on(Door::Stdio).await;
-            let full = format!("{name}.{}", ours(tool));
-            let id = wire.ask("tools/call", json!({"name": full, "arguments": args}));
-            wire.notify("notifications/cancelled", json!({"requestId": id}));
-            wire.answer_to(id).await.failed("cancelled");
+        // A cancel, which comes too late where nothing takes long.
+        let process = || machine.runner.plans.lock().unwrap().len();
+        let before = process();
+        let (tool, args) = slow.as_ref().map_or((calls[0].0, &calls[0].1), |(tool, args, _)| (*tool, args));
+        let mut wire = machine.pi.on(Door::Stdio).await;
+        let id = wire.ask("tools/call", json!({"name": format!("{name}.{}", ours(tool)), "arguments": args}));
+        wire.notify("notifications/cancelled", json!({"requestId": id}));
+        let answer = wire.answer_to(id).await;
+        if let Some((tool, args, _)) = slow {
+            answer.failed("cancelled");
             called(&machine, name, calls[0].0, &calls[0].1).await;
-            machine.call(&full, args).await.failed("timeout");
-            let said = called(&machine, name, calls[0].0, &calls[0].1).await;
-            assert!(said.contains(calls[0].2), "{name}: after a cancel and a timeout: {said}");
-            assert_eq!(process(), before, "{name}: the same process answers");
+            machine.call(&format!("{name}.{}", ours(tool)), args).await.failed("timeout");
         }
+        let said = called(&machine, name, calls[0].0, &calls[0].1).await;
+        assert!(said.contains(calls[0].2), "{name}: after a cancel and a timeout: {said}");
+        assert_eq!(process(), before, "{name}: the same process answers");
 
         let machine = machine.restarted(None, |_| {}).await;
         machine.until_tools(name, "accepted").await;
@@ -186,7 +188,7 @@ async fn everything() {
             ("get-tiny-image", json!({}), "image/png"),
             ("get-structured-content", json!({"location": "Chicago"}), "temperature"),
         ],
-        slow: Some(("trigger-long-running-operation", json!({"duration": 5, "steps": 5}))),
+        slow: Some(("trigger-long-running-operation", json!({"duration": 5, "steps": 5}), 1)),
     }
     .holds()
     .await;
@@ -210,7 +212,7 @@ async fn filesystem() {
             ("write_file", json!({"path": new, "content": "done"}), "Successfully wrote"),
             ("list_directory", json!({"path": folder}), "[FILE] note"),
         ],
-        slow: Some(("read_media_file", json!({"path": pipe}))),
+        slow: Some(("read_media_file", json!({"path": pipe}), 1)),
     }
     .holds()
     .await;
@@ -282,7 +284,7 @@ async fn playwright() {
             ("browser_snapshot", json!({}), "Tomatoes"),
             ("browser_take_screenshot", json!({}), "image/png"),
         ],
-        slow: Some(("browser_wait_for", json!({"time": 5}))),
+        slow: Some(("browser_wait_for", json!({"time": 5}), 1)),
     }
     .holds()
     .await;
@@ -303,7 +305,7 @@ async fn fetch() {
             ("fetch", json!({"url": format!("{url}/b"), "raw": true}), "<h1>"),
             ("fetch", json!({"url": format!("{url}/c"), "max_length": 3, "raw": true}), "<ht"),
         ],
-        slow: None,
+        slow: Some(("fetch", json!({"url": format!("{url}/never")}), 8)),
     }
     .holds()
     .await;
@@ -321,7 +323,12 @@ async fn git() {
     run(&["init", "-q"]);
     fs::write(repository.join("a"), "tomatoes\n").unwrap();
     run(&["add", "a"]);
-    run(&["-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "Plant tomatoes"]);
+    run(&["config", "user.name", "x"]);
+    run(&["config", "user.email", "x@example.org"]);
+    run(&["commit", "-qm", "Plant tomatoes"]);
+    let hook = repository.join(".git/hooks/pre-commit");
+    fs::write(&hook, "#!/bin/sh\nsleep 4\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     Official {
         name: "git",
         program: "{build}/agents-python/bin/mcp-server-git",
@@ -332,7 +339,7 @@ async fn git() {
             ("git_status", json!({"repo_path": path}), "nothing to commit"),
             ("git_show", json!({"repo_path": path, "revision": "HEAD"}), "tomatoes"),
         ],
-        slow: None,
+        slow: Some(("git_commit", json!({"repo_path": path, "message": "Water them"}), 1)),
     }
     .holds()
     .await;
@@ -381,6 +388,7 @@ async fn sqlite() {
         slow: Some((
             "read_query",
             json!({"query": "SELECT count(*) FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x<2000000) SELECT x FROM c)"}),
+            1,
         )),
     }
     .holds()

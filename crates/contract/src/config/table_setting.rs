@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// The fields of a type, of which `smallest` has the required ones.
+    /// The fields of a type, of which `smallest` has the required ones, and those that are left out where they are empty.
     fn fields_of<T: Serialize + DeserializeOwned>(smallest: Value) -> BTreeSet<String> {
         let whole = serde_json::to_value(serde_json::from_value::<T>(smallest).unwrap()).unwrap();
         whole.as_object().unwrap().keys().cloned().collect()
@@ -108,7 +108,7 @@ mod tests {
         let listed = |tables: &TableSetting| tables.fields().map(str::to_owned).collect::<BTreeSet<_>>();
         assert_eq!(fields_of::<FileRoot>(json!({"name": "a", "path": "/a"})), listed(&ROOTS));
         assert_eq!(fields_of::<CommandSetting>(json!({"name": "a", "program": "/a"})), listed(&COMMANDS));
-        let agent = json!({"type": "a", "kind": "mcp", "program": "/a", "tools": {}});
+        let agent = json!({"type": "a", "kind": "mcp", "program": "/a", "env": {"A": "b"}, "tools": {}});
         assert_eq!(fields_of::<AgentType>(agent), listed(&AGENTS));
         let router = json!({"name": "a", "address": "a:1", "user": "a", "password_file": "/a"});
         assert_eq!(fields_of::<RouterSetting>(router), listed(&ROUTERS));
