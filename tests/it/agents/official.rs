@@ -326,9 +326,10 @@ async fn git() {
     run(&["config", "user.name", "x"]);
     run(&["config", "user.email", "x@example.org"]);
     run(&["commit", "-qm", "Plant tomatoes"]);
-    let hook = repository.join(".git/hooks/pre-commit");
-    fs::write(&hook, "#!/bin/sh\nsleep 4\n").unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    // A difference takes four seconds.
+    let differ = Folder(repository.join(".git")).program("differ", "#!/bin/sh\nsleep 4\n");
+    run(&["config", "diff.external", differ.to_str().unwrap()]);
+    fs::write(repository.join("a"), "tomatoes and beans\n").unwrap();
     Official {
         name: "git",
         program: "{build}/agents-python/bin/mcp-server-git",
@@ -336,10 +337,10 @@ async fn git() {
         env: vec![("HOME", path.into())],
         calls: [
             ("git_log", json!({"repo_path": path, "max_count": 5}), "Plant tomatoes"),
-            ("git_status", json!({"repo_path": path}), "nothing to commit"),
+            ("git_status", json!({"repo_path": path}), "modified:"),
             ("git_show", json!({"repo_path": path, "revision": "HEAD"}), "tomatoes"),
         ],
-        slow: Some(("git_commit", json!({"repo_path": path, "message": "Water them"}), 1)),
+        slow: Some(("git_diff_unstaged", json!({"repo_path": path}), 1)),
     }
     .holds()
     .await;
