@@ -28,7 +28,7 @@ check_agents_official() {
     [go]='add_time -a time=2026-01-01T00:00:00Z -a duration=90m'
     [rust]='compute_duration -a start=2026-01-01T00:00:00Z -a end=2026-01-01T01:30:00Z'
   )
-  local -A says=([everything]=moin [folder]=/srv/shared [memory]=entities [thinking]=thoughtNumber [clock]=05:30 [tables]= [go]=01:30 [rust]=5400)
+  local -A says=([everything]=moin [folder]=/srv/shared [memory]=entities [thinking]=thoughtNumber [clock]=05:30 [tables]="" [go]=01:30 [rust]=5400)
   need_node
   mkdir -p "$root"
   cp -a --no-preserve=ownership "$NODE" "$root/node"
