@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Servers that people have, in the sandbox of an agent and over a reboot of the machine: in JavaScript, Python and Go. ci/parts/agents
+# Servers that people have, in the sandbox of an agent and over a reboot of the machine: in JavaScript, Python, Go and Rust. ci/parts/agents
 # installs them and runs this check; it is not among those that ci/nspawn runs by itself. Sourced by ci/nspawn.
 
 # official TYPE PROGRAM TOOL ARG...: a declaration.

@@ -2,7 +2,7 @@
 
 use super::{CODE, CRASHED, SPAWN_FAILED, coded};
 use agent::{exec::Ending, operations::commands::CommandEnd};
-use base::{error::ToolError, redact::redact_text};
+use base::{error::ToolError, redact::redact_text, speech::last_chars};
 use std::sync::{Mutex, PoisonError};
 
 /// Characters of what it wrote to standard error, in the error.
@@ -72,7 +72,7 @@ pub(super) enum Step {
     Runs,
 }
 
-pub(super) fn set(step: &Mutex<Step>, now: Step) {
+pub(super) fn set_step(step: &Mutex<Step>, now: Step) {
     *step.lock().unwrap_or_else(PoisonError::into_inner) = now;
 }
 
@@ -104,10 +104,8 @@ impl Death {
 }
 
 /// What it wrote to standard error; the end of it, if it is long.
-pub(super) fn said(end: &CommandEnd) -> String {
-    let text = redact_text(&end.stderr.text());
-    let from = text.char_indices().rev().nth(STDERR - 1).map_or(0, |(at, _)| at);
-    text[from..].to_owned()
+pub(super) fn stderr_tail(end: &CommandEnd) -> String {
+    last_chars(&redact_text(&end.stderr.text()), STDERR).to_owned()
 }
 
 pub(super) fn died(name: &str, end: Result<CommandEnd, ToolError>) -> Death {
@@ -117,7 +115,7 @@ pub(super) fn died(name: &str, end: Result<CommandEnd, ToolError>) -> Death {
             let (code, reason) = DeathReason::of(end.ending);
             let error = ToolError::unavailable(format!("the agent {name} ended with {code}"))
                 .with("exit_code", code)
-                .with("stderr", said(&end))
+                .with("stderr", stderr_tail(&end))
                 .with(CODE, CRASHED);
             Death::of(error, code, reason)
         }

@@ -5,7 +5,7 @@ use super::{
     Agents, CODE, CRASHED, SPAWN_FAILED,
     client::{AgentCall, Answer, Conversation},
     coded,
-    death::{Death, DeathReason, Step, died, said, set},
+    death::{Death, DeathReason, Step, died, set_step, stderr_tail},
 };
 use agent::operations::{
     agents::{AgentRequest, OfferRequest, OfferTool, RunAgent},
@@ -273,7 +273,7 @@ impl Supervisor {
             (Some(error), ended) => {
                 // What it said may tell why.
                 let error = match ended {
-                    Ok(Ok(end)) => error.with("stderr", said(&end)),
+                    Ok(Ok(end)) => error.with("stderr", stderr_tail(&end)),
                     _ => error,
                 };
                 let death = Death::of(error.with(CODE, CRASHED), -1, DeathReason::Protocol);
@@ -296,11 +296,13 @@ impl Supervisor {
         changed: &Notify,
         step: &Mutex<Step>,
     ) -> Result<Infallible, ToolError> {
-        let late = |within: Duration| {
+        // `starts`: it has not yet answered the first list of its tools.
+        let late = |within: Duration, starts: bool| {
             let error =
                 ToolError::unavailable(format!("{} does not answer within {} s", declared.name, within.as_secs()));
-            match conversation.stray() {
-                None => error.hint("if it needs longer to start, raise start_seconds of the agent"),
+            match conversation.non_message_line() {
+                None if starts => error.hint("if it needs longer to start, raise start_seconds of the agent"),
+                None => error,
                 Some(line) => error.hint(format!(
                     "it writes to standard output what is no MCP message, such as {}; is it started as an MCP server on stdio?",
                     quoted(&line)
@@ -308,20 +310,22 @@ impl Supervisor {
             }
         };
         let began = Instant::now();
-        set(step, Step::Initialize);
+        set_step(step, Step::Initialize);
         match declared.start {
             AgentStart::Never => conversation.greet().await?,
-            _ => timeout(self.start, conversation.greet()).await.map_err(|_| late(self.start))??,
+            _ => timeout(self.start, conversation.greet()).await.map_err(|_| late(self.start, true))??,
         }
         let mut within = match declared.start {
             AgentStart::Never => LIST,
             _ => self.start.saturating_sub(began.elapsed()),
         };
+        let mut starts = declared.start != AgentStart::Never;
         loop {
-            set(step, Step::List);
-            timeout(within, self.describe(agents, declared, conversation)).await.map_err(|_| late(self.start))??;
-            set(step, Step::Runs);
-            within = LIST;
+            set_step(step, Step::List);
+            let described = timeout(within, self.describe(agents, declared, conversation)).await;
+            described.map_err(|_| late(if starts { self.start } else { LIST }, starts))??;
+            set_step(step, Step::Runs);
+            (within, starts) = (LIST, false);
             self.standing.send_replace(Standing::Running(Arc::clone(conversation)));
             changed.notified().await;
         }

@@ -4,7 +4,7 @@ pub use super::events::LONGEST;
 
 use super::events::Events;
 use crate::{
-    client::{PATIENCE, PERHAPS, Remote},
+    client::{MAY_HAVE_BEEN_DONE, PATIENCE, Remote},
     rpc::params::MODERN,
 };
 use base::error::{ErrorCode, ToolError};
@@ -69,7 +69,9 @@ impl ToolCall<'_> {
             return Err(ToolError::new(ErrorCode::Unauthenticated, why));
         }
         if message.is_null() && kind.starts_with(STREAM) {
-            return Err(ToolError::unavailable(format!("{} ended before the answer came", remote.url)).hint(PERHAPS));
+            return Err(
+                ToolError::unavailable(format!("{} ended before the answer came", remote.url)).hint(MAY_HAVE_BEEN_DONE)
+            );
         }
         if !message.is_object() {
             return Err(ToolError::unavailable(format!("{} answered {status} with {kind}, and no MCP", remote.url))

@@ -6,7 +6,7 @@ use super::{
     standing::LatestRequests,
 };
 use crate::{
-    client::{PERHAPS, Remote},
+    client::{MAY_HAVE_BEEN_DONE, Remote},
     rpc::mcp::http::SESSION_ID,
 };
 use base::error::ToolError;
@@ -260,7 +260,7 @@ impl ServerLink {
     }
 
     fn broken(&self, why: impl std::fmt::Display) -> ToolError {
-        ToolError::unavailable(format!("the connection broke before the answer came: {why}")).hint(PERHAPS)
+        ToolError::unavailable(format!("the connection broke before the answer came: {why}")).hint(MAY_HAVE_BEEN_DONE)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -33,7 +33,8 @@ use tokio::{
 
 /// Longest line from the client, in bytes: the largest configurable limit of a server.
 const LINE: usize = 16 * 1024 * 1024;
-/// Most concurrent requests; further ones wait.
+/// Most messages that wait for the server's answer at once; further ones wait their turn. A notification is one for at most
+/// [`UNANSWERED`].
 const IN_FLIGHT: usize = 64;
 /// How long a notification may take to be answered; nothing waits for it any longer, neither later messages nor the end.
 const UNANSWERED: Duration = Duration::from_secs(10);
@@ -109,7 +110,7 @@ async fn forward(link: &Arc<ServerLink>, frame: Frame, requests: &mut JoinSet<()
     if is_first {
         link.send(message, line).await;
     } else {
-        if message.id.is_some() && requests.len() >= IN_FLIGHT {
+        if requests.len() >= IN_FLIGHT {
             requests.join_next().await;
         }
         while requests.try_join_next().is_some() {}

@@ -16,7 +16,7 @@ pub const TOKEN_VARIABLE: &str = "RASPI_MCP_TOKEN";
 /// gone.
 const SILENCE: Duration = Duration::from_secs(900);
 /// What follows when a request was sent and no answer came.
-pub const PERHAPS: &str = "what was asked may have been done; look before asking again";
+pub const MAY_HAVE_BEEN_DONE: &str = "what was asked may have been done; look before asking again";
 const LARGEST_TOKEN: usize = 16 * 1024;
 
 /// How to reach a server.
@@ -113,7 +113,7 @@ impl Remote {
             "the connection to {address} broke before the answer came: {}",
             root_cause(error)
         ))
-        .hint(PERHAPS)
+        .hint(MAY_HAVE_BEEN_DONE)
     }
 
     /// Explains to a person that a server cannot be reached.

@@ -11,6 +11,12 @@ pub fn quoted(text: &str) -> String {
     format!("\"{}\"", cut.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
+/// The last `count` characters of `text`: where a program says why it failed.
+pub fn last_chars(text: &str, count: usize) -> &str {
+    let from = text.char_indices().rev().nth(count.saturating_sub(1)).map_or(0, |(at, _)| at);
+    &text[from..]
+}
+
 /// Characters that are not seen, or that turn the direction of what follows.
 fn is_format(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -19,6 +25,13 @@ fn is_format(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_is_cut_between_characters() {
+        assert_eq!(last_chars("größe", 3), "öße");
+        assert_eq!(last_chars("größe", 5), "größe");
+        assert_eq!(last_chars("größe", 9), "größe");
+    }
 
     #[test]
     fn words_of_others_stay_within_their_quotes() {

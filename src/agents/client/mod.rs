@@ -170,9 +170,9 @@ impl Conversation {
     }
 
     /// What it wrote last that was no message.
-    pub fn stray(&self) -> Option<String> {
+    pub fn non_message_line(&self) -> Option<String> {
         match &self.line {
-            Line::Stdio(server) => server.stray(),
+            Line::Stdio(server) => server.non_message_line(),
             Line::Bus(_) => None,
         }
     }

@@ -31,7 +31,7 @@ const LIST: usize = 1 << 20;
 /// Maximum bytes of a message while no answer is waited for.
 const UNASKED: usize = 128 << 10;
 /// Maximum lines in a row that are no messages.
-const STRAYS: usize = 1000;
+const NON_MESSAGES: usize = 1000;
 /// How long an agent may take to read what is written to it.
 const UNREAD: Duration = Duration::from_secs(10);
 
@@ -50,7 +50,7 @@ pub struct McpServer {
     waiting: Mutex<Option<HashMap<u64, Waits>>>,
     next: AtomicU64,
     /// The last line that was no message.
-    stray: Mutex<Option<String>>,
+    non_message_line: Mutex<Option<String>>,
 }
 
 impl McpServer {
@@ -60,13 +60,13 @@ impl McpServer {
             writer: tokio::sync::Mutex::new(writer),
             waiting: Mutex::new(Some(HashMap::new())),
             next: AtomicU64::new(1),
-            stray: Mutex::default(),
+            non_message_line: Mutex::default(),
         }
     }
 
     /// The last line that was no message: a program that writes its log where messages are expected.
-    pub fn stray(&self) -> Option<String> {
-        self.stray.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn non_message_line(&self) -> Option<String> {
+        self.non_message_line.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn write(&self, message: &Value) -> Result<(), ToolError> {
@@ -162,7 +162,7 @@ impl McpServer {
     /// Hears the agent until it closes or breaks the protocol; `changed` is called when its list of tools has changed.
     /// Returns what was wrong, if anything.
     pub async fn hear(&self, reader: OwnedReadHalf, changed: impl Fn()) -> Option<String> {
-        let (mut reader, mut strays) = (MessageReader::new(reader, LONGEST), 0);
+        let (mut reader, mut non_messages) = (MessageReader::new(reader, LONGEST), 0);
         loop {
             let line = match reader.next(|| self.wanted()).await {
                 Ok(Some(line)) => line,
@@ -172,15 +172,15 @@ impl McpServer {
             let message: Message<'_> = match serde_json::from_slice(line) {
                 Ok(message) => message,
                 Err(_) => {
-                    strays += 1;
-                    self.is_stray(line, strays == 1);
-                    if strays > STRAYS {
-                        return Some(format!("it wrote {STRAYS} lines that are no JSON-RPC messages"));
+                    non_messages += 1;
+                    self.note_non_message(line, non_messages == 1);
+                    if non_messages > NON_MESSAGES {
+                        return Some(format!("it wrote {NON_MESSAGES} lines that are no JSON-RPC messages"));
                     }
                     continue;
                 }
             };
-            strays = 0;
+            non_messages = 0;
             match (message.method.as_deref(), message.id) {
                 (Some("notifications/tools/list_changed"), None) => changed(),
                 (Some(_), None) => {}
@@ -201,13 +201,13 @@ impl McpServer {
     }
 
     /// A line that is no message is dropped, as other clients of MCP do: what programs start writes there too.
-    fn is_stray(&self, line: &[u8], is_first: bool) {
+    fn note_non_message(&self, line: &[u8], is_first: bool) {
         let text: String = String::from_utf8_lossy(line).chars().take(200).collect();
         let text = redact_text(&text);
         if is_first {
             tracing::warn!(target: "raspi_mcp::agents", agent = self.name, line = %text, "it writes lines that are no messages to standard output");
         }
-        *self.stray.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        *self.non_message_line.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
 
     /// Bytes that the next message may have to be looked at: as much as the answer may have that is waited for.

@@ -471,6 +471,26 @@ async fn a_person_approves_exactly_one_command() {
     assert!(!pi.log().contains("secret words"));
 }
 
+/// As busybox does by its applets, and Python by the folder of its virtual environment.
+#[tokio::test]
+async fn a_program_runs_by_the_name_that_the_owner_gave() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    std::fs::set_permissions(&top, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = top.join("several-names");
+    std::fs::write(&program, "#!/bin/sh\necho $0\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("several-names", top.join("applet")).unwrap();
+    let pi = real(|settings| {
+        let command =
+            CommandSetting { name: "applet".into(), program: top.join("applet"), ..settings.exec.commands[0].clone() };
+        settings.exec.commands.push(command);
+    });
+    let end = run(&pi, CommandRequest { command: "applet".into(), args: vec![], ..sh("") }).await.unwrap();
+    assert_eq!(end.stdout.text(), format!("{}\n", top.join("applet").display()));
+}
+
 #[tokio::test]
 async fn so_many_and_no_more() {
     let pi = real(|settings| settings.exec.max_running = 1);

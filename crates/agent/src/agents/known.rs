@@ -1,6 +1,6 @@
 //! What the privileged half tells about agents.
 
-use base::error::ToolError;
+use base::{error::ToolError, speech::last_chars};
 use contract::config::AgentType;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -60,10 +60,7 @@ impl AgentFailure {
 
     /// The same, with texts of at most [`SAID`] characters: their ends, where a program says what was wrong.
     pub(crate) fn cut(self) -> Self {
-        let end = |text: String| match text.char_indices().rev().nth(SAID - 1) {
-            Some((at, _)) => text[at..].to_owned(),
-            None => text,
-        };
+        let end = |text: String| last_chars(&text, SAID).to_owned();
         Self { step: self.step.map(end), message: end(self.message), stderr: self.stderr.map(end) }
     }
 }

@@ -35,7 +35,7 @@ pub const GRACE: Duration = Duration::from_secs(2);
 pub struct CommandPlan {
     /// Identifies it on the machine: hexadecimal digits.
     pub id: String,
-    /// A full path, resolved.
+    /// A full path. Only root could change what it leads to when it was checked.
     pub program: PathBuf,
     /// Without `argv[0]`.
     pub args: Vec<String>,

@@ -81,10 +81,13 @@ pub(super) fn plan(
     }
     let own = declared.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let fixed = fixed.into_iter().filter(|(name, _)| !declared.env.contains_key(*name));
+    if !simulated {
+        trusted(&declared.program)?;
+    }
     let env = fixed.chain(tool.map(|tool| ("RASPI_MCP_TOOL", tool))).chain(own);
     Ok(CommandPlan {
         id: id.to_owned(),
-        program: if simulated { declared.program.clone() } else { trusted(&declared.program)? },
+        program: declared.program.clone(),
         args: declared.args.clone(),
         cwd: "/".into(),
         cwd_can_change: false,

@@ -47,7 +47,8 @@ pub(super) fn plan(
         account,
     };
     if !simulated {
-        plan.program = trusted(&plan.program)?;
+        // Run by its own name: a program of several names (busybox) and a virtual environment's interpreter act by it.
+        trusted(&plan.program)?;
         (plan.cwd, plan.cwd_can_change) = inside(&plan.cwd, &roots)?;
     }
     let home = plan.cwd.display().to_string();
@@ -103,7 +104,7 @@ pub(crate) fn open_to_others(exec: &Exec) -> Vec<String> {
 }
 
 /// Resolves the program's links. It must be an executable file that only root could have put there, and not ours. The
-/// same goes for a script's interpreter.
+/// same goes for a script's interpreter. Only root can change the links either, so the unresolved path may be run.
 pub(crate) fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
     let path = trusted_file(program)?;
     interpreters(&path)?;
