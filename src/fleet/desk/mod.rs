@@ -13,7 +13,7 @@ use super::console::FleetFolder;
 use base::{
     base64url, clock,
     error::{ErrorCode, ToolError},
-    os::whole,
+    os::{lock::Lock, whole},
     signing::{PublicKey, SigningKey},
 };
 use certificates::{Authority, Issued, authority};
@@ -23,7 +23,7 @@ use fleet_protocol::{
 };
 use serde_json::{Value, json};
 use std::{
-    fs::{self, DirBuilder},
+    fs::{self, DirBuilder, File},
     io::{self, Write},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
@@ -117,6 +117,7 @@ fn taken(name: &str, id: &str) -> ToolError {
 /// # Errors
 /// Those of the request; `conflict` for a name that another device has; `invalid_argument` for a folder that is none.
 pub fn sign(folder: &Path, request: &EnrolmentRequest) -> Result<Membership, ToolError> {
+    let _alone = alone(folder)?;
     let fleet = FleetFolder::read(folder)?;
     let name = &request.name;
     if let Some(known) = fleet.devices.get(name)
@@ -140,6 +141,7 @@ pub fn sign(folder: &Path, request: &EnrolmentRequest) -> Result<Membership, Too
 /// `not_found`; `permission_denied` for a device that was revoked; `failed_precondition` for an entry of an older version,
 /// without the device's public key.
 pub fn renew(folder: &Path, name: &str) -> Result<Membership, ToolError> {
+    let _alone = alone(folder)?;
     let fleet = FleetFolder::read(folder)?;
     fleet.device(name)?;
     let entry = entry(folder, name)?;
@@ -180,11 +182,21 @@ fn certify(folder: &Path, fleet: FleetFolder, name: &str, mut entry: Value) -> R
 /// # Errors
 /// `not_found`; `unavailable` when the folder cannot be written.
 pub fn revoke(folder: &Path, name: &str) -> Result<(), ToolError> {
+    let _alone = alone(folder)?;
     FleetFolder::read(folder)?.device(name)?;
     let mut entry = entry(folder, name)?;
     entry["revoked"] = true.into();
     put_entry(folder, name, &entry)?;
     write_users(folder)
+}
+
+/// Held by whoever changes the registry until the broker's users are written as well. Two at once could give two devices the same
+/// name, or leave one of two new devices out of the broker's users.
+fn alone(folder: &Path) -> Result<Lock, ToolError> {
+    File::open(folder).and_then(Lock::wait).map_err(|error| {
+        ToolError::invalid(format!("{} cannot be locked: {error}", folder.display()))
+            .hint("the folder is that of `raspi-mcp fleet init`")
+    })
 }
 
 /// An entry of the registry, with all its fields.

@@ -21,7 +21,7 @@ use raspi_mcp::{
 use rcgen::{KeyPair, PublicKeyData};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::{fs, net::TcpListener, path::Path, time::Duration};
+use std::{fs, net::TcpListener, path::Path, sync::Barrier, thread, time::Duration};
 use tempfile::TempDir;
 use time::OffsetDateTime;
 
@@ -52,14 +52,48 @@ pub(super) async fn console(folder: &Path) -> Console {
 
 /// Signs a device of this name, whose certificate and key are then `NAME.pem` and `NAME.key`; the broker has its user.
 pub(super) fn signed(folder: &Path, server: &NatsServer, name: &str) {
-    let agent = SigningKey::from_pkcs8(&SigningKey::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let public_key = base64url::encode(&key.subject_public_key_info());
-    let request = EnrolmentRequest::sign(name, &public_key, None, &agent).unwrap();
-    let membership = desk::sign(folder, &EnrolmentRequest::read(&request).unwrap()).unwrap();
+    let membership = desk::sign(folder, &request_of(name, &key)).unwrap();
     fs::write(folder.join(format!("{name}.pem")), membership.certificate).unwrap();
     fs::write(folder.join(format!("{name}.key")), key.serialize_pem()).unwrap();
     reloaded(server);
+}
+
+/// The request of a new device of this name, for its key.
+fn request_of(name: &str, key: &KeyPair) -> EnrolmentRequest {
+    let agent = SigningKey::from_pkcs8(&SigningKey::generate().unwrap()).unwrap();
+    let public_key = base64url::encode(&key.subject_public_key_info());
+    EnrolmentRequest::read(&EnrolmentRequest::sign(name, &public_key, None, &agent).unwrap()).unwrap()
+}
+
+fn new_request(name: &str) -> EnrolmentRequest {
+    request_of(name, &KeyPair::generate().unwrap())
+}
+
+#[test]
+fn devices_that_are_signed_at_once_are_all_known_and_a_name_is_given_once() {
+    let root = TempDir::new().unwrap();
+    let folder = root.path().join("home-fleet");
+    let new = NewFleet { name: "home".into(), servers: vec!["tls://127.0.0.1:4222".into()], hosts: Vec::new() };
+    desk::init(&folder, &new).unwrap();
+    let requests: Vec<_> = (0..8).map(|at| new_request(&format!("device-{at}"))).collect();
+    let rivals: Vec<_> = (0..8).map(|_| new_request("kitchen")).collect();
+    let begin = Barrier::new(requests.len() + rivals.len());
+    let sign = |request| {
+        begin.wait();
+        desk::sign(&folder, request).is_ok()
+    };
+    let won = thread::scope(|scope| {
+        let others: Vec<_> = requests.iter().map(|request| scope.spawn(|| sign(request))).collect();
+        let rivals: Vec<_> = rivals.iter().map(|request| scope.spawn(|| sign(request))).collect();
+        assert!(others.into_iter().all(|one| one.join().unwrap()));
+        rivals.into_iter().map(|one| one.join().unwrap()).filter(|won| *won).count()
+    });
+    assert_eq!(won, 1, "a name belongs to one device");
+    let users = fs::read_to_string(folder.join("users.conf")).unwrap();
+    for at in 0..8 {
+        assert!(users.contains(&format!("device-{at}")), "{at} is no user of the broker: {users}");
+    }
 }
 
 /// The broker loads its configuration again.

@@ -4,8 +4,8 @@
 //! Each device has its own publisher, clock and runtime; the seed decides all that happens to it, and is in the report. CI lives one of them. More:
 //!
 //! ```sh
-//! RASPI_MCP_YEARS=200 cargo test --test it -- updating::years --nocapture          # the seeds 1 to 200
-//! RASPI_MCP_YEARS=10 RASPI_MCP_YEARS_FROM=7000 cargo test --test it -- updating::years --nocapture
+//! RASPI_MCP_YEARS=200 cargo test --profile long-tests --test it -- updating::years --nocapture          # the seeds 1 to 200
+//! RASPI_MCP_YEARS=10 RASPI_MCP_YEARS_FROM=7000 cargo test --profile long-tests --test it -- updating::years --nocapture
 //! ```
 
 mod life;
