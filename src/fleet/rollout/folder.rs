@@ -1,10 +1,8 @@
 //! A channel's index in a folder, replaced by several processes, of which any may hang at any moment and go on later.
 //!
 //! A lock keeps two of them apart, and whoever holds it may hang. So after [`PATIENCE_S`] seconds in which nothing changed it is
-//! passed, and what fences the one that hangs is its own new file: who writes first puts the new index into a file of its own,
-//! then removes all such files of others, then reads the index that is there, and last renames its file over it. A rename of a
-//! file that is gone fails. Of two writers whose reads and renames cross, one has removed the file of the other before that
-//! one's rename, whatever became of the locks.
+//! passed, and what fences the one that hangs is its own new file ([`staged`]). Of two writers whose reads and renames cross, one
+//! has removed the file of the other before that one's rename, whatever became of the locks.
 
 use super::{
     failed,
@@ -26,16 +24,15 @@ use std::{
 };
 use tokio::time::Instant;
 use update::{
-    channel::{ChannelIndex, INDEX},
+    channel::{
+        ChannelIndex, INDEX,
+        staged::{self, STAGED},
+    },
     trust::{MAX_SIGNED, Purpose, Signed},
 };
 
 /// Seconds without any change after which a lock is passed. Who holds it writes one small file.
 pub const PATIENCE_S: u64 = 30;
-/// What the name of a new index begins with; a random part follows.
-const STAGED: &str = ".index.signed.";
-/// The new index of `raspi-mcp channel`, before it has its name ([`whole::replace`]).
-const OTHERS: &str = "index.new";
 
 /// The index of one channel in a folder.
 pub struct FolderPlace {
@@ -118,7 +115,7 @@ impl FolderPlace {
         let put = OpenOptions::new().write(true).create_new(true).mode(0o666).open(&staged.path);
         put.and_then(|mut file| file.write_all(with).and_then(|()| file.sync_all()))
             .map_err(|error| failed(&staged.path, &error))?;
-        fence(channel, &staged.path).map_err(|error| failed(channel, &error))?;
+        staged::remove_others(channel, &staged.path).map_err(|error| failed(channel, &error))?;
         match self.present()? == expected {
             true => Ok(staged),
             false => Err(changed(&self.index)),
@@ -192,18 +189,6 @@ impl Drop for Staged {
             let _ = fs::remove_file(&self.lock);
         }
     }
-}
-
-/// Removes the new files of all others.
-fn fence(channel: &Path, own: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(channel)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if (name.starts_with(STAGED) || name == OTHERS) && path != own {
-            whole::remove(&path)?;
-        }
-    }
-    Ok(())
 }
 
 fn changed(index: &Path) -> ToolError {
@@ -322,7 +307,7 @@ mod tests {
                 let who = usize::from(bits >> turn & 1);
                 match step[who] {
                     0 => fs::write(&files[who], format!("{who}")).unwrap(),
-                    1 => fence(&channel, &files[who]).unwrap(),
+                    1 => staged::remove_others(&channel, &files[who]).unwrap(),
                     2 => read[who] = first.present().unwrap(),
                     _ if read[who] == b"one" && fs::rename(&files[who], &first.index).is_ok() => done.push(who),
                     _ => {}

@@ -632,6 +632,27 @@ async fn a_tree_is_served_as_it_is_and_never_half() {
     assert_eq!(files, ["bundles/x-1.0.0.bundle", "roots/2.signed", "stable/index.signed"], "nothing half");
 }
 
+/// Whoever publishes holds a lock, which a pause passes when nothing happens for long.
+#[test]
+fn who_hung_while_publishing_does_not_undo_a_pause() {
+    let dir = TempDir::new().unwrap();
+    let tree = Tree::open(dir.path()).unwrap();
+    let first = index(vec![offer("1.1.0", 11)]);
+    let write = |index: &ChannelIndex| tree.write(index, &[super::a_key(21)], Some(&roots()));
+    write(&first).unwrap();
+    let next = |change| publish(first.clone(), change, NOW + 1, NOW + 9 * DAY).unwrap();
+    let (late, pause) = (next(IndexChange::Renew), next(IndexChange::Pause { reason: "a bad day".into() }));
+    write(&pause).unwrap();
+    let of_another = dir.path().join("stable/.index.signed.0123");
+    fs::write(&of_another, "what it had not published yet").unwrap();
+    let error = write(&late).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict, "{error}");
+    assert_eq!(tree.last("stable").unwrap(), Some(pause.clone()));
+    assert!(!of_another.exists(), "its rename would go on");
+    write(&publish(pause, IndexChange::Resume, NOW + 2, NOW + 9 * DAY).unwrap()).unwrap();
+    assert_eq!(walk(dir.path()), ["stable/index.signed"]);
+}
+
 fn walk(folder: &std::path::Path) -> Vec<String> {
     let inner = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().unwrap();

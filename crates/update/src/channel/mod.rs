@@ -12,6 +12,7 @@ mod memory;
 mod publish;
 mod seen;
 mod spread;
+pub mod staged;
 mod tree;
 
 pub use accept::{Accepted, IndexCriteria, accept};

@@ -1,6 +1,6 @@
 //! A channel's files on the publisher's disk. A concurrent reader finds either the old index or the new one.
 
-use super::{ChannelIndex, INDEX, ROOTS};
+use super::{ChannelIndex, INDEX, ROOTS, staged};
 use crate::{
     bundle::is_word,
     steps,
@@ -11,16 +11,13 @@ use base::{
     os::{if_there, lock::Lock, whole},
 };
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
 /// The folder of bundles.
 const BUNDLES: &str = "bundles";
-
-/// What replaces the extension of an index in the name of its lock file.
-const LOCK: &str = "lock";
 
 /// Signs `index` with `keys`, as devices read it. `roots`: the root of trust that must accept it.
 ///
@@ -75,7 +72,8 @@ impl Tree {
     /// Signs `index` with `keys` and replaces the current one. `roots`: the root of trust that must accept it.
     ///
     /// # Errors
-    /// `verification_failed` when devices would reject it; then nothing was written.
+    /// `verification_failed` when devices would reject it, `conflict` when there is another index with its number by now: this process
+    /// hung, and a pause passed it ([`staged`]). Then nothing was written.
     pub fn write(
         &self,
         index: &ChannelIndex,
@@ -84,34 +82,30 @@ impl Tree {
     ) -> Result<PathBuf, ToolError> {
         let bytes = sign(index, keys, roots)?;
         let path = self.index(&index.channel)?;
-        self.put(&path, &bytes)?;
-        Ok(path)
-    }
-
-    /// Replaces the index of `channel` by the signed index `with`, if it still has the bytes `expected`. Where the folder is shared
-    /// between machines, a lock file keeps others out for as long as this takes.
-    ///
-    /// # Errors
-    /// `conflict` when the bytes are others; the same with the detail `lock`, its path, while another machine has the lock
-    /// file, or left it behind; `unavailable` when it cannot be written.
-    pub fn swap(&self, channel: &str, expected: &[u8], with: &[u8]) -> Result<(), ToolError> {
-        let path = self.index(channel)?;
-        let lock = path.with_extension(LOCK);
-        OpenOptions::new().write(true).create_new(true).open(&lock).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                ToolError::new(ErrorCode::Conflict, format!("{} is there: somebody else publishes", lock.display()))
-                    .with("lock", lock.display().to_string())
-                    .hint("if nobody does, it was left behind: remove it")
+        let channel = path.parent().unwrap_or(&self.folder);
+        let mut present = Ok(None);
+        // A web server reads it, so the umask determines the mode.
+        let put = fs::create_dir_all(channel).and_then(|()| {
+            whole::replace(&path, 0o666, |file| {
+                file.write_all(&bytes)?;
+                staged::remove_others(channel, &path.with_extension("new"))?;
+                present = self.last(&index.channel);
+                match &present {
+                    Ok(last) if last.as_ref().is_none_or(|last| last.sequence < index.sequence || last == index) => {
+                        Ok(())
+                    }
+                    _ => Err(io::ErrorKind::NotFound.into()),
+                }
+            })
+        });
+        present?;
+        put.map(|()| path.clone()).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                ToolError::new(ErrorCode::Conflict, format!("{} was changed meanwhile", path.display()))
+                    .hint("look at it (raspi-mcp channel show), and do this again if it still applies")
             }
-            _ => failed(&lock, &error),
-        })?;
-        let swapped = match read(&path) {
-            Ok(present) if present == expected => self.put(&path, with),
-            Ok(_) => Err(ToolError::new(ErrorCode::Conflict, format!("{} was changed meanwhile", path.display()))),
-            Err(error) => Err(failed(&path, &error)),
-        };
-        let removed = whole::remove(&lock).map_err(|error| failed(&lock, &error));
-        swapped.and(removed)
+            _ => failed(&path, &error),
+        })
     }
 
     /// Stores a root of trust where devices look for it, by its version.
