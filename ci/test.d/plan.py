@@ -165,8 +165,8 @@ def apt_cache(*command):
         raise OSError("there are no lists of Debian's packages in build/apt")
     arch = run("dpkg", "--print-architecture").strip()
     return run("apt-cache", "-o", f"Dir::Etc::SourceList={apt}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
-               "-o", f"Dir::State::Lists={apt}/lists", "-o", f"Dir::Cache={apt}/cache", "-o", f"APT::Architectures::={arch}",
-               "-o", "APT::Architectures::=arm64", *command).splitlines()
+               "-o", f"Dir::State::Lists={apt}/lists", "-o", f"Dir::Cache={apt}/cache", "-o", "Dir::Cache::pkgcache=pkgcache.bin",
+               "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin", "-o", f"APT::Architectures::={arch}", "-o", "APT::Architectures::=arm64", *command).splitlines()
 
 
 def newest(names):
