@@ -134,12 +134,7 @@ async fn answer(bus: &Connection, call: &zbus::Message, tools: &Mutex<Value>, he
 }
 
 async fn until_state(machine: &Machine, state: &str) {
-    soon(async {
-        while machine.state("thing").await["state"] != state {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    machine.until_state("thing", state).await;
 }
 
 fn admin() -> Caller {

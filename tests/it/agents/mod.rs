@@ -172,6 +172,16 @@ impl Machine {
         .await;
     }
 
+    async fn until_state(&self, agent: &str, wanted: &str) {
+        soon(async {
+            while self.state(agent).await["state"] != wanted {
+                // Nothing says when.
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+    }
+
     /// What `raspi-mcp agents` says to a person who types `input`.
     async fn answered(&self, what: What, mut input: &'static str) -> Result<String, String> {
         let mut said = Vec::new();
