@@ -230,6 +230,18 @@ def unread_unix(place, until):
     holding(until, opened)
 
 
+def searches(place, until):
+    # Each has a table in memory, or the texts of all tools.
+    methods = [("tools.search", {"query": "pin"}), ("vector.search", {"query": "pin"}), ("vector.get_status", {})]
+
+    def opened():
+        s = place.local()
+        asks = (methods[n % len(methods)] for n in range(60))
+        s.sendall(b"\n".join(request(*ask, n) for n, ask in enumerate(asks)) + b"\n")
+        return s
+    holding(until, opened)
+
+
 def unread_streams(place, until):
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "flood", "version": "1"}}
 
@@ -312,6 +324,7 @@ ALL = [
     ("requests for approval by four tokens", many_asks),
     ("idle unix connections", idle_unix),
     ("unix connections that do not read", unread_unix),
+    ("searches", searches),
     ("HTTP connections that do not read", unread_http),
     ("event streams that are not read", unread_streams),
     ("handshakes that do not go on", silent_handshake),

@@ -8,7 +8,10 @@ use crate::{
     registry::{context::Context, entry::Entry, tool::Tool},
     tools::page::{Offset, PageLimit, Pagination},
 };
-use base::{error::ToolError, os::blocking};
+use base::{
+    error::ToolError,
+    os::blocking::{self, Turns},
+};
 use contract::meta::{Declaration, Meta, Role, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +70,9 @@ struct TierName(#[schemars(extend("enum" = ["fundamental", "advanced", "professi
 #[serde(transparent)]
 struct RoleName(#[schemars(extend("enum" = ["read_only", "ops_rw", "admin"]), with = "String")] Role);
 
+/// Each search makes a table of its own in memory, of 0.6 MB.
+static TURNS: Turns = Turns::new(2);
+
 pub struct Search;
 
 impl Tool for Search {
@@ -87,6 +93,7 @@ impl Tool for Search {
         let can_reach = |entry: &Arc<Entry>| entry.lacks(&cx.services, &policy, &cx.caller).is_none();
         let tools: Vec<Arc<Entry>> = cx.registry.entries().filter(can_reach).collect();
         let question = args.query.clone();
+        let _turn = TURNS.take(Self::META.name).await?;
         let ranking = blocking::run("tools.search", move |_| {
             ranking::rank(tools, &question).map_err(|error| ToolError::internal(format!("SQLite: {error}")))
         })

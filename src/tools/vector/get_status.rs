@@ -1,6 +1,6 @@
 //! `vector.get_status`: what is indexed (docs/contract/vector.md).
 
-use super::{descriptions, may_read_files};
+use super::{TURNS, descriptions, may_read_files};
 use crate::{
     indexing::{MANUAL, TOOLS},
     registry::{context::Context, tool::Tool},
@@ -74,6 +74,7 @@ impl Tool for GetStatus {
     };
 
     async fn call(cx: &Context, _: Args) -> Result<Out, ToolError> {
+        let _turn = TURNS.take(Self::META.name).await?;
         let (indexing, tools) = (cx.services.indexing.clone(), descriptions(cx));
         let files = may_read_files(cx, Self::META.name);
         let (progress, any) = (indexing.progress(), indexing.roots().next().is_some());

@@ -14,6 +14,7 @@ use crate::{
         tools::{line_of, words},
     },
 };
+use base::os::blocking::Turns;
 use contract::meta::Mode;
 use serde_json::Value;
 
@@ -34,6 +35,9 @@ fn may_read_files(cx: &Context, tool: &str) -> bool {
     let shown = ["files:list", "files:read"].into_iter().all(|action| cx.shows(tool, action));
     shown && policy.admit(meta, &cx.caller).is_ok() && matches!(policy.judge(meta, &Value::Null), Ok(Mode::Allow))
 }
+
+/// The index is used by one at a time, and each call has the texts of all tools, 0.1 MB.
+static TURNS: Turns = Turns::new(1);
 
 /// The descriptions of the tools that this server has.
 fn descriptions(cx: &Context) -> Vec<ManualText> {

@@ -1,6 +1,6 @@
 //! `vector.search`: passages that answer a question (docs/contract/vector.md).
 
-use super::{descriptions, may_read_files};
+use super::{TURNS, descriptions, may_read_files};
 use crate::{
     indexing::{ADDRESS, IndexQuestion, MANUAL, TOOLS, UNAVAILABLE, kind},
     registry::{context::Context, tool::Tool},
@@ -181,6 +181,7 @@ impl Tool for Search {
                     .with("namespaces", known));
             }
         }
+        let _turn = TURNS.take(Self::META.name).await?;
         let tools = descriptions(cx);
         let question = IndexQuestion {
             text: args.query.unwrap_or_default(),

@@ -12,6 +12,7 @@ use std::{
     },
     task::{Context, Poll},
 };
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 tokio::task_local! {
@@ -46,6 +47,25 @@ pub async fn unless_told<T>(what: &str, wait: impl Future<Output = T>) -> Result
         biased;
         done = wait => Ok(done),
         () = told.cancelled() => Err(ToolError::cancelled(what)),
+    }
+}
+
+/// How many calls may do one kind of work at once. The others wait, first come first served. For work that takes much memory:
+/// tokio starts up to 512 threads for blocking work.
+pub struct Turns(Semaphore);
+
+impl Turns {
+    /// `most`: calls at once.
+    pub const fn new(most: usize) -> Self {
+        Self(Semaphore::const_new(most))
+    }
+
+    /// Waits for a turn of `what`, the name of a tool; it ends when it is dropped.
+    ///
+    /// # Errors
+    /// `cancelled`, when the call is cancelled first.
+    pub async fn take(&self, what: &str) -> Result<SemaphorePermit<'_>, ToolError> {
+        Ok(unless_told(what, self.0.acquire()).await?.expect("it is never closed"))
     }
 }
 
@@ -131,5 +151,26 @@ async fn run_erased(what: &'static str, work: Work) -> Result<Done, ToolError> {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(ToolError::unavailable("the server is stopping")),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    #[tokio::test]
+    async fn who_has_no_turn_waits_until_one_ends_or_the_call_is_cancelled() {
+        let turns = Turns::new(2);
+        let (first, _second) = (turns.take("tools.search").await.unwrap(), turns.take("tools.search").await.unwrap());
+        let told = CancellationToken::new();
+        let mut cancelled = Box::pin(told_by(told.clone(), turns.take("tools.search")));
+        let mut third = Box::pin(turns.take("tools.search"));
+        assert!(cancelled.as_mut().now_or_never().is_none() && third.as_mut().now_or_never().is_none());
+        told.cancel();
+        let error = cancelled.now_or_never().expect("it is told").map(drop).unwrap_err();
+        assert_eq!(error.code, crate::error::ErrorCode::Cancelled);
+        drop(first);
+        assert!(third.now_or_never().expect("a turn has ended").is_ok());
     }
 }
