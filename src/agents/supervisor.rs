@@ -297,7 +297,8 @@ impl Supervisor {
         step: &Mutex<Step>,
     ) -> Result<Infallible, ToolError> {
         // `starts`: it has not yet answered the first list of its tools.
-        let late = |within: Duration, starts: bool| {
+        let late = |starts: bool| {
+            let within = if starts { self.start } else { LIST };
             let error =
                 ToolError::unavailable(format!("{} does not answer within {} s", declared.name, within.as_secs()));
             match conversation.non_message_line() {
@@ -313,7 +314,7 @@ impl Supervisor {
         set_step(step, Step::Initialize);
         match declared.start {
             AgentStart::Never => conversation.greet().await?,
-            _ => timeout(self.start, conversation.greet()).await.map_err(|_| late(self.start, true))??,
+            _ => timeout(self.start, conversation.greet()).await.map_err(|_| late(true))??,
         }
         let mut within = match declared.start {
             AgentStart::Never => LIST,
@@ -323,7 +324,7 @@ impl Supervisor {
         loop {
             set_step(step, Step::List);
             let described = timeout(within, self.describe(agents, declared, conversation)).await;
-            described.map_err(|_| late(if starts { self.start } else { LIST }, starts))??;
+            described.map_err(|_| late(starts))??;
             set_step(step, Step::Runs);
             (within, starts) = (LIST, false);
             self.standing.send_replace(Standing::Running(Arc::clone(conversation)));

@@ -117,7 +117,7 @@ fn taken(name: &str, id: &str) -> ToolError {
 /// # Errors
 /// Those of the request; `conflict` for a name that another device has; `invalid_argument` for a folder that is none.
 pub fn sign(folder: &Path, request: &EnrolmentRequest) -> Result<Membership, ToolError> {
-    let _alone = alone(folder)?;
+    let _lock = lock_registry(folder)?;
     let fleet = FleetFolder::read(folder)?;
     let name = &request.name;
     if let Some(known) = fleet.devices.get(name)
@@ -141,7 +141,7 @@ pub fn sign(folder: &Path, request: &EnrolmentRequest) -> Result<Membership, Too
 /// `not_found`; `permission_denied` for a device that was revoked; `failed_precondition` for an entry of an older version,
 /// without the device's public key.
 pub fn renew(folder: &Path, name: &str) -> Result<Membership, ToolError> {
-    let _alone = alone(folder)?;
+    let _lock = lock_registry(folder)?;
     let fleet = FleetFolder::read(folder)?;
     fleet.device(name)?;
     let entry = entry(folder, name)?;
@@ -182,7 +182,7 @@ fn certify(folder: &Path, fleet: FleetFolder, name: &str, mut entry: Value) -> R
 /// # Errors
 /// `not_found`; `unavailable` when the folder cannot be written.
 pub fn revoke(folder: &Path, name: &str) -> Result<(), ToolError> {
-    let _alone = alone(folder)?;
+    let _lock = lock_registry(folder)?;
     FleetFolder::read(folder)?.device(name)?;
     let mut entry = entry(folder, name)?;
     entry["revoked"] = true.into();
@@ -192,7 +192,7 @@ pub fn revoke(folder: &Path, name: &str) -> Result<(), ToolError> {
 
 /// Held by whoever changes the registry until the broker's users are written as well. Two at once could give two devices the same
 /// name, or leave one of two new devices out of the broker's users.
-fn alone(folder: &Path) -> Result<Lock, ToolError> {
+fn lock_registry(folder: &Path) -> Result<Lock, ToolError> {
     File::open(folder).and_then(Lock::wait).map_err(|error| {
         ToolError::invalid(format!("{} cannot be locked: {error}", folder.display()))
             .hint("the folder is that of `raspi-mcp fleet init`")

@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use update::{
     channel::{
         ChannelIndex, INDEX,
-        staged::{self, STAGED},
+        staged::{self, NEW_INDEX_PREFIX},
     },
     trust::{MAX_SIGNED, Purpose, Signed},
 };
@@ -99,7 +99,7 @@ impl FolderPlace {
         let lock = self.index.with_extension("lock");
         self.may_pass(folder.is_some(), &lock, is_pause(with))?;
 
-        let name = format!("{STAGED}{}", random()?);
+        let name = format!("{NEW_INDEX_PREFIX}{}", random()?);
         let path = channel.join(&name);
         let note = serde_json::to_vec(&LockNote::mine(name)).map_err(|error| ToolError::internal(error.to_string()))?;
         let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&lock);
@@ -301,7 +301,7 @@ mod tests {
         for bits in orders {
             let (dir, first, _) = places();
             let channel = dir.path().join("stable");
-            let files = ["a", "b"].map(|name| channel.join(format!("{STAGED}{name}")));
+            let files = ["a", "b"].map(|name| channel.join(format!("{NEW_INDEX_PREFIX}{name}")));
             let (mut step, mut read, mut done) = ([0; 2], [Vec::new(), Vec::new()], Vec::new());
             for turn in 0..8 {
                 let who = usize::from(bits >> turn & 1);

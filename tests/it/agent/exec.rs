@@ -471,7 +471,7 @@ async fn a_person_approves_exactly_one_command() {
     assert!(!pi.log().contains("secret words"));
 }
 
-/// As busybox does by its applets, and Python by the folder of its virtual environment.
+/// busybox finds its applet by that name, and Python the folder of its virtual environment.
 #[tokio::test]
 async fn a_program_runs_by_the_name_that_the_owner_gave() {
     use std::os::unix::fs::{PermissionsExt, symlink};

@@ -3,7 +3,7 @@
 use super::Fingerprint;
 use base::{
     error::ToolError,
-    os::{Root, groups},
+    os::{Root, groups, whole},
 };
 use contract::config::{SERVER_USER, Tls};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData};
@@ -87,7 +87,7 @@ fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         give(folder, owner).map_err(failed)?;
     }
-    let beside = path.with_extension("new");
+    let beside = whole::staged(path);
     let _ = fs::remove_file(&beside);
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;

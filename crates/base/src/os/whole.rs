@@ -5,16 +5,21 @@ use std::{
     fs::{self, File, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-/// Replaces `path` with what `fill` writes, and returns when it is on the card under that name. It is first written
-/// beside it, with the suffix `new` and `mode` (less the umask), and removed on failure. One writer at a time.
+/// Where a file is written before it has the name `path`: beside it, with the extension `new`.
+pub fn staged(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
+/// Replaces `path` with what `fill` writes, and returns when it is on the card under that name. It is first written to
+/// [`staged`], with `mode` (less the umask), and removed on failure. One writer at a time.
 ///
 /// # Errors
 /// Those of the file system and of `fill`; `NotFound` without the folder.
 pub fn replace(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let new = path.with_extension("new");
+    let new = staged(path);
     let put = || {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&new)?;
         fill(&mut file)?;

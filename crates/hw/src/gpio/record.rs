@@ -116,7 +116,7 @@ impl OutputsFile {
             if let Some(folder) = self.path.parent() {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             }
-            let new = self.path.with_extension("new");
+            let new = whole::staged(&self.path);
             let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&new)?;
             file.write_all(&serde_json::to_vec(&next)?)?;
             // A tmpfs needs no sync.

@@ -88,7 +88,7 @@ impl Tree {
         let put = fs::create_dir_all(channel).and_then(|()| {
             whole::replace(&path, 0o666, |file| {
                 file.write_all(&bytes)?;
-                staged::remove_others(channel, &path.with_extension("new"))?;
+                staged::remove_others(channel, &whole::staged(&path))?;
                 present = self.last(&index.channel);
                 match &present {
                     Ok(last) if last.as_ref().is_none_or(|last| last.sequence < index.sequence || last == index) => {

@@ -85,7 +85,9 @@ impl UnitWatch {
 fn reason(status: i32) -> &'static str {
     match status {
         200 => "the working directory cannot be entered",
-        203 => "the program cannot be executed",
+        203 => {
+            "the program cannot be executed, or its path leads through a folder it does not see (/home, /root, /tmp)"
+        }
         216 | 217 => "the account or its group does not exist",
         226 => "its view of the file system could not be made",
         _ => "see systemd.exec(5) for its status",
