@@ -3,6 +3,7 @@
 //! `hash(n) = SHA-256(hash(n-1) || body(n))`, with 32 zero bytes before the first. The body contains its own number, so
 //! the hash covers order and content. The first record of a chain is of kind "start" and names the chain.
 
+use crate::store;
 use base::{
     base64url,
     canonical::{from_hex, hex},
@@ -111,18 +112,13 @@ pub(super) fn append(
     end.save_size(&tx)?;
     tx.commit()?;
     if over && !limit.witnessed {
-        give_back(connection)?;
+        store::give_back(connection)?;
     }
     Ok(Appended::Done {
         head: AuditHead { chain, seq: end.seq, hash: hex(&end.hash) },
         last,
         over: over && limit.witnessed,
     })
-}
-
-/// Returns free pages to the file system. Call it outside a transaction.
-fn give_back(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch("PRAGMA incremental_vacuum")
 }
 
 /// The end of the chain, within one transaction.
@@ -231,7 +227,7 @@ pub(super) fn follow(connection: &mut Connection, checkpoint: &AuditCheckpoint) 
     end.push(&tx, &PreparedRecord::own("checkpoint", now_ms(), fields))?;
     end.save_size(&tx)?;
     tx.commit()?;
-    give_back(connection)?;
+    store::give_back(connection)?;
     Ok(Some(AuditHead { chain, seq: end.seq, hash: hex(&end.hash) }))
 }
 

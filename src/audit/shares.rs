@@ -23,6 +23,7 @@ const OF_ONE: u64 = 8;
 const OF_WEAK: u64 = 16;
 /// The same for a group of callers whose names can be chosen freely: subjects of JWTs, accounts of this machine.
 const OF_GROUP: u64 = 4;
+const DAY: Duration = Duration::from_secs(24 * 3600);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Most accounts; beyond that the smallest is dropped.
 const ACCOUNTS: usize = 512;
@@ -97,24 +98,30 @@ fn group(principal: &str) -> Option<&str> {
     (group != "token" && name != "0").then_some(group)
 }
 
-/// The bytes of each caller's records of the last week.
+/// The bytes of each caller's records of the last week. Records that a wrong clock dated later than tomorrow do not count: they would
+/// until that day, which may be in years.
 pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<(String, usize)>> {
-    let since = now_ms().saturating_sub(i64::try_from(WEEK.as_millis()).unwrap_or(i64::MAX));
+    load_at(connection, now_ms())
+}
+
+fn load_at(connection: &Connection, now_ms: i64) -> rusqlite::Result<Vec<(String, usize)>> {
+    let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let (since, until) = (now_ms.saturating_sub(milliseconds(WEEK)), now_ms.saturating_add(milliseconds(DAY)));
     let mut found = Vec::new();
     let mut statement = connection.prepare(
         "SELECT principal, SUM(octet_length(body) + octet_length(tool) + octet_length(principal) + octet_length(outcome) + ?1)
-            FROM audit WHERE ts >= ?2 AND principal <> '' GROUP BY principal ORDER BY 2 DESC LIMIT ?3",
+            FROM audit WHERE ts BETWEEN ?2 AND ?4 AND principal <> '' GROUP BY principal ORDER BY 2 DESC LIMIT ?3",
     )?;
-    let limits = params![i64::try_from(ROW_OVERHEAD).unwrap_or(0), since, i64::try_from(ACCOUNTS).unwrap_or(0)];
+    let limits = params![i64::try_from(ROW_OVERHEAD).unwrap_or(0), since, i64::try_from(ACCOUNTS).unwrap_or(0), until];
     let mut rows = statement.query(limits)?;
     while let Some(row) = rows.next()? {
         found.push((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0)));
     }
     let mut statement = connection.prepare(
-        "SELECT body FROM audit WHERE ts >= ?1 AND kind = 'reads' AND principal = '' ORDER BY seq DESC LIMIT ?2",
+        "SELECT body FROM audit WHERE ts BETWEEN ?1 AND ?3 AND kind = 'reads' AND principal = '' ORDER BY seq DESC LIMIT ?2",
     )?;
     let mut mixed: HashMap<String, usize> = HashMap::new();
-    let mut rows = statement.query(params![since, MIXED_ROWS])?;
+    let mut rows = statement.query(params![since, MIXED_ROWS, until])?;
     while let Some(row) = rows.next()? {
         let body: String = row.get(0)?;
         for (principal, bytes) in Reads::parse(&body).iter().flat_map(Reads::shares) {
@@ -142,6 +149,27 @@ mod tests {
         shares.charge("loopback", 501, now);
         assert!(shares.are_spent("loopback", Some(Role::ReadOnly), now));
         assert!(!shares.are_spent("loopback", Some(Role::OpsRw), now));
+    }
+
+    #[test]
+    fn records_of_the_last_week_count_and_not_those_of_a_clock_that_was_wrong() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        crate::audit::chain::ensure(&mut connection).unwrap();
+        let (now, day) = (1_800_000_000_000, i64::try_from(DAY.as_millis()).unwrap());
+        for (principal, days) in
+            [("token:now", 0), ("token:old", -8), ("token:hours_ahead", 0), ("token:years_ahead", 400)]
+        {
+            connection
+                .execute(
+                    "INSERT INTO audit (ts, kind, tool, principal, outcome, hash, body) VALUES (?1, 'call', 't', ?2, 'ok', x'', 'abc')",
+                    params![now + days * day, principal],
+                )
+                .unwrap();
+        }
+        let mut counted: Vec<String> =
+            load_at(&connection, now - day / 2).unwrap().into_iter().map(|(name, _)| name).collect();
+        counted.sort();
+        assert_eq!(counted, ["token:hours_ahead", "token:now"]);
     }
 
     #[test]

@@ -204,7 +204,7 @@ pub fn forget(connection: &mut Connection, job: u32) -> rusqlite::Result<()> {
     tx.execute("DELETE FROM samples WHERE key >= ?1 AND key < ?2", params![keys.start, keys.end])?;
     tx.execute("DELETE FROM sampling_jobs WHERE number = ?1", [job])?;
     tx.commit()?;
-    connection.execute_batch("PRAGMA incremental_vacuum")
+    crate::store::give_back(connection)
 }
 
 /// Appends blocks in one transaction, so that any number of them costs one sync.

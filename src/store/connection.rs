@@ -21,6 +21,18 @@ pub enum Durability {
     Committed,
 }
 
+/// Returns free pages to the file system. Call it outside a transaction.
+///
+/// # Errors
+/// Those of SQLite.
+pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
+    // It frees one page for each row, and `execute_batch` asks for one row.
+    let mut freeing = connection.prepare("PRAGMA incremental_vacuum")?;
+    let mut rows = freeing.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
 /// How the WAL is synced; injectable for counting or failing.
 pub(super) type Sync = Box<dyn Fn(&File) -> io::Result<()> + Send>;
 

@@ -6,7 +6,7 @@
 mod connection;
 mod open;
 
-pub use connection::Durability;
+pub use connection::{Durability, give_back};
 pub use open::{OpenOutcome, OpenReport, settle};
 
 use base::error::{ErrorCode, ToolError};

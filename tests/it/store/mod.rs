@@ -2,7 +2,7 @@
 
 use base::error::ErrorCode;
 use futures::FutureExt;
-use raspi_mcp::store::{OpenOutcome, Store};
+use raspi_mcp::store::{OpenOutcome, Store, give_back};
 use std::{fs, path::Path};
 use tempfile::tempdir;
 
@@ -35,6 +35,21 @@ async fn a_new_store_makes_its_folder_and_keeps_what_it_is_told() {
     let store = Store::open(&path).unwrap();
     assert_eq!(store.report().await.unwrap().state, OpenOutcome::Good);
     assert_eq!(words(&store).await, ["kept"]);
+}
+
+#[tokio::test]
+async fn room_that_is_free_goes_back_to_the_file_system() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let store = Store::open(&path).unwrap();
+    for _ in 0..64 {
+        remember(&store, &"x".repeat(65_536)).await.unwrap();
+    }
+    store.run(|db| db.execute_batch("DELETE FROM words")).await.unwrap();
+    store.run(|db| give_back(db)).await.unwrap();
+    drop(store);
+    let bytes = fs::metadata(&path).unwrap().len();
+    assert!(bytes < 65_536, "4 MiB are deleted, and the file has {bytes} bytes");
 }
 
 #[tokio::test]
