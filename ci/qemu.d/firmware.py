@@ -163,7 +163,8 @@ class Pi:
         # (partition, trial) of each start.
         self.starts, self.machine = [], None
         self.start()
-        threading.Thread(target=self.keep, daemon=True).start()
+        self.keeper = threading.Thread(target=self.keep, daemon=True)
+        self.keeper.start()
 
     hand = property(lambda self: self.machine.hand)
     qmp = property(lambda self: self.machine.qmp)
@@ -232,10 +233,11 @@ class Pi:
         return lines[begin:]
 
     def close(self):
-        """Cuts the power."""
+        """Cuts the power. A start that had begun is over when it returns: the next machine has the same disk and files."""
         self.gone.set()
         if self.machine:
             self.machine.close()
+        self.keeper.join()
 
     def cut_power(self):
         self.close()
