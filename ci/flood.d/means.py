@@ -218,28 +218,24 @@ def idle_unix(place, until):
     holding(until, place.local)
 
 
-def unread_unix(place, until):
-    # The longest responses, through MCP and through the bare methods.
-    methods = [("tools/list", {}), ("tools.search", {"query": "pin"}), ("system.get_capabilities", {})]
-
+def asking(place, until, methods):
+    """Holds connections of the Unix socket that ask for these in turn, 60 times at once, and never read."""
     def opened():
         s = place.local()
         asks = (methods[n % len(methods)] for n in range(60))
         s.sendall(b"\n".join(request(*ask, n) for n, ask in enumerate(asks)) + b"\n")
         return s
     holding(until, opened)
+
+
+def unread_unix(place, until):
+    # The longest responses, through MCP and through the bare methods.
+    asking(place, until, [("tools/list", {}), ("tools.search", {"query": "pin"}), ("system.get_capabilities", {})])
 
 
 def searches(place, until):
     # Each has a table in memory, or the texts of all tools.
-    methods = [("tools.search", {"query": "pin"}), ("vector.search", {"query": "pin"}), ("vector.get_status", {})]
-
-    def opened():
-        s = place.local()
-        asks = (methods[n % len(methods)] for n in range(60))
-        s.sendall(b"\n".join(request(*ask, n) for n, ask in enumerate(asks)) + b"\n")
-        return s
-    holding(until, opened)
+    asking(place, until, [("tools.search", {"query": "pin"}), ("vector.search", {"query": "pin"}), ("vector.get_status", {})])
 
 
 def unread_streams(place, until):
